@@ -1,5 +1,8 @@
 """Loops that one thread runs alone leave what they leave when they are interpreted, to the last bit."""
 
+import ast
+import contextlib
+import re
 import textwrap
 
 import numpy as np
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 from smemviz.engines.lockstep.machine import Limits
 from smemviz.engines.lockstep.python import loops
+from smemviz.engines.lockstep.python.alone import run
 from smemviz.errors import SmemvizError
 
 SIZE = 24
@@ -193,6 +197,35 @@ def test_a_loop_leaves_the_same(monkeypatch, text, grid, thread, log_bytes):
     assert alone == interpreted
     if thread is None:
         assert (ran > 0) == (grid == 1)
+
+
+OWN = re.compile(
+    r"loop|[VUMRF]|me|note|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|"
+    r"[tvkcqmbof]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write"
+)
+STRANGE = """
+    __class__ = x ** 0
+    for __import__ in range(3):
+        exec = real[__import__] + __class__
+        real[__import__] = exec * x if exec > 1 else math.sqrt(exec)
+        out[__import__ + 3] = bound(__import__)
+"""
+
+
+def test_nothing_that_a_kernel_says_gets_into_the_text(monkeypatch):
+    texts, code = [], run._code
+    monkeypatch.setattr(run, "_code", lambda text: texts.append(text) or code(text))
+    for text in (*BODIES.values(), STRANGE):
+        out, real = np.arange(SIZE) % 7, np.linspace(0, 1, SIZE).astype(np.float32)
+        before = TWICE + TWICE.replace("twice", "bound")
+        parameters = {"before": before, "parameters": "out, real, x", "block": 1, "limits": Limits(iterations=5000)}
+        with contextlib.suppress(SmemvizError):
+            body(textwrap.dedent(text), out, real, 2.5, **parameters)
+    assert len(texts) > len(BODIES)
+    for node in (node for text in texts for node in ast.walk(ast.parse(text))):
+        for name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "arg", None)):
+            assert name is None or OWN.fullmatch(name)
+        assert not isinstance(node, ast.Constant) or isinstance(node.value, int | float)
 
 
 RACES = """
