@@ -18,6 +18,7 @@ from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.tables import table
 from smemviz.app.library import Library
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.layouts.lab_state import LabState
@@ -179,14 +180,7 @@ def _calibrations() -> tuple[list[Calibration], list[str]]:
 
 def _table(rows: Sequence[GpuRow], query: Query) -> Component:
     heads = (_("GPU"), *map(_, GPU_HEADS))
-    return html.Table(
-        [
-            html.Caption(_("One access on every GPU"), className="visually-hidden"),
-            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
-            html.Tbody([_row(row, query) for row in rows]),
-        ],
-        className="table gpus-table",
-    )
+    return table("gpus-table", _("One access on every GPU"), heads, (_row(row, query) for row in rows))
 
 
 def _row(row: GpuRow, query: Query) -> Component:

@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import translated
+from smemviz.app.components.tables import table
 from smemviz.app.library import COMPILED, Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
@@ -144,19 +145,4 @@ def _before(library: Library, file: str, constants: Query, against: Sequence[str
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Component:
     kinds = ["words" if head in _WORDS else "" for head in heads]
-    titles = [html.Th(_(_HEADS[head]), scope="col", className=kind) for head, kind in zip(heads, kinds, strict=True)]
-    body = [
-        [html.Th(row[0], scope="row"), *(html.Td(c, className=k) for c, k in zip(row[1:], kinds[1:], strict=True))]
-        for row in rows
-    ]
-    return scroller(
-        html.Table(
-            [
-                html.Caption(caption, className="visually-hidden"),
-                html.Thead(html.Tr(titles)),
-                html.Tbody(list(map(html.Tr, body))),
-            ],
-            className="table compare",
-        ),
-        label=caption,
-    )
+    return scroller(table("compare", caption, [_(_HEADS[head]) for head in heads], rows, kinds), label=caption)

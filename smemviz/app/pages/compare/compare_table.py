@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.addresses import KERNEL
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import rich
+from smemviz.app.components.tables import table
 from smemviz.i18n import N_, _
 from smemviz.views.comparison import KINDS, Row, all_moved
 from smemviz.wording.grammar import names
@@ -25,23 +26,18 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
     heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Time"), _("Net"), _("Against best")]
     heads += [_("Does it matter?")]
-    return html.Table(
-        [
-            html.Caption(_("Launches side by side"), className="visually-hidden"),
-            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
-            html.Tbody([_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]),
-        ],
-        className="table compare",
-    )
+    body = (_row(row, link, kinds) for row, link in zip(rows, links, strict=True))
+    return table("compare", _("Launches side by side"), heads, body)
 
 
-def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
+def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
     time = row.entry.measured.time if row.entry.measured else None
     counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
     degree = ways(row.degree) if row.degree else _("none")
     if row.uncounted:
         degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
-    cells: list[object] = [
+    return [
+        dcc.Link(row.entry.name, href=f"{KERNEL}?{urlencode(link)}"),
         *counts,
         html.Span(f"▲ {row.excess:,}", className="conflict") if row.excess else "0",
         degree,
@@ -53,8 +49,6 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
         _impact(row),
     ]
-    name = dcc.Link(row.entry.name, href=f"{KERNEL}?{urlencode(link)}")
-    return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
 
 
 def _moved(row: Row) -> tuple[str, str]:
@@ -77,12 +71,7 @@ def _impact(row: Row) -> str:
 def compare_impact(rows: Sequence[Row]) -> list[Component]:
     """Say of each launch whether its excess matters, and what that rests on."""
     told = [
-        html.Div(
-            [
-                html.Dt(row.entry.name),
-                html.Dd(_described(row)),
-            ]
-        )
+        html.Div([html.Dt(row.entry.name), html.Dd(_described(row))])
         for row in rows
         if row.excess or (row.impact and row.impact.cost.wavefronts)
     ]

@@ -11,6 +11,7 @@ from smemviz.app.components.connect import fill
 from smemviz.app.components.frames import job_head, notice, scroller
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
@@ -94,11 +95,9 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
     rows = suggested_rows(facts, launches)
     parts: list[Component] = []
     if rows:
-        head = html.Thead(html.Tr([html.Th(_(name), scope="col") for name in _HEAD]))
         cells = ((row.change, row.now, row.predicted, row.counted, row.time) for row in rows)
-        body = html.Tbody([html.Tr(list(map(html.Td, of_row))) for of_row in cells])
-        table = html.Table([head, body], className="table suggested")
-        parts.append(scroller(table, titled="suggest-title"))
+        body = (html.Tr(list(map(html.Td, of_row))) for of_row in cells)
+        parts.append(scroller(table("suggested", "", list(map(_, _HEAD)), body), titled="suggest-title"))
     parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
     parts += [html.P(_noted(note)) for note in refused_notes(facts, launches[0].kernel)]
     parts += [_difference(row.change, row.diff) for row in rows if row.diff]

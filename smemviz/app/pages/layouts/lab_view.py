@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.app.state import LookState
 from smemviz.figures.drawing.style import ThemeName
@@ -94,22 +95,15 @@ def view_layouts(query: Query) -> Filling:
     if setup is None:
         return {"lab-found-said.children": _(_WRONG), "lab-found.children": [], "lab-cheapest.data": None}
     rows = layout_rows(setup)
-    heads = (_("layout"), *layout_heads(setup), _("in a kernel"))
+    heads, body = (_("layout"), *layout_heads(setup), _("in a kernel")), [_found_row(row, query) for row in rows]
     return {
         "lab-found-said.children": layouts_text(rows),
         "lab-cheapest.data": rows[1 if len(rows) > 1 else 0].fix.layout.text,
-        "lab-found.children": html.Table(
-            [
-                html.Caption(_("Layouts, the one there is first"), className="visually-hidden"),
-                html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
-                html.Tbody([_found_row(row, query) for row in rows]),
-            ],
-            className="table lab-found",
-        ),
+        "lab-found.children": table("lab-found", _("Layouts, the one there is first"), heads, body),
     }
 
 
-def _found_row(row: LayoutRow, query: Query) -> Component:
+def _found_row(row: LayoutRow, query: Query) -> list[object]:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
         href = f"{LAB}?{_again(query | {'B': row.fix.layout.text})}"
@@ -118,8 +112,7 @@ def _found_row(row: LayoutRow, query: Query) -> Component:
         _("Copy"), type="button", className="text-button lab-copy",
         **{"data-code": row.code, "aria-label": _("Copy the code of {layout}", layout=row.name)},
     )  # fmt: skip
-    code = html.Div([html.Pre(row.code), copy], className="lab-code")
-    return html.Tr([html.Th(name, scope="row"), *map(html.Td, row.cells), html.Td(code)])
+    return [name, *row.cells, html.Div([html.Pre(row.code), copy], className="lab-code")]
 
 
 def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
 from dash import dcc, html
@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.tables import table
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.figures.matmul.roofline import ceiling_name, described
 from smemviz.i18n import N_, _
@@ -37,19 +38,14 @@ def product_table(
     """Show what is known of every kernel, and below them cuBLAS and the host; elements where any were counted."""
     elements = any(row.moved and row.moved.elements_loaded is not None for row in rows)
     heads = [head for head in _HEADS if elements or head != _ELEMENTS]
-    table = _table(
-        _("Every kernel at this size"),
-        [_(head) for head in heads],
-        [
-            *([_link(row, state, linked), *_counted(row, elements), *_measured(row, sweep)] for row in rows),
-            *(
-                [_(_YARDSTICKS.get(point.kernel, point.kernel)), *[""] * (6 + elements), *_yardstick(point)]
-                for point in yardsticks
-            ),
-        ],
-        folded=[i for i, head in enumerate(heads) if head not in _SHOWN],
-    )
-    return html.Div([html.Details(html.Summary(_("All columns")), className="details all-columns"), table])
+    body = [[_link(row, state, linked), *_counted(row, elements), *_measured(row, sweep)] for row in rows]
+    body += [
+        [_(_YARDSTICKS.get(point.kernel, point.kernel)), *[""] * (6 + elements), *_yardstick(point)]
+        for point in yardsticks
+    ]
+    looks = ["" if head in _SHOWN else "folded" for head in heads]
+    every = table("compare", _("Every kernel at this size"), [_(head) for head in heads], body, looks)
+    return html.Div([html.Details(html.Summary(_("All columns")), className="details all-columns"), every])
 
 
 def skipped_note(points: Iterable[Point]) -> list[Component | str]:
@@ -123,7 +119,7 @@ def ceiling_table(sweep: Sweep) -> Component:
         meanwhile = described_conditions(one.conditions)
         rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, translated(one.how), meanwhile])
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
-    return _table(_("Measured ceilings"), heads, rows, wide=True)
+    return table("told", _("Measured ceilings"), heads, rows)
 
 
 def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> Component:
@@ -141,7 +137,7 @@ def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> C
         ]
         for row in rows
     ]  # fmt: skip
-    return _table(_("Published times beside ours"), heads, body, wide=True)
+    return table("told", _("Published times beside ours"), heads, body)
 
 
 def _note(row: Beside, linked: bool) -> object:
@@ -170,36 +166,4 @@ def step_table(touched: Sequence[Loaded]) -> Component:
         for one in touched
     ]
     heads = (_("Array"), _("Access"), _("Cells"), _("Requests"), _("Lanes"), _("Cost"))
-    return _table(_("What this step touches"), heads, rows, wide=True)
-
-
-def _table(
-    caption: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    *,
-    wide: bool = False,
-    folded: Collection[int] = (),
-) -> Component:
-    """Make a table; ``folded`` columns are seen once the fold before it is open."""
-    kinds = ["folded" if i in folded else "" for i in range(len(heads))]
-    head, *others = kinds
-    named = [html.Th(text, scope="col", className=kind) for text, kind in zip(heads, kinds, strict=True)]
-    return html.Table(
-        [
-            html.Caption(caption, className="visually-hidden"),
-            html.Thead(html.Tr(named)),
-            html.Tbody(
-                [
-                    html.Tr(
-                        [
-                            html.Th(first, scope="row", className=head),
-                            *(html.Td(cell, className=kind) for cell, kind in zip(cells, others, strict=True)),
-                        ]
-                    )
-                    for first, *cells in rows
-                ]
-            ),
-        ],
-        className="table told" if wide else "table compare",
-    )
+    return table("told", _("What this step touches"), heads, rows)

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
+from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
@@ -55,13 +56,14 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
     counted_for = Hardware.of(shown.recorded) if verified.hardware and shown.recorded else hardware
     rows = summarize(launch, counted_for)
     found = verified.hardware or (None,) * len(launch.sites)
+    heads = _("Access"), _("Recorded"), _("Model"), _("Hardware")
     return [
         html.P(_verdict(verified), className="verdict-line", id="verdict"),
         scroller(
             html.Table(
                 [
                     html.Caption(_("Counts of each access"), className="visually-hidden"),
-                    html.Thead(html.Tr([*map(_head, (_("Access"), _("Recorded"), _("Model"), _("Hardware")))])),
+                    html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
                     *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
                 ],
                 className="table hardware-table",
@@ -90,10 +92,6 @@ def _verdict(launch: Launch) -> str:
     if len(told) == 1 and verdicts[0] == "agrees":
         return _("All {n} accesses agree with the hardware's counters.", n=len(verdicts))
     return _("Of {n} accesses: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
-
-
-def _head(text: str) -> Component:
-    return html.Th(text, scope="col")
 
 
 def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component:
@@ -161,14 +159,6 @@ def _counters(launch: Launch) -> list[Component]:
     if not launch.counters:
         return []
     rows = [html.Tr([html.Td(f"{value:,.0f}"), html.Td(name)]) for name, value in launch.counters.items()]
-    head = html.Thead(html.Tr([_head(_("count")), _head(_("metric"))]))
-    table = html.Table([head, html.Tbody(rows)], className="table counters")
-    return [
-        html.Details(
-            [
-                html.Summary(_("All {n} raw counters of the launch", n=len(rows))),
-                scroller(table, label=_("Raw counters")),
-            ],
-            className="details",
-        )
-    ]
+    head = html.Summary(_("All {n} raw counters of the launch", n=len(rows)))
+    counters = scroller(table("counters", "", (_("count"), _("metric")), rows), label=_("Raw counters"))
+    return [html.Details([head, counters], className="details")]

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Filling
+from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
 from smemviz.app.library import Shown
 from smemviz.app.pages.kernel.measured.scopes import scopes
@@ -44,23 +45,8 @@ def view_published(shown: Shown) -> Filling:
 
 def _table(rows: tuple[Published, ...]) -> Component:
     heads = (_("What"), _("Published"), _("Ours"), pgettext("hardware", "On"), "")
-    cells = [(row.published, html.Strong(row.ours), row.hardware, row.note) for row in rows]
-    return scroller(
-        html.Table(
-            [
-                html.Caption(_("Published figures beside ours"), className="visually-hidden"),
-                html.Thead(html.Tr([html.Th(head, scope="col") if head else html.Td() for head in heads])),
-                html.Tbody(
-                    [
-                        html.Tr([html.Th(row.what, scope="row"), *map(html.Td, of_row)])
-                        for row, of_row in zip(rows, cells, strict=True)
-                    ]
-                ),
-            ],
-            className="table published",
-        ),
-        titled="published-title",
-    )
+    cells = [(row.what, row.published, html.Strong(row.ours), row.hardware, row.note) for row in rows]
+    return scroller(table("published", _("Published figures beside ours"), heads, cells), titled="published-title")
 
 
 def _note(recorded: Recording) -> Component:

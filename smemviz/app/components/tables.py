@@ -1,0 +1,35 @@
+"""A table on a page: its caption, which screen readers read out, its head, and rows that their first cell names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+
+def table(
+    kind: str, caption: str, heads: Sequence[str], rows: Iterable[Component | Sequence[Any]], looks: Sequence[str] = ()
+) -> html.Table:
+    """Lay out a table of a kind; ``looks`` are the classes of its columns, where those have any.
+
+    A row is its cells, or laid out already.
+    """
+    looks = looks or [""] * len(heads)
+    titles = [
+        _cell(html.Th, head, look, scope="col") if head else html.Td() for head, look in zip(heads, looks, strict=True)
+    ]
+    body = [row if isinstance(row, Component) else _row(row, looks) for row in rows]
+    named = [html.Caption(caption, className="visually-hidden")] if caption else []
+    return html.Table([*named, html.Thead(html.Tr(titles)), html.Tbody(body)], className=f"table {kind}")
+
+
+def _row(cells: Sequence[Any], looks: Sequence[str]) -> Component:
+    name, *others = cells
+    rest = [_cell(html.Td, cell, look) for cell, look in zip(others, looks[1:], strict=True)]
+    return html.Tr([_cell(html.Th, name, looks[0], scope="row"), *rest])
+
+
+def _cell(kind: type[Component], content: Any, look: str, **more: str) -> Component:
+    return kind(content, **({"className": look} if look else {}), **more)
