@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+from dash.development.base_component import Component
 
 from smemviz.app.components.launches import Filling, Query
 
@@ -39,6 +40,14 @@ def fill(
         if at and not is_at(given[-1], at):
             return values(properties, {})
         return values(properties, view(*given[: len(dependencies)]))
+
+
+def placed(page: Component, filling: Filling) -> Component:
+    """Fill in a page that is being laid out."""
+    for name, value in filling.items():
+        identity, attribute = name.rsplit(".", 1)
+        setattr(page[identity], attribute, value)
+    return page
 
 
 def is_at(place: Query | None, path: str) -> bool:

@@ -41,18 +41,34 @@ def notice(content: Any, title: str = "", *, kind: str = "", **more: Any) -> htm
     return html.Div([*head, html.Div(content)], role="alert", className=f"notice {kind}".strip(), **more)
 
 
+def section(identity: str, head: str | Component, *content: Any, kind: str = "", **more: Any) -> html.Section:
+    """Frame what stands under a title, or a head that has one with the id ``identity-title``: it goes by that."""
+    title = f"{identity}-title"
+    shown = html.H2(head, id=title) if isinstance(head, str) else head
+    return html.Section([shown, *content], className=f"panel {kind}".strip(), **{"aria-labelledby": title}, **more)
+
+
+def text_button(text: str, **more: Any) -> html.Button:
+    """Place a button that is nothing but its text."""
+    return html.Button(text, type="button", className="text-button", **more)
+
+
+def icon_button(icon: str, label: str, title: str = "", **more: Any) -> html.Button:
+    """Place a button that is a picture: the label is read out, the title, else that, shows when pointed at."""
+    return html.Button(
+        className=f"icon-button {icon}", type="button", title=title or label, **{"aria-label": label}, **more
+    )
+
+
 def job_head(title: str, identity: str, start: tuple[str, str], cancel: str, **controls: Any) -> html.Div:
     """Place the title of a panel whose job runs while the page is read, with what starts it and what cancels it.
 
     ``start`` is the button's text and id, ``cancel`` the id of the other.
     """
     text, starts = start
-    buttons = [
-        html.Button(text, id=starts, type="button", className="text-button"),
-        html.Button(_("Cancel"), id=cancel, type="button", className="text-button", hidden=True),
-    ]
-    parts: list[Component] = [
-        Written(html.H2(title, id=identity)),
-        html.Div(buttons, className="panel-controls", **controls),
-    ]
-    return html.Div(parts, className="panel-head")
+    buttons = html.Div(
+        [text_button(text, id=starts), text_button(_("Cancel"), id=cancel, hidden=True)],
+        className="panel-controls",
+        **controls,
+    )
+    return html.Div([Written(html.H2(title, id=identity)), buttons], className="panel-head")

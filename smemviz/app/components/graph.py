@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.frames import scroller
+from smemviz.app.components.frames import scroller, text_button
+from smemviz.app.components.launches import Filling
 from smemviz.app.components.written import Written
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
 from smemviz.reports.html.page import CONFIG
 
 
-def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
-    """Place a figure that a callback fills; ``still`` for one that does not answer to the mouse."""
-    blank: go.Figure = empty(THEMES["light"], "")
+def graph(identity: str | dict[str, Any], figure: go.Figure | None = None, *, still: bool = False) -> dcc.Graph:
+    """Place a figure, or room for one that a callback fills in; ``still`` for one that does not answer to the mouse."""
+    shown = {"figure": figure, "style": {"height": figure.layout.height}} if figure is not None else None
     return dcc.Graph(
-        id=identity, figure=blank, config={**CONFIG, "staticPlot": still}, responsive=True, className="graph"
+        id=identity,
+        config={**CONFIG, "staticPlot": still},
+        responsive=True,
+        className="graph",
+        **shown or {"figure": empty(THEMES["light"], "")},
     )
+
+
+def drawn(name: str, figure: go.Figure) -> Filling:
+    """Return what a callback fills in of a figure, which stands there as high as it is drawn."""
+    return {f"{name}.figure": figure, f"{name}.style": {"height": figure.layout.height}}
 
 
 def download(name: str) -> Component:
@@ -34,10 +45,7 @@ def download(name: str) -> Component:
         [
             html.Summary(_("Save"), className="text-button", **{"aria-label": _("Save {name}", name=name)}),
             html.Div(
-                [
-                    html.Button(text, type="button", className="text-button", **{"data-save": form, "data-name": name})
-                    for form, text in forms.items()
-                ],
+                [text_button(text, **{"data-save": form, "data-name": name}) for form, text in forms.items()],
                 className="save-forms",
             ),
         ],
@@ -48,20 +56,15 @@ def download(name: str) -> Component:
 
 def table_button(name: str) -> html.Button:
     """Offer the table of the figure that stands in the same section, which is called by this name from then on."""
-    return html.Button(
-        _("Table"),
-        type="button",
-        className="text-button",
-        **{"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)},
-    )
+    told = {"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)}
+    return text_button(_("Table"), **told)
 
 
 def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:
     """Frame a picture that scripts draw, with its title, its controls and its key."""
-    head = html.Div([*controls, download(title)], className="panel-controls")
     return html.Section(
         [
-            html.Div([Written(html.H2(title, id=f"{identity}-title")), head], className="panel-head"),
+            _head(title, identity, controls),
             Written(html.Ul(id=f"{identity}-key", className="key", **{"aria-hidden": "true"})),
             Written(scroller(html.Div(id=identity, className="own-figure"), titled=f"{identity}-title")),
             html.P(id=f"{identity}-note", className="note"),
@@ -75,16 +78,15 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
     """Frame a figure with its title and controls; it scrolls sideways by itself where the screen is narrow."""
     return html.Section(
         [
-            html.Div(
-                [
-                    Written(html.H2(title, id=f"{identity}-title")),
-                    html.Div([*controls, download(title)], className="panel-controls"),
-                ],
-                className="panel-head",
-            ),
+            _head(title, identity, controls),
             html.P(note, className="note", id=f"{identity}-note"),
             scroller(html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"), titled=f"{identity}-title"),
         ],
         className="panel",
         id=f"{identity}-panel",
     )
+
+
+def _head(title: str, identity: str, controls: Sequence[Any]) -> html.Div:
+    shown = html.Div([*controls, download(title)], className="panel-controls")
+    return html.Div([Written(html.H2(title, id=f"{identity}-title")), shown], className="panel-head")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import text_button
 from smemviz.i18n import N_, _
 
 # What a page holds when its keys work there, and the keys with what they do.
@@ -64,7 +65,7 @@ def help_sheet() -> Component:
     """Lay out the sheet; the parts that are not of the page it is opened on are hidden in the browser."""
     head = [
         html.H2(_("Keys"), id="help-title"),
-        html.Button(_("Close"), type="button", className="text-button", **{"data-close": "help"}),
+        text_button(_("Close"), **{"data-close": "help"}),
     ]
     parts = [
         html.Div(

@@ -16,7 +16,8 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import EDITOR
-from smemviz.app.components.connect import of_script, outputs
+from smemviz.app.components.connect import fill, of_script, outputs
+from smemviz.app.components.frames import section, text_button
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.english import as_html
 from smemviz.app.page import Page, Services
@@ -96,11 +97,10 @@ def register(app: Dash, services: Services) -> None:
         initially=False,
     )
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
-    )
-    def start(name: str | None) -> Any:
-        return _start(name) if name is not None and name in _starts() else no_update
+    def start(name: str | None) -> Filling:
+        return {"editor-start.data": _start(name)} if name is not None and name in _starts() else {}
+
+    fill(app, ("editor-start.data",), start, Input("editor-choice", "value"), initially=False)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-answer", "data"),
@@ -204,51 +204,36 @@ def _starts() -> Mapping[str, Path]:
 
 
 def _panel() -> Component:
-    starts = list(_starts())
-    return html.Section(
-        [
-            html.Div(
-                [
-                    html.H2(_("Kernel file"), id="editor-title"),
-                    html.Div(
-                        [
-                            dmc.Select(
-                                id="editor-choice",
-                                data=starts,
-                                placeholder=_("Start from"),
-                                size="xs",
-                                w=130,
-                                **{"aria-label": _("Start from a file of the gallery")},
-                            ),
-                            html.Button(_("Copy link"), id="editor-link", className="text-button", type="button"),
-                            html.Button(
-                                _("Run"), id="editor-run", className="run-button", type="button", title=_("Ctrl+Enter")
-                            ),
-                        ],
-                        className="panel-controls",
-                    ),
-                ],
-                className="panel-head",
+    choice = dmc.Select(
+        id="editor-choice",
+        data=list(_starts()),
+        placeholder=_("Start from"),
+        size="xs",
+        w=130,
+        **{"aria-label": _("Start from a file of the gallery")},
+    )
+    run = html.Button(_("Run"), id="editor-run", className="run-button", type="button", title=_("Ctrl+Enter"))
+    controls = html.Div([choice, text_button(_("Copy link"), id="editor-link"), run], className="panel-controls")
+    return section(
+        "editor",
+        html.Div([html.H2(_("Kernel file"), id="editor-title"), controls], className="panel-head"),
+        html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
+        html.Div(id="editor", className="editor notranslate"),
+        html.P(
+            _(
+                "It runs when you pause, and at Ctrl+Enter; Esc, then Tab leaves the text. A copied link carries "
+                "the text; the server keeps it in memory only."
             ),
-            html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
-            html.Div(id="editor", className="editor notranslate"),
-            html.P(
-                _(
-                    "It runs when you pause, and at Ctrl+Enter; Esc, then Tab leaves the text. A copied link carries "
-                    "the text; the server keeps it in memory only."
-                ),
-                className="note",
-            ),
-            html.Div(
-                [html.H3(_("Printed")), html.Pre(id="editor-printed", tabIndex=0)],
-                id="editor-printed-panel",
-                className="printed",
-                hidden=True,
-            ),
-            *(dcc.Store(id=f"editor-{name}") for name in ("text", "answer", "start", "knobs")),
-        ],
-        className="panel editor-panel",
-        **{"aria-labelledby": "editor-title"},
+            className="note",
+        ),
+        html.Div(
+            [html.H3(_("Printed")), html.Pre(id="editor-printed", tabIndex=0)],
+            id="editor-printed-panel",
+            className="printed",
+            hidden=True,
+        ),
+        *(dcc.Store(id=f"editor-{name}") for name in ("text", "answer", "start", "knobs")),
+        kind="editor-panel",
     )
 
 

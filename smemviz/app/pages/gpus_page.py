@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, dcc, html
@@ -16,7 +15,7 @@ from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.connect import fill
 from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
-from smemviz.app.components.links import access_query
+from smemviz.app.components.links import access_query, query_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.library import Library
@@ -150,10 +149,9 @@ def _of_lab(run: Query) -> Asked:
     shown = picture(setup, state.access, state.request)
     asked = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
     access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
-    query = urlencode([(name, value) for name, joined in run.items() for value in joined.split("\n")])
     hardware = RunState.read(run).hardware or H200
     name = _("{access} of {layout}", access=access_said(shown.kind), layout=setup.layout.text)
-    return Asked(access, name, f"{LAB}?{query}", hardware)
+    return Asked(access, name, f"{LAB}?{query_of(run)}", hardware)
 
 
 def _origin(asked: Asked) -> list[Component | str]:
@@ -186,8 +184,8 @@ def _table(rows: Sequence[GpuRow], query: Query) -> Component:
 def _row(row: GpuRow, query: Query) -> Component:
     name: Any = html.Strong(row.name)
     if not row.card and not row.reference and row.numbers:
-        again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
-        href = f"{GPUS}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
+        rest = {name: value for name, value in query.items() if name not in ("theme", "cc")}
+        href = f"{GPUS}?{query_of(rest | {'cc': row.hardware.key})}"
         name = dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
     basis: list[Component] = []

@@ -10,7 +10,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.components.frames import scroller
+from smemviz.app.components.frames import scroller, section
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
@@ -59,23 +59,16 @@ _REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
 
 def changes_panel() -> Component:
     """Lay out the section: what to compare with, and a place for what differs."""
-    return html.Section(
-        [
-            html.H2(_("Changes"), id="changes-title"),
-            dmc.TextInput(
-                id="against",
-                label=_("Before"),
-                description=_("A revision such as HEAD~1, constants such as IPAD=0, or both"),
-                placeholder="HEAD~1",
-                debounce=True,
-                size="sm",
-                className="against",
-            ),
-            html.Div(id="compare-changes", role="status"),
-        ],
-        className="panel",
-        **{"aria-labelledby": "changes-title"},
+    against = dmc.TextInput(
+        id="against",
+        label=_("Before"),
+        description=_("A revision such as HEAD~1, constants such as IPAD=0, or both"),
+        placeholder="HEAD~1",
+        debounce=True,
+        size="sm",
+        className="against",
     )
+    return section("changes", _("Changes"), against, html.Div(id="compare-changes", role="status"))
 
 
 def view_changes(library: Library, query: Query) -> list[Component]:

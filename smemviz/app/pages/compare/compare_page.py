@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.addresses import COMPARE
-from smemviz.app.components.connect import fill, of_script
-from smemviz.app.components.frames import page_head, scroller
-from smemviz.app.components.graph import download, graph
+from smemviz.app.components.connect import fill, of_script, placed
+from smemviz.app.components.frames import page_head, scroller, section
+from smemviz.app.components.graph import download, drawn, graph
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.links import SEVERAL, query_of
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes, view_compiled
-from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
+from smemviz.app.pages.compare.compare_picks import entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
 from smemviz.app.pages.compare.compare_table import compare_impact, compare_table
 from smemviz.app.pages.compare.compare_tiles import tiles
@@ -62,11 +61,7 @@ _SECTOR_NOTE = N_(
 
 def compare_page(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Component:
     """Lay out the page and fill it with what the URL asks for."""
-    page = html.Div(_layout())
-    for name, value in view_compare(library, stopwatch, query, theme).items():
-        identity, attribute = name.rsplit(".", 1)
-        setattr(page[identity], attribute, value)
-    return page
+    return placed(html.Div(_layout()), view_compare(library, stopwatch, query, theme))
 
 
 def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
@@ -87,9 +82,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
     asked = Asked(None, rows[0].entry.hardware, look.theme, rows=rows)
     filling: Filling = {}
     for picture, view in zip(_PICTURES, ("wavefronts", "times", "sectors"), strict=True):
-        figure = FIGURES["compare"].draw(asked._replace(view=view))
-        filling[f"{picture}.figure"] = figure
-        filling[f"{picture}.style"] = {"height": figure.layout.height}
+        filling |= drawn(picture, FIGURES["compare"].draw(asked._replace(view=view)))
     return filling | {
         "compare-headline.children": headline(rows),
         "compare-origin.children": _origin(rows),
@@ -101,7 +94,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-impact.children": compare_impact(rows),
         "compare-changes.children": [*view_compiled(picks, rows), *view_changes(library, query)],
         "against.value": query.get("against", ""),  # once, as the picks
-        "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
+        "compare-csv.href": f"{CSV_PATH}?{query_of(query)}",
         "compared-by-default.data": standard,
         "picks.data": offered(library, [*standard, *picks]),
         "picks.value": picks,  # once, with the page: from then on the browser has it from the URL
@@ -131,7 +124,7 @@ def register(app: Dash, services: Services) -> None:
     clientside("set_against", Input("against", "value"), initially=False)
 
     def serve_csv() -> Response:
-        query = {name: PICKS.join(values) for name, values in request.args.lists()}
+        query = {name: SEVERAL.join(values) for name, values in request.args.lists()}
         try:
             with speaking("en"):  # for programs
                 text = to_csv(compared(entries(library, stopwatch, query, picked(library, query)[0])))
@@ -167,11 +160,7 @@ def _layout() -> list[Component]:
                     className="pair",
                 ),
                 _picture(_("Sectors of global memory"), "compare-sectors", _(_SECTOR_NOTE)),
-                html.Section(
-                    [html.H2(_("A request of each access"), id="requests-title"), html.Div(id="compare-requests")],
-                    className="panel",
-                    **{"aria-labelledby": "requests-title"},
-                ),
+                section("requests", _("A request of each access"), html.Div(id="compare-requests")),
                 html.Section(
                     [
                         html.Div(
@@ -185,11 +174,7 @@ def _layout() -> list[Component]:
                     ],
                     className="panel",
                 ),
-                html.Section(
-                    [html.H2(_("Does it matter?"), id="impact-title"), html.Div(id="compare-impact")],
-                    className="panel",
-                    **{"aria-labelledby": "impact-title"},
-                ),
+                section("impact", _("Does it matter?"), html.Div(id="compare-impact")),
                 changes_panel(),
             ],
             id="compare-results",
@@ -230,11 +215,6 @@ def _measured_on(measured: Measured) -> str:
         N_("measured here on {card}, driver {driver}") if measured.here else N_("measured on {card}, driver {driver}")
     )
     return _(message, card=measured.device.name, driver=measured.device.driver)
-
-
-def _csv_query(query: Query) -> str:
-    pairs = [(name, value) for name, joined in query.items() for value in joined.split(PICKS)]
-    return urlencode(pairs)
 
 
 def _lay_out(services: Services, address: Address) -> Component:

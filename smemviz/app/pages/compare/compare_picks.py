@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemviz.app.components.launches import Query, hardware_of, launch_name
-from smemviz.app.components.links import pick_of
+from smemviz.app.components.links import SEVERAL, pick_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
@@ -12,7 +12,6 @@ from smemviz.views.comparison import Entry
 from smemviz.wording.sentences import origin
 
 _MOST_DIGITS = 9  # of the number of a launch
-PICKS = "\n"  # between the launches in the query, where a URL says launch= once more
 
 
 def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
@@ -27,7 +26,7 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
     standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
     if not standard:
         raise shown.refusal("")
-    asked = [pick for pick in query.get("launch", "").split(PICKS) if pick]
+    asked = [pick for pick in query.get("launch", "").split(SEVERAL) if pick]
     return list(dict.fromkeys(asked)) or standard, standard
 
 
@@ -106,7 +105,7 @@ def _state(library: Library, query: Query, file: str) -> RunState:
     """Return what is run of a file: with the constants of the URL that it has, when other files may have the rest."""
     several = {name: value for name, value in query.items() if name not in ("kernel", "launch")} | {"file": file}
     state = RunState.read(several)
-    if PICKS not in query.get("launch", "") and file == query.get("file"):
+    if SEVERAL not in query.get("launch", "") and file == query.get("file"):
         return state
     known = library.program(file).constants
     elsewhere = {name for name in state.constants if name not in known}

@@ -55,8 +55,7 @@ def _picture(row: Row, site: int, place: int, theme: ThemeName) -> Component:
     if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
         return html.P(rich("{source}: no request was logged", source=html.Code(chosen.source)), className="note")
     figure = sectors(replace(now, spelling=spelling_of(row.entry.file)), theme=theme, legend=False)
-    picture = graph({"type": "request-of", "launch": place, "site": site})
-    picture.figure, picture.style = figure, {"height": figure.layout.height}
+    picture = graph({"type": "request-of", "launch": place, "site": site}, figure)
     cost = {
         "operation": operation(chosen),
         "sectors": traffic.sectors_per_request,

@@ -58,8 +58,7 @@ def _picture(row: Row, now: RequestView, place: int, theme: ThemeName) -> Compon
     if figure.layout.height > _TALL:
         figure.update_layout(height=_LOW)
         relabel(figure, _WIDTH, _LOW - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
-    drawn = graph({"type": "tile-of", "launch": place})
-    drawn.figure, drawn.style = figure, {"height": figure.layout.height}
+    drawn = graph({"type": "tile-of", "launch": place}, figure)
     said = capital(present(now, hardware))
     code = html.Code(site.source if site else array)
     return html.Section(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import icon_button
 from smemviz.app.components.written import Written
 from smemviz.app.state import MOST_BANKS
 from smemviz.frontends.numba.constants import Constant
@@ -137,27 +138,20 @@ def source_switch() -> Component:
 
 def view_switch() -> Component:
     """Choose the rows of the tile picture."""
-    return dmc.SegmentedControl(
-        id=control("view"),
-        data=[
-            {"value": "declared", "label": _("As declared")},
-            {"value": "physical", "label": _("Rows of banks")},
-        ],
-        value="declared",
-        size="xs",
-        **{"aria-label": _("Rows of the tile picture")},
-    )
+    texts = {"declared": _("As declared"), "physical": _("Rows of banks")}
+    return _switch("view", _("Rows of the tile picture"), texts, "declared")
 
 
 def scope_switch() -> Component:
     """Choose whose touches of the elements are counted."""
-    return dmc.SegmentedControl(
-        id=control("scope"),
-        data=[{"value": "block", "label": _("This block")}, {"value": "launch", "label": _("All blocks")}],
-        value="block",
-        size="xs",
-        **{"aria-label": _("Blocks whose accesses are counted")},
-    )
+    texts = {"block": _("This block"), "launch": _("All blocks")}
+    return _switch("scope", _("Blocks whose accesses are counted"), texts, "block")
+
+
+def _switch(name: str, label: str, texts: Mapping[str, str], chosen: str) -> Component:
+    """Choose one of a few values, each by its text."""
+    data = [{"value": value, "label": text} for value, text in texts.items()]
+    return dmc.SegmentedControl(id=control(name), data=data, value=chosen, size="xs", **{"aria-label": label})
 
 
 def drawing_options() -> Component:
@@ -203,30 +197,19 @@ def choice(name: str, label: str) -> Component:
 def playback() -> Component:
     """Step through the requests of a block."""
     buttons = [
-        _button("first", _("First request")),
-        _button("previous", _("Previous request"), _("Previous request (left arrow)")),
+        icon_button("first", _("First request"), **{"data-go": "first"}),
+        icon_button("previous", _("Previous request"), _("Previous request (left arrow)"), **{"data-go": "previous"}),
         html.Button(id="play", className="icon-button play", type="button", **{"aria-label": _("Play")}),
-        _button("next", _("Next request"), _("Next request (right arrow)")),
-        _button("last", _("Last request")),
+        icon_button("next", _("Next request"), _("Next request (right arrow)"), **{"data-go": "next"}),
+        icon_button("last", _("Last request"), **{"data-go": "last"}),
     ]
-    speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
+    speeds = _switch("speed", _("Requests per second"), {str(n): f"{n}/s" for n in (1, 4, 12)}, "4")
     return html.Div(
         [
             Written(html.Output(id="position-text", className="position-text")),  # which the script writes
             Written(html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")})),
             Written(html.Div(id="position", className="position")),  # the script's slider
-            dmc.SegmentedControl(
-                id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": _("Requests per second")}
-            ),
+            speeds,
         ],
         className="playback",
-    )
-
-
-def _button(to: str, label: str, title: str = "") -> Component:
-    return html.Button(
-        className=f"icon-button {to}",
-        type="button",
-        title=title or label,
-        **{"aria-label": label, "data-go": to},
     )

@@ -7,7 +7,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
-from smemviz.app.components.graph import download, graph
+from smemviz.app.components.graph import download, drawn, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library
@@ -37,7 +37,7 @@ def view_folded(library: Library, run: Query, look: Query) -> Filling:
     asked = Asked(found.shown.recording, found.hardware, found.look.theme, found.now)
     # The browser frames the present warp.
     shown = warps(found.launch, found.now.block, hardware=found.hardware, theme=found.look.theme)
-    filling: Filling = {"warps.figure": shown, "warps.style": {"height": shown.layout.height}}
+    filling = drawn("warps", shown)
     for name in FOLDED:
         chosen = FIGURES[name]
         figure = chosen.draw(asked)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, no_update
+from dash import Dash, Input, State, dcc
 from dash.development.base_component import Component
 
-from smemviz.app.components.launches import Query
+from smemviz.app.components.connect import fill
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.errors import InputError
 from smemviz.frontends.imported_files import helper_hashes
@@ -44,17 +44,13 @@ def follower() -> list[Component]:
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the question."""
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        Output("version", "data"),
-        Input("follow", "n_intervals"),
-        State("run", "data"),
-        State("version", "data"),
-        prevent_initial_call=True,
-    )
-    def ask(asked: int, run: Query, before: str | None) -> Any:
+    def ask(asked: int, run: Query, before: str | None) -> Filling:
         try:
             path = library.kernel_file(run.get("file", ""))
         except InputError:  # the page says it
-            return no_update
+            return {}
         now = version(path) if path else None
-        return no_update if now in (None, before) else now
+        return {} if now in (None, before) else {"version.data": now}
+
+    known = State("run", "data"), State("version", "data")
+    fill(app, ("version.data",), ask, Input("follow", "n_intervals"), *known, initially=False)

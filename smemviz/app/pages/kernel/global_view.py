@@ -9,7 +9,8 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
-from smemviz.app.components.graph import download, graph, panel
+from smemviz.app.components.frames import section
+from smemviz.app.components.graph import download, drawn, graph, panel
 from smemviz.app.components.launches import Filling, Query, launch_name
 from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
@@ -54,23 +55,14 @@ def global_memory() -> Component:
 
 def site_panel() -> Component:
     """Lay out what is said of all requests of a global site."""
-    return html.Section(
-        [
-            Written(html.H2(id="site-traffic-title")),
-            Written(html.Dl(id="site-facts", className="facts")),
-            html.P(id="site-traffic-note", className="note"),
-            Written(html.P(id="site-peers")),
-            html.Div(
-                [
-                    html.Div(graph("spread")),
-                    download(FIGURES["spread"].title),
-                ],
-                id="spread-area",
-            ),
-        ],
+    return section(
+        "site-traffic",
+        Written(html.H2(id="site-traffic-title")),
+        Written(html.Dl(id="site-facts", className="facts")),
+        html.P(id="site-traffic-note", className="note"),
+        Written(html.P(id="site-peers")),
+        html.Div([html.Div(graph("spread")), download(FIGURES["spread"].title)], id="spread-area"),
         id="site-traffic-panel",
-        className="panel",
-        **{"aria-labelledby": "site-traffic-title"},
     )
 
 
@@ -93,20 +85,16 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     look, now = found.look, found.now
     looked = look_at(now, look.elements, whole=look.whole)
     asked = Asked(found.shown.recording, found.hardware, look.theme, now, array=look.elements, whole=look.whole)
-    figure = FIGURES["elements"].draw(asked)
     traffic = _site(found.shown, asked, run_query)
     opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
-    return (
-        traffic
-        | opened
-        | {
-            "global-memory.hidden": looked is None and traffic["site-traffic-panel.hidden"],
-            "elements-panel.hidden": looked is None,
-            "elements.figure": figure,
-            "elements.style": {"height": figure.layout.height},
-            "elements-note.children": described_counts(now, looked),
-        }
-    )
+    return {
+        **traffic,
+        **opened,
+        "global-memory.hidden": looked is None and traffic["site-traffic-panel.hidden"],
+        "elements-panel.hidden": looked is None,
+        **drawn("elements", FIGURES["elements"].draw(asked)),
+        "elements-note.children": described_counts(now, looked),
+    }
 
 
 def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
@@ -115,7 +103,6 @@ def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
     traffic = traffic_of(launch, site) if site is not None else None
     if site is None or traffic is None:
         return {"site-traffic-panel.hidden": True}
-    figure = FIGURES["spread"].draw(asked)
     return {
         "site-traffic-panel.hidden": False,
         "site-traffic-title.html": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
@@ -123,8 +110,7 @@ def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
         "site-traffic-note.children": used_of(traffic),
         "site-peers.html": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
-        "spread.figure": figure,
-        "spread.style": {"height": figure.layout.height},
+        **drawn("spread", FIGURES["spread"].draw(asked)),
     }
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, State, ctx, no_update
+from dash import Dash, Input, State, ctx
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GALLERY, KERNEL
-from smemviz.app.components.connect import fill, outputs, values
+from smemviz.app.components.connect import fill
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
@@ -43,25 +43,13 @@ def register(app: Dash, services: Services) -> None:
 
 
 def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
-    # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
-    place = (State("stepped", "data"),) if followed else ()
-
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(_PROPERTIES),
-        Input("run", "data"),
-        Input("look", "data"),
-        Input("version", "data"),
-        State("shown-run", "data"),
-        *place,
-        prevent_initial_call=True,
-    )
     def show(
         run: Query,
         look: Query,
         version: str | None,
         run_before: dict[str, Any] | None,
         stepped: Query | None = None,
-    ) -> list[Any]:
+    ) -> Filling:
         asked_for = ctx.triggered_prop_ids
         if stepped and "look.data" not in asked_for and "run.data" not in asked_for:  # the file itself has changed
             look = look | stepped
@@ -69,7 +57,7 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
         if not {"run.data", "version.data"}.isdisjoint(asked_for):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
-        return values(_PROPERTIES, filling)
+        return filling
 
     def touch(run: Query, present: object, stepped: Query | None, is_open: bool | None, look: Query) -> Filling:
         if stepped and set(ctx.triggered_prop_ids) == {"stepped-globally.data"}:
@@ -83,6 +71,10 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     def why(run: Query, block: object, look: Query) -> Filling:
         return explained(library, run, look)
 
+    asked = (Input(name, "data") for name in ("run", "look", "version"))
+    # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
+    place = (State("stepped", "data"),) if followed else ()
+    fill(app, _PROPERTIES, show, *asked, State("shown-run", "data"), *place, initially=False)
     drawn, look = Input("drawn-run", "data"), State("look", "data")
     present, stepped = Input("present", "data"), Input("stepped-globally", "data")
     block = Input("shown-block", "data")
@@ -90,24 +82,19 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
     fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        Output("knobs", "children"),
-        Output("knobs-of", "data"),
-        Input("shown-run", "data"),
-        State("run", "data"),
-        State("knobs-of", "data"),
-        prevent_initial_call=True,
-    )
-    def show_knobs(shown: dict[str, Any] | None, run: Query, before: object) -> tuple[Any, Any]:
+    def show_knobs(shown: dict[str, Any] | None, run: Query, before: object) -> Filling:
         """Place the knobs of a source with other constants; those that stay are filled as ever."""
         state = RunState.read(run)
         try:
             program = library.program(state.file).with_constants(state.constants)
         except SmemvizError:  # the page says it
-            return no_update, no_update
+            return {}
         kernel = (shown or {}).get("title") or state.kernel
         now = knob_kinds(program, kernel)
-        return (no_update, no_update) if now == before else (knobs(program, kernel).children, now)
+        return {} if now == before else {"knobs.children": knobs(program, kernel).children, "knobs-of.data": now}
+
+    known = State("run", "data"), State("knobs-of", "data")
+    fill(app, ("knobs.children", "knobs-of.data"), show_knobs, Input("shown-run", "data"), *known, initially=False)
 
 
 def _lay_out(services: Services, address: Address) -> Component:

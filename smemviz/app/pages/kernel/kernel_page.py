@@ -8,7 +8,8 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.frames import scroller
+from smemviz.app.components.connect import placed
+from smemviz.app.components.frames import scroller, section, text_button
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.written import Written
@@ -64,9 +65,7 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     if follow:
         page["version"].data = version(Path(program.file))
     filling = _filling(library, stopwatch, run, look)
-    for name, value in filling.items():
-        identity, attribute = name.rsplit(".", 1)
-        setattr(page[identity], attribute, value)
+    placed(page, filling)
     kernel = filling.get("shown-run.data", {}).get("title") or state.kernel
     page["knobs"].children, page["knobs-of"].data = knobs(program, kernel).children, knob_kinds(program, kernel)
     return page
@@ -99,11 +98,7 @@ def _program(library: Library, state: RunState) -> Program:
 
 def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component] = ()) -> Component:
     """Lay out the page without what a run fills in; ``lead`` comes before the knobs."""
-    return html.Div(_layout(program, hardware, lead))
-
-
-def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> list[Component]:
-    return [
+    parts = [
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),
         dcc.Store(id="shown-look"),
@@ -140,6 +135,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         hardware_panel(),
         published_panel(),
     ]
+    return html.Div(parts)
 
 
 def _title() -> Component:
@@ -174,15 +170,10 @@ def _source() -> Component:
 
 
 def _constants(program: Program, hardware: Hardware) -> Component:
-    reset = html.Button(_("Reset"), id="reset", className="text-button", type="button")
-    return html.Section(
-        [
-            html.Div([Written(html.H2(_("Constants"), id="knobs-title")), reset], className="panel-head"),
-            knobs(program),
-            html.Div([hardware_select(hardware), source_switch()], className="fields"),
-        ],
-        className="panel knobs-panel",
-        **{"aria-labelledby": "knobs-title"},
+    title, reset = Written(html.H2(_("Constants"), id="knobs-title")), text_button(_("Reset"), id="reset")
+    fields = html.Div([hardware_select(hardware), source_switch()], className="fields")
+    return section(
+        "knobs", html.Div([title, reset], className="panel-head"), knobs(program), fields, kind="knobs-panel"
     )
 
 
@@ -202,12 +193,10 @@ def _played() -> list[Component]:
 
 
 def _facts() -> Component:
-    return html.Section(
-        [
-            Written(html.H2(_("Launch"), id="facts-title")),
-            Written(html.Dl(id="facts", className="facts")),
-            html.P(id="facts-note", className="note"),
-        ],
-        className="panel facts-panel",
-        **{"aria-labelledby": "facts-title"},
+    return section(
+        "facts",
+        Written(html.H2(_("Launch"), id="facts-title")),
+        Written(html.Dl(id="facts", className="facts")),
+        html.P(id="facts-note", className="note"),
+        kind="facts-panel",
     )

@@ -120,25 +120,18 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     links = []
     page = page_of(query.get("file", ""))
     rest = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
+
+    def add(name: str, badge: Component, named: Query, *, current: bool) -> None:
+        look = "kernel-link current" if current else "kernel-link"
+        links.append(html.A([html.Span(name), badge], href=f"{page}?{urlencode(rest | named)}", className=look))
+
     for group in shown.groups():
         worst, nth = worst_of(shown, group, hardware)
         current = any((other.kernel, number) == here for other, number in group)
-        links.append(
-            html.A(
-                [html.Span(group_name(group)), launch_badge(shown, worst, hardware)],
-                href=f"{page}?" + urlencode(rest | launch_query(worst, nth)),
-                className="kernel-link current" if current else "kernel-link",
-            )
-        )
+        add(group_name(group), launch_badge(shown, worst, hardware), launch_query(worst, nth), current=current)
     for kernel in shown.refused():
         current = launch is None and kernel == query.get("kernel")
-        links.append(
-            html.A(
-                [html.Span(kernel), refused_badge()],
-                href=f"{page}?" + urlencode(rest | {"kernel": kernel}),
-                className="kernel-link current" if current else "kernel-link",
-            )
-        )
+        add(kernel, refused_badge(), {"kernel": kernel}, current=current)
     return [*links, html.A(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
 
 

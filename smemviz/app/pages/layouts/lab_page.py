@@ -9,7 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
-from smemviz.app.components.frames import page_head, scroller
+from smemviz.app.components.frames import page_head, scroller, section, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
@@ -95,34 +95,22 @@ def button(side: str, name: str, at: int = 0) -> dict[str, Any]:
 
 def _form(side: str) -> Component:
     second = side == "B"
-    head = [
-        html.Button(_("Swap"), id=button(side, "swap"), className="text-button", type="button"),
-        html.Button(_("Close"), id=button(side, "close"), className="text-button", type="button"),
-    ]
-    compare = html.Button(_("Compare with another"), id=button(side, "compare"), className="text-button", type="button")
+    head = [text_button(_("Swap"), id=button(side, "swap")), text_button(_("Close"), id=button(side, "close"))]
+    compare = text_button(_("Compare with another"), id=button(side, "compare"))
+    controls = html.Div(head if second else [compare], className="panel-controls")
+    title = html.H2(_("Set-up {side}", side=side), id=f"lab-{side}-title")
     shared = [dmc.Checkbox(id=control(side, "same"), label=_("Accesses as in A"), size="sm")] if second else []
-    add = html.Button(_("Add an access"), id=button(side, "add"), className="text-button", type="button")
-    return html.Section(
-        [
-            html.Div(
-                [
-                    html.H2(_("Set-up {side}", side=side), id=f"lab-{side}-title"),
-                    html.Div(head if second else [compare], className="panel-controls"),
-                ],
-                className="panel-head",
-            ),
-            html.Div(_array(side), className="lab-fields"),
-            html.Div([html.H3(_("Accesses")), *shared], className="lab-accesses-head"),
-            html.Div(
-                [*(_access(side, at) for at in range(MOST_ACCESSES)), add],
-                id=f"lab-{side}-accesses",
-                className="lab-accesses",
-            ),
-            *([] if second else [html.P(_(_HELP), className="note")]),
-        ],
+    add = text_button(_("Add an access"), id=button(side, "add"))
+    accesses = [*(_access(side, at) for at in range(MOST_ACCESSES)), add]
+    return section(
+        f"lab-{side}",
+        html.Div([title, controls], className="panel-head"),
+        html.Div(_array(side), className="lab-fields"),
+        html.Div([html.H3(_("Accesses")), *shared], className="lab-accesses-head"),
+        html.Div(accesses, id=f"lab-{side}-accesses", className="lab-accesses"),
+        *([] if second else [html.P(_(_HELP), className="note")]),
         id=f"lab-{side}",
-        className="panel lab-side",
-        **{"aria-labelledby": f"lab-{side}-title"},
+        kind="lab-side",
     )
 
 
@@ -226,42 +214,35 @@ def _results(side: str) -> Component:
         )
         for part, title, name in (("tile", _("Tile"), tile), ("banks", _("Banks by wavefront"), banks))
     ]
-    return html.Section(
-        [
-            html.H2(_("What {side} costs", side=side), id=f"lab-{side}-costs-title"),
-            html.P("", id=f"lab-{side}-said", className="lab-said"),
-            html.Div(pictures, id=f"lab-{side}-pictures", className="lab-pictures", hidden=True),
-            html.P(_(_TILE_NOTE), className="note"),
-            scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
-            html.P("", id=f"lab-{side}-array", className="note"),
-            html.Details(
-                [html.Summary(_("Lane by lane")), scroller(id=f"lab-{side}-lanes", label=lanes, extra="lab-lanes")],
-                className="details",
-            ),
-        ],
+    return section(
+        f"lab-{side}-costs",
+        _("What {side} costs", side=side),
+        html.P("", id=f"lab-{side}-said", className="lab-said"),
+        html.Div(pictures, id=f"lab-{side}-pictures", className="lab-pictures", hidden=True),
+        html.P(_(_TILE_NOTE), className="note"),
+        scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
+        html.P("", id=f"lab-{side}-array", className="note"),
+        html.Details(
+            [html.Summary(_("Lane by lane")), scroller(id=f"lab-{side}-lanes", label=lanes, extra="lab-lanes")],
+            className="details",
+        ),
         id=f"lab-{side}-results",
-        className="panel lab-side",
-        **{"aria-labelledby": f"lab-{side}-costs-title"},
+        kind="lab-side",
     )
 
 
 def _search() -> Component:
-    return html.Section(
-        [
-            html.H2(_("Cheapest layouts for all accesses of A"), id="lab-search-title"),
-            html.P("", id="lab-found-said", className="lab-said"),
-            scroller(id="lab-found", label=_("Layouts found")),
-            html.P(
-                _(
-                    "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, by wavefronts, then bytes, "
-                    "then instructions that the index takes more. Of one kind those that another beats in all three "
-                    "are left out. Blocks are as shared memory and threads allow; registers may allow fewer."
-                ),
-                className="note",
-            ),
-        ],
-        className="panel",
-        **{"aria-labelledby": "lab-search-title"},
+    note = _(
+        "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, by wavefronts, then bytes, "
+        "then instructions that the index takes more. Of one kind those that another beats in all three "
+        "are left out. Blocks are as shared memory and threads allow; registers may allow fewer."
+    )
+    return section(
+        "lab-search",
+        _("Cheapest layouts for all accesses of A"),
+        html.P("", id="lab-found-said", className="lab-said"),
+        scroller(id="lab-found", label=_("Layouts found")),
+        html.P(note, className="note"),
     )
 
 

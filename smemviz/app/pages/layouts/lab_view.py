@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.components.graph import drawn
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.links import query_of
 from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.app.state import LookState
@@ -67,7 +68,7 @@ def view_lab(query: Query, theme: str) -> Filling:
         if setups
         else _("This cannot be counted"),
         "lab-origin.children": _origin(state),
-        "lab-gpus.href": f"{GPUS}?{_again(query)}",
+        "lab-gpus.href": f"{GPUS}?{query_of(query)}",
     }
     shown: Pictured | None = None
     for name, side in state.sides.items():
@@ -106,7 +107,7 @@ def view_layouts(query: Query) -> Filling:
 def _found_row(row: LayoutRow, query: Query) -> list[object]:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
-        href = f"{LAB}?{_again(query | {'B': row.fix.layout.text})}"
+        href = f"{LAB}?{query_of(query | {'B': row.fix.layout.text})}"
         name = dcc.Link(row.name, href=href, title=_("Put {layout} into set-up B", layout=row.name))
     copy = html.Button(
         _("Copy"), type="button", className="text-button lab-copy",
@@ -116,7 +117,6 @@ def _found_row(row: LayoutRow, query: Query) -> list[object]:
 
 
 def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
-    tile, banks = lab_tile(now, view=view, theme=theme), lab_banks(now, theme=theme)
     request = _(
         "{access}, request {number} of {count}.",
         access=capital(access_said(now.kind)),
@@ -128,10 +128,8 @@ def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
         "array.children": array_said(now.setup),
         "counts.children": _table(COUNT_HEADS, counts, _("What each access costs")),
         "said.children": sentences(request, request_said(now)),
-        "tile.figure": tile,
-        "tile.style": {"height": tile.layout.height},
-        "banks.figure": banks,
-        "banks.style": {"height": banks.layout.height},
+        **drawn("tile", lab_tile(now, view=view, theme=theme)),
+        **drawn("banks", lab_banks(now, theme=theme)),
         "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
         "pictures.hidden": False,
         "results.className": _RESULTS,
@@ -163,9 +161,3 @@ def _origin(state: LabState) -> str:
     setups = [side.setup for side in state.sides.values() if side.setup]
     rules = dict.fromkeys(rule(setup.hardware, kind=setup.basis) for setup in setups)
     return _("{sentence}.", sentence=capital(items(*rules))) if rules else ""
-
-
-def _again(query: Query) -> str:
-    """Write the query as a link has it."""
-    pairs = [(name, value) for name, joined in query.items() for value in joined.split("\n")]
-    return urlencode(pairs)

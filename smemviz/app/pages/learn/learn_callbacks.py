@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import ALL, Dash, Input, Output, State
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import LEARN
-from smemviz.app.components.connect import of_script, outputs, values
-from smemviz.app.components.launches import Query
+from smemviz.app.components.connect import fill, of_script
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import LEARN_PROPERTIES, lesson_at, view_lesson
@@ -23,17 +21,11 @@ _STATUS = {"type": "learn-status", "slug": ALL}
 def register(app: Dash, services: Services) -> None:
     """Connect the pages of an app."""
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(LEARN_PROPERTIES),
-        Input("run", "data"),
-        Input("theme", "data"),
-        State("place", "data"),
-    )
-    def show_lesson(query: Query, theme: str, place: Query) -> list[Any]:
+    def show_lesson(query: Query, theme: str, place: Query) -> Filling:
         lesson = lesson_at(place["path"]) if place else None
-        filling = view_lesson(lesson, query, theme) if lesson else {}
-        return values(LEARN_PROPERTIES, filling)
+        return view_lesson(lesson, query, theme) if lesson else {}
 
+    fill(app, LEARN_PROPERTIES, show_lesson, Input("run", "data"), Input("theme", "data"), State("place", "data"))
     clientside = of_script(app, "smemviz_learn")
     lesson = State("learn-lesson", "data")
     clientside(
@@ -96,11 +88,4 @@ def _page(services: Services, address: Address) -> list[Component]:
     return learn_page(address.path, editor=services.texts is not None, teach=address.run.get(TEACH) == "1")
 
 
-PAGE = Page(
-    LEARN,
-    N_("Learn"),
-    lambda services, address: _page(services, address),
-    register,
-    link=N_("Learn"),
-    below=True,
-)
+PAGE = Page(LEARN, N_("Learn"), _page, register, link=N_("Learn"), below=True)

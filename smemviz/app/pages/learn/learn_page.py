@@ -12,7 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL, LEARN
-from smemviz.app.components.frames import scroller
+from smemviz.app.components.frames import scroller, section, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
@@ -60,9 +60,7 @@ def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
 
 
 def _list(editor: bool) -> list[Component]:
-    forget = html.Button(
-        _("Forget my progress"), id="learn-forget", className="text-button", type="button", hidden=True
-    )
+    forget = text_button(_("Forget my progress"), id="learn-forget", hidden=True)
     return [
         html.Header(
             [
@@ -168,13 +166,7 @@ def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
 
 def _step_button(by: str, sign: str, name: str) -> Component:
     """Offer to those without a keyboard what a presenter's keys do."""
-    return html.Button(
-        sign,
-        className="text-button",
-        type="button",
-        title=name,
-        **{"aria-label": name, "data-learn-step": by},
-    )
+    return text_button(sign, title=name, **{"aria-label": name, "data-learn-step": by})
 
 
 def _words(lesson: Lesson, question: Question) -> Component:
@@ -183,24 +175,22 @@ def _words(lesson: Lesson, question: Question) -> Component:
             html.Section(
                 [html.P(paragraph(said)) for said in lesson.text], className="panel learn-text", id="learn-text"
             ),
-            html.Section(
-                [
-                    html.H2(_("Question"), id="learn-question-title"),
-                    html.Div([_knob(knob) for knob in lesson.knobs], className="learn-knobs"),
-                    html.P("", id="learn-question", className="learn-question", **{"aria-live": "polite"}),
-                    html.Div(_answer(question), className="learn-answer", id="learn-answer-place"),
-                    html.Div(
-                        [
-                            html.Button(_("Check"), id="learn-check", className="run-button", type="button"),
-                            html.Button(_("Show me"), id="learn-show", className="text-button", type="button"),
-                            html.Button(_("Ask me again"), id="learn-again", className="text-button", type="button"),
-                        ],
-                        className="learn-buttons",
-                    ),
-                    html.Div(id="learn-feedback", className="learn-feedback", role="status"),
-                ],
-                className="panel learn-ask",
-                **{"aria-labelledby": "learn-question-title"},
+            section(
+                "learn-question",
+                _("Question"),
+                html.Div([_knob(knob) for knob in lesson.knobs], className="learn-knobs"),
+                html.P("", id="learn-question", className="learn-question", **{"aria-live": "polite"}),
+                html.Div(_answer(question), className="learn-answer", id="learn-answer-place"),
+                html.Div(
+                    [
+                        html.Button(_("Check"), id="learn-check", className="run-button", type="button"),
+                        text_button(_("Show me"), id="learn-show"),
+                        text_button(_("Ask me again"), id="learn-again"),
+                    ],
+                    className="learn-buttons",
+                ),
+                html.Div(id="learn-feedback", className="learn-feedback", role="status"),
+                kind="learn-ask",
             ),
         ],
         className="learn-words",
@@ -287,10 +277,7 @@ def _panel(at: str, alternatives: str) -> Component:
     name = f"learn-{at}"
     return html.Section(
         [
-            html.Div(
-                [html.H2("", id=f"{name}-title"), download(alternatives)],
-                className="panel-head",
-            ),
+            html.Div([html.H2("", id=f"{name}-title"), download(alternatives)], className="panel-head"),
             scroller(
                 html.Div(graph(f"{name}-figure"), className="sheet", id=f"{name}-sheet"),
                 label="", id=f"{name}-region",
@@ -310,8 +297,8 @@ def _ways(at: int, editor: bool) -> Component:
     tools = [
         *([_to_fix(task)] if task else []),
         html.A(_("Go on in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
-        html.Button(_("Present"), id="learn-present", className="text-button", type="button", title=_("key p")),
-        html.Button(_("Print handout"), id="learn-print", className="text-button", type="button"),
+        text_button(_("Present"), id="learn-present", title=_("key p")),
+        text_button(_("Print handout"), id="learn-print"),
     ]
     links = html.Nav([link for link in (before, after) if link], className="learn-nav", **{"aria-label": _("Lessons")})
     return html.Div([links, html.Div(tools, className="learn-tools")], className="learn-ways")

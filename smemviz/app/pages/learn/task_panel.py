@@ -9,6 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import EDITOR, LEARN
+from smemviz.app.components.frames import section
 from smemviz.app.components.launches import Query
 from smemviz.errors import InputError
 from smemviz.i18n import _
@@ -50,17 +51,9 @@ def task_panel(task: Task | None) -> Component:
     if task is None:
         return html.Div([said, *stores], hidden=True)
     lesson = lesson_of(task.slug)
-    return html.Section(
-        [
-            html.H2(_("Fix this kernel"), id="editor-task-title"),
-            html.P(_(task.goal), className="task-goal"),
-            html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}")),
-            said,
-            *stores,
-        ],
-        className="panel task-panel",
-        **{"aria-labelledby": "editor-task-title"},
-    )
+    goal = html.P(_(task.goal), className="task-goal")
+    link = html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}"))
+    return section("editor-task", _("Fix this kernel"), goal, link, said, *stores, kind="task-panel")
 
 
 def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:

@@ -7,6 +7,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import LEARN
+from smemviz.app.components.frames import section, text_button
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after
 from smemviz.i18n import _, ngettext
@@ -47,22 +48,19 @@ def _class() -> Component:
                for number, lesson in enumerate(LESSONS, 1)]  # fmt: skip
     columns += [{"slug": done_as(task), "name": _("fix {n}", n=_number(task.slug)), "title": _("Fix this kernel")}
                 for task in TASKS]  # fmt: skip
-    return html.Section(
-        [
-            html.H2(_("Your class"), id="teach-class-title"),
-            html.P(
-                _("Students save their progress on the page Learn. Open their files here: this browser reads them, and "
-                  "they are sent nowhere."),
-            ),
-            dcc.Upload(
-                html.Button(_("Open files"), type="button", className="run-button", id="teach-open"),
-                id="teach-files", multiple=True, accept=".json", max_size=65536,
-            ),
-            html.Div(id="teach-class", role="status", className="teach-class scroller"),
-            dcc.Store(id="teach-columns", data=columns),
-        ],
-        className="panel",
-        **{"aria-labelledby": "teach-class-title"},
+    return section(
+        "teach-class",
+        _("Your class"),
+        html.P(
+            _("Students save their progress on the page Learn. Open their files here: this browser reads them, and "
+              "they are sent nowhere."),
+        ),
+        dcc.Upload(
+            html.Button(_("Open files"), type="button", className="run-button", id="teach-open"),
+            id="teach-files", multiple=True, accept=".json", max_size=65536,
+        ),
+        html.Div(id="teach-class", role="status", className="teach-class scroller"),
+        dcc.Store(id="teach-columns", data=columns),
     )  # fmt: skip
 
 
@@ -99,7 +97,7 @@ def save_progress() -> Component:
     return html.Div(
         [
             dmc.TextInput(id="learn-name", label=_("Your name, for the file"), size="xs", w=220),
-            html.Button(_("Save my progress"), id="learn-save", className="text-button", type="button"),
+            text_button(_("Save my progress"), id="learn-save"),
         ],
         className="learn-save",
     )

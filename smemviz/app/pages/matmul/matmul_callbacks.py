@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from dash import ALL, Dash, Input, Output, State, ctx, no_update
+from dash import ALL, Dash, Input, Output, State, ctx
 
 from smemviz.app.addresses import MATMUL
-from smemviz.app.components.connect import fill, of_script, outputs, values
+from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
@@ -68,25 +67,20 @@ def register(app: Dash, services: Services) -> None:
         shown = control_values(data, query or {})
         return [shown.get(one["name"], "") for one in ids], shown
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        [*outputs(JOB_PROPERTIES), Output("products-latest", "data")],
-        Input("products-measure", "n_clicks"),
-        Input("products-cancel", "n_clicks"),
-        Input("products-poll", "n_intervals"),
-        State("run", "data"),
-        State("products-latest", "data"),
-    )
     def measure(
         clicks: int | None, cancels: int | None, polls: int | None, query: Query, latest: int | None
-    ) -> list[Any]:
+    ) -> Filling:
         if ctx.triggered_id == "products-measure" and clicks and stopwatch.available:
             _start(data, query)
         elif ctx.triggered_id == "products-cancel" and cancels:
             data.cancel()
         now = data.latest
         filling = view_job(data, stopwatch.available)
-        return [*values(JOB_PROPERTIES, filling), no_update if now == (latest or 0) else now]
+        return filling if now == (latest or 0) else filling | {"products-latest.data": now}
 
+    buttons = Input("products-measure", "n_clicks"), Input("products-cancel", "n_clicks")
+    known = Input("products-poll", "n_intervals"), State("run", "data"), State("products-latest", "data")
+    fill(app, (*JOB_PROPERTIES, "products-latest.data"), measure, *buttons, *known)
     _add_browser_callbacks(app)
 
 

@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.frames import page_head, scroller
+from smemviz.app.components.frames import icon_button, page_head, scroller, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.matmul.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
 from smemviz.i18n import N_, _
@@ -102,12 +102,8 @@ def _controls() -> Component:
                     ),
                     html.Div(
                         [
-                            html.Button(
-                                _("Measure here"), id="products-measure", type="button", className="text-button"
-                            ),
-                            html.Button(
-                                _("Cancel"), id="products-cancel", type="button", className="text-button", hidden=True
-                            ),
+                            text_button(_("Measure here"), id="products-measure"),
+                            text_button(_("Cancel"), id="products-cancel", hidden=True),
                         ],
                         id="products-measure-area",
                         hidden=True,
@@ -137,10 +133,7 @@ def _steps() -> Component:
     buttons = [
         _button("first", _("First step")),
         _button("previous", _("Previous step"), _("Previous step (left arrow)")),
-        html.Button(
-            id="step-play", className="icon-button play", type="button", title=_("Play (space)"),
-            **{"aria-label": _("Play")},
-        ),
+        icon_button("play", _("Play"), _("Play (space)"), id="step-play"),
         _button("next", _("Next step"), _("Next step (right arrow)")),
         _button("last", _("Last step")),
     ]  # fmt: skip
@@ -177,10 +170,7 @@ def _steps() -> Component:
 
 
 def _button(to: str, label: str, title: str = "") -> Component:
-    return html.Button(
-        id={"type": "step-go", "to": to}, className=f"icon-button {to}", type="button", title=title or label,
-        **{"aria-label": label},
-    )  # fmt: skip
+    return icon_button(to, label, title, id={"type": "step-go", "to": to})
 
 
 def _picture(title: str, identity: str, note: str, *, last_note: str = "") -> Component:

@@ -11,6 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
+from smemviz.app.components.graph import drawn
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
@@ -100,12 +101,10 @@ def view_measured(data: Products, query: Query, theme: str, linked: bool) -> Fil
         }
     sweep, _here = data.sweep(state.size, state.tile)
     points = points_at(sweep, state.size, state.tile) if sweep else {}
-    figure = sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)
     return {
         "products-notices.children": _notices(sweep),
         "products-sizes.children": _sizes(state.size, state.tile, sweep, query),
-        "sweep.figure": figure,
-        "sweep.style": {"height": figure.layout.height},
+        **drawn("sweep", sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)),
         "skipped-note.children": _together(skipped_note(points.values()), _changed(data, sweep)),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep), sweep, linked),
@@ -138,8 +137,7 @@ def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Fill
         "products-results.hidden": False,
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
         "filled-note.children": filled_note(rows),
-        "roofline.figure": figure,
-        "roofline.style": {"height": figure.layout.height},
+        **drawn("roofline", figure),
     }
 
 
@@ -150,11 +148,9 @@ def view_saved(data: Products, query: Query, theme: str) -> Filling:
         savings, (sweep, _here) = data.savings(state), data.sweep(COUNTED, state.tile)
     except SmemvizError:  # the page says so already, and shows no pictures
         return {}
-    figure = loads_bars(savings, theme=LookState.read({"theme": theme}).theme)
     return {
         "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
-        "loads.figure": figure,
-        "loads.style": {"height": figure.layout.height},
+        **drawn("loads", loads_bars(savings, theme=LookState.read({"theme": theme}).theme)),
         "loads-claim.children": claim(savings, sweep),
         **{f"{name}.aria-busy": "false" for name in SAVED_PARTS},
     }
@@ -169,11 +165,9 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
         return {"step-text.children": rich("There is nothing to picture: {why}", why=translated(str(error)))}
     asked = LookState.read(look).step or 1
     index = min(max(asked, 1), len(steps)) - 1
-    figure = scene(launch, steps, index, theme=LookState.read(look).theme)
     return {
         "step-text.children": sentence(launch, steps, index),
-        "steps.figure": figure,
-        "steps.style": {"height": figure.layout.height},
+        **drawn("steps", scene(launch, steps, index, theme=LookState.read(look).theme)),
         "step-table.children": step_table(loaded(launch, steps[index].rows)),
         "step-slider.max": len(steps),
         "step-count.data": {"count": len(steps), "now": index + 1},
@@ -272,15 +266,11 @@ def _notices(sweep: Sweep | None) -> list[Component]:
 
 def _sizes(shown: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
     """Link every size that was measured with a tile."""
-    links: list[Component] = []
     rest = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
-    for size in measured_sizes(sweep, tile) if sweep else []:
-        current = size == shown
-        links.append(
-            dcc.Link(
-                size.name,
-                href=f"{MATMUL}?SIZE={size.name}{rest}",
-                className="kernel-link current" if current else "kernel-link",
-            )
+    links = [
+        dcc.Link(
+            size.name, href=f"{MATMUL}?SIZE={size.name}{rest}", className="kernel-link" + " current" * (size == shown)
         )
+        for size in (measured_sizes(sweep, tile) if sweep else ())
+    ]
     return [html.Span(_("Measured:"), className="note"), *links] if links else []

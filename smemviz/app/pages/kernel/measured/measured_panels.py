@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dash import Dash, Input, State, ctx
 
-from dash import Dash, Input, Output, State, ctx, no_update
-
-from smemviz.app.components.connect import fill, outputs, values
+from smemviz.app.components.connect import fill
 from smemviz.app.components.launches import Filling, Query, hardware_of
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.measured.hardware_panel import view_hardware
@@ -46,27 +44,18 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     after = Input("drawn-run", "data"), Input("theme", "data"), Input("measured-last", "data")
     fill(app, _PROPERTIES, measured, *after, initially=False)
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        [*outputs(JOB_PROPERTIES), Output("measured-last", "data")],
-        Input("measure", "n_clicks"),
-        Input("cancel-measure", "n_clicks"),
-        Input("poll", "n_intervals"),
-        Input("drawn-run", "data"),
-        State("measured-last", "data"),
-    )
-    def measure(
-        clicks: int | None, cancels: int | None, polls: int | None, query: Query, last: int | None
-    ) -> list[Any]:
+    def measure(clicks: int | None, cancels: int | None, polls: int | None, query: Query, last: int | None) -> Filling:
         if ctx.triggered_id == "measure" and clicks:
             _start(library, stopwatch, query)
         elif ctx.triggered_id == "cancel-measure" and cancels:
             stopwatch.cancel()
         filling = view_job(stopwatch, library, query)
         latest = stopwatch.latest
-        return [
-            *values(JOB_PROPERTIES, filling),
-            no_update if latest == (last or 0) else latest,
-        ]
+        return filling if latest == (last or 0) else filling | {"measured-last.data": latest}
+
+    buttons = Input("measure", "n_clicks"), Input("cancel-measure", "n_clicks"), Input("poll", "n_intervals")
+    query, last = Input("drawn-run", "data"), State("measured-last", "data")
+    fill(app, (*JOB_PROPERTIES, "measured-last.data"), measure, *buttons, query, last)
 
 
 def _start(library: Library, stopwatch: Stopwatch, query: Query) -> None:

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.facts import fact
-from smemviz.app.components.frames import job_head, notice
+from smemviz.app.components.frames import job_head, notice, section
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
@@ -46,17 +46,15 @@ _BANDS = N_(
 
 def timing_panel() -> Component:
     """Lay out the panel; the button is shown once a GPU is known to be here."""
-    return html.Section(
-        [
-            job_head(
-                _("Time"), "timing-title", (_("Measure"), "measure"), "cancel-measure", id="measure-area", hidden=True
-            ),
-            Written(html.Div(id="measure-status", role="status", className="measure-status")),
-            html.Div(id="timing-body"),
-            dcc.Interval(id="poll", interval=POLL_MILLISECONDS, disabled=True),
-        ],
-        className="panel timing-panel",
-        **{"aria-labelledby": "timing-title"},
+    return section(
+        "timing",
+        job_head(
+            _("Time"), "timing-title", (_("Measure"), "measure"), "cancel-measure", id="measure-area", hidden=True
+        ),
+        Written(html.Div(id="measure-status", role="status", className="measure-status")),
+        html.Div(id="timing-body"),
+        dcc.Interval(id="poll", interval=POLL_MILLISECONDS, disabled=True),
+        kind="timing-panel",
     )
 
 
@@ -70,9 +68,6 @@ def view_timing(
         return _of_sweep(*found) if found else _no_time(shown)
     others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
     judged = impact(one, [other for other in others if other])
-    picture = graph("times", still=False)
-    picture.figure = times(one.time, theme=theme)
-    picture.style = {"height": picture.figure.layout.height}
     said = [
         html.Dl(_facts(one), className="facts"),
         html.H3(_("Does it matter?")),
@@ -88,7 +83,12 @@ def view_timing(
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
         *(html.P(rich("Note: {note}.", note=translated(note)), className="note") for note in one.time.notes),
     ]
-    return [Written(html.Div(said)), download(_("Times")), picture, Written(html.Div(notes))]
+    return [
+        Written(html.Div(said)),
+        download(_("Times")),
+        graph("times", times(one.time, theme=theme)),
+        Written(html.Div(notes)),
+    ]
 
 
 def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
