@@ -16,6 +16,7 @@ from flask import Flask, request
 from smemviz.app import browser, working
 from smemviz.app.addresses import GALLERY
 from smemviz.app.answers import Answers
+from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.english import marked, marks_english
@@ -54,7 +55,7 @@ class _App(Dash):  # type: ignore[misc]
 
     def callback(self, *dependencies: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Connect a function as Dash does; English among another language is marked in what it returns."""
-        outputs = dependencies[:1] if isinstance(dependencies[0], list | tuple) else _outputs(dependencies)
+        outputs = tuple(one for one in dependencies if isinstance(one, list | tuple | Output))
         connect = super().callback(*dependencies, **options)
         return lambda function: connect(marks_english(outputs, function))
 
@@ -205,10 +206,6 @@ def create_server(settings: Settings) -> Flask:
     return server
 
 
-def _outputs(dependencies: Sequence[Any]) -> tuple[Output, ...]:
-    return tuple(one for one in dependencies if isinstance(one, Output))
-
-
 def _speak() -> None:
     """Answer a request in the language of its ``?lang=``, else in the first of the browser's that is spoken here."""
     asked = request.args.get("lang")
@@ -236,7 +233,5 @@ def _deaf(shown: Any) -> Any:
 
 
 def _nothing(text: str | Component) -> list[Component]:
-    return [
-        html.Header([html.H1(_(NOWHERE), className="headline"), html.P(text, className="origin")], className="title"),
-        dcc.Link(_("Back to the gallery"), href=GALLERY, className="back"),
-    ]
+    said = html.P(text, className="origin")
+    return [page_title(_(NOWHERE), said), dcc.Link(_("Back to the gallery"), href=GALLERY, className="back")]

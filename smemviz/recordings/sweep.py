@@ -33,6 +33,15 @@ class Size:
     k: int
     n: int
 
+    @staticmethod
+    def read(text: str, largest: int) -> Size | None:
+        """Read what ``name`` writes, each number from 1 to ``largest``; None where it is something else."""
+        numbers = text.split("x")
+        if len(numbers) not in (1, 3) or not all(n.isdecimal() and 1 <= int(n[:9]) <= largest for n in numbers):
+            return None
+        m, k, n = (int(n) for n in (numbers * 3)[:3])
+        return Size(m, k, n)
+
     @property
     def operations(self) -> int:
         """Multiplications and additions: 2 S^3 for a cube."""

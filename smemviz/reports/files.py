@@ -18,8 +18,9 @@ from smemviz.reports.html.report import report_page
 from smemviz.reports.images import FORMATS, Image, draw
 from smemviz.reports.pictures import Picture, missing
 from smemviz.reports.print_layout import Sheet, print_layout
-from smemviz.reports.selection import Wanted, every_launch, launch_name, launches
+from smemviz.reports.selection import Wanted, every_launch, launches
 from smemviz.reports.trace import events, write_events
+from smemviz.wording.labels import launch_name
 from smemviz.wording.sentences import origin, rule
 
 Kind = Literal["image", "html", "table", "trace"]

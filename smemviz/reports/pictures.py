@@ -19,11 +19,11 @@ from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.calibration import calibration_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.reports.selection import Wanted, choose, launch_name, launches
+from smemviz.reports.selection import Wanted, choose, launches
 from smemviz.views.comparison import Entry, compared
 from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.impact import Measured
-from smemviz.wording.labels import count
+from smemviz.wording.labels import count, launch_name
 from smemviz.wording.sentences import headline, origin, present, rule
 
 

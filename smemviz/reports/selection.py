@@ -74,11 +74,6 @@ def every_launch(recording: Recording, wanted: Wanted) -> list[tuple[int, Launch
     ]
 
 
-def launch_name(launch: Launch, number: int) -> str:
-    """Name a launch by its kernel, with its number among those of the kernel from the second on."""
-    return launch.kernel if number == 0 else f"{launch.kernel} ({number + 1})"
-
-
 def choose(
     recording: Recording, wanted: Wanted, hardware: Hardware = H200, space: str | None = None
 ) -> tuple[Launch, RequestView]:

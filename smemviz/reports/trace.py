@@ -18,7 +18,7 @@ from smemviz.figures.timeline import Line, line_up
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import blocks, playback_order
 from smemviz.recordings.data import Launch
-from smemviz.wording.sentences import operation
+from smemviz.wording.labels import operation_name
 
 Event = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _block(launch: Launch, block: int, process: int, hardware: Hardware) -> Iter
             epoch = int(requests.epoch[row])
             yield {"name": "barrier", "ph": "i", "s": "p", "pid": process, "tid": 0, "ts": start}
         yield {
-            "name": f"{operation(site)} {site.source}",
+            "name": f"{operation_name(site.op)} {site.source}",
             "cat": site.space,
             "ph": "X",
             "pid": process,

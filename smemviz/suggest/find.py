@@ -15,7 +15,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation
 from smemviz.model.layout.asked import Asked, recorded
 from smemviz.model.layout.candidates import Moved, pads, row_lengths, swizzles
-from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
+from smemviz.model.layout.search import LayoutFix, Score, beats, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.languages import language_of
@@ -32,9 +32,9 @@ class _Asked:
     hardware: Hardware
     accesses: tuple[tuple[int, Asked], ...]
 
-    def scores(self, layout: Moved | None = None) -> list[Score]:
-        """Count every access in a layout, None for the one recorded."""
-        return [score(access, self.array.itemsize, layout, self.hardware) for _, access in self.accesses]
+    def scores(self) -> list[Score]:
+        """Count every access as it was recorded."""
+        return [score(access, self.array.itemsize, None, self.hardware) for _, access in self.accesses]
 
 
 def suggestions(
@@ -130,7 +130,7 @@ def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
             made.append(_suggestion(asked, fix, rewriting if reason_here is None else None, reason_here, complete))
     kept: list[Suggestion] = []
     for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
-        if not any(_beats(other, one) for other in kept):
+        if not any(beats(other.price, one.price) for other in kept):
             kept.append(one)
     return kept
 
@@ -159,11 +159,6 @@ def _suggestion(
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
     rewrite = rewriting.rewrite(fix.layout) if rewriting else None
     return Suggestion(asked.kernel, asked.array, fix.layout, promises, fix.more_bytes, rewrite, reason, complete)
-
-
-def _beats(one: Suggestion, other: Suggestion) -> bool:
-    """Whether it is nowhere worse."""
-    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
 
 
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:

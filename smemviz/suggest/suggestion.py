@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smemviz.model.layout.candidates import Moved
-from smemviz.model.layout.search import Score
+from smemviz.model.layout.search import Price, Score
 from smemviz.recordings.data import ArrayInfo, Timing
 from smemviz.recordings.recording import EngineName
 from smemviz.suggest.rewrites import Rewrite
@@ -68,7 +68,7 @@ class Suggestion:
         return sum(one.after.wavefronts for one in self.promises)
 
     @property
-    def price(self) -> tuple[int, int, int]:
+    def price(self) -> Price:
         """What suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
         return self.after, self.more_bytes, self.rewrite.instructions if self.rewrite else 0
 

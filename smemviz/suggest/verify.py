@@ -113,7 +113,8 @@ class Verifier:
         promised = [promise for one in suggested for promise in one.promises]
         for number in sorted({promise.launch for promise in promised}):
             was, now = before.launches[places[number]], after.launches[places[number]]
-            blocks = _logged_blocks(self.recording.launches[number])
+            recorded = self.recording.launches[number]
+            blocks = _blocks(recorded) if recorded.missing else None  # None where the promise is about all
             if len(was.sites) != len(now.sites):
                 return Check(self.engine, (), said("{kernel} has other accesses", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
@@ -186,11 +187,6 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
 def _same(one: OutputHash, other: OutputHash) -> OutputHash:
     """Return what two runs of a launch have in common; the hash of what differs is empty."""
     return OutputHash(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
-
-
-def _logged_blocks(launch: Launch) -> frozenset[int] | None:
-    """Return the blocks whose requests a promise is about, None where it is about all."""
-    return _blocks(launch) if launch.missing else None
 
 
 def _blocks(launch: Launch) -> frozenset[int]:

@@ -19,9 +19,8 @@ from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
 from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
-from smemviz.wording.labels import count, lane_ranges, number
+from smemviz.wording.labels import count, lane_ranges, number, operation_name
 from smemviz.wording.patterns import fullest
-from smemviz.wording.sentences import operation
 
 Quantity = Literal["max_degree", "excess", "sectors_per_request"]
 
@@ -114,7 +113,7 @@ def around(source: str, line: int) -> tuple[tuple[str, ...], int]:
 
 
 def _headline(launch: Launch, site: Site, exceeding: Exceeding) -> str:
-    who = f"{operation(site)} of {site.source} in {launch.kernel}"
+    who = f"{operation_name(site.op)} of {site.source} in {launch.kernel}"
     amount, most = number(exceeding.amount), number(exceeding.most)
     if exceeding.quantity == "max_degree":
         return f"{who} is {amount}-way; at most {most}-way is allowed"

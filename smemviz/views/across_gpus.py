@@ -11,7 +11,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapability, device
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
-from smemviz.model.layout.across_gpus import Access, Cost, Part, Step, cost_on, on_every_part
+from smemviz.model.layout.across_gpus import Access, Part, Step, cost_on, on_every_part
 from smemviz.recordings.data import Calibration, CalibrationRow
 from smemviz.wording.grammar import capital, items, names, sentences
 from smemviz.wording.labels import count, day, operation_name, ways
@@ -45,12 +45,13 @@ def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibra
     """Count an access on every part, the newest first, each followed by its cards that were calibrated."""
     compared = comparable(access, reference)
     rows: list[GpuRow] = []
-    for part in on_every_part(access, (compared) if compared else None):
-        rows.append(_row(part, compared, access))
+    for part in on_every_part(access, compared):
+        row = _row(part, compared, access)
+        rows.append(row)
         for one in calibrations:
             here = one.device.compute_capability in {row.cc for row in part.rows}
             if here and part.cost and part.bank_bytes == part.rows[0].bank_bytes[0]:
-                rows.append(_card(rows[-1 - _cards_before(rows)], one, access))
+                rows.append(_card(row, one, access))
     return tuple(rows)
 
 
@@ -75,11 +76,6 @@ def gpus_headline(rows: Sequence[GpuRow]) -> str:
     return _("{fewest:,} to {most}, depending on the GPU", fewest=min(numbers), most=count(max(numbers), "wavefront"))
 
 
-def _cards_before(rows: Sequence[GpuRow]) -> int:
-    """Return how many of the last rows are cards."""
-    return next(i for i, row in enumerate(reversed(rows)) if not row.card)
-
-
 def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
     first = part.rows[0]
     hardware = Hardware(first.cc, part.bank_bytes)
@@ -94,7 +90,8 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
         return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
     difference = _("Reference.") if is_reference else _difference(part, compared, access)
     kind, source = part.basis.kind, _(part.basis.source)
-    return GpuRow(name, capabilities, hardware, _numbers(part.cost), difference, kind, source, is_reference)
+    numbers = f"{part.cost.wavefronts:,}", f"{part.cost.ideal:,}", ways(part.cost.degree)
+    return GpuRow(name, capabilities, hardware, numbers, difference, kind, source, is_reference)
 
 
 def _reason(access: Access, row: ComputeCapability) -> str:
@@ -111,10 +108,6 @@ def _reason(access: Access, row: ComputeCapability) -> str:
         name=row.name,
         since=device(since).name,
     )
-
-
-def _numbers(cost: Cost) -> tuple[str, ...]:
-    return (f"{cost.wavefronts:,}", f"{cost.ideal:,}", ways(cost.degree))
 
 
 def _difference(part: Part, compared: Hardware | None, access: Access) -> str:

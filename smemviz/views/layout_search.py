@@ -10,7 +10,7 @@ from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.asked import asked
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.layout.search import LayoutFix, search, suggest
+from smemviz.model.layout.search import LayoutFix, beats, search, suggest
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp
 from smemviz.wording.grammar import clauses
@@ -49,7 +49,8 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     wanted = [asked(access, layout) for access in setup.accesses]
     best: list[LayoutFix[Layout]] = []
     for one in search(layout, wanted, hardware):
-        if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
+        # The search gives the simpler of two alike first.
+        if not any(_kind(one) == _kind(other) and beats(other.price, one.price) for other in best):
             best.append(one)
     now = suggest(layout, wanted, hardware)
     plain = next(one for one in best if one.layout == layout.plain)
@@ -59,11 +60,6 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
 
 def _kind(one: LayoutFix[Layout]) -> tuple[type, bool]:
     return type(one.layout.swizzle), bool(one.layout.pad)
-
-
-def _beats(one: LayoutFix[Layout], other: LayoutFix[Layout]) -> bool:
-    """Whether it is nowhere worse; the search gives the simpler of two alike first."""
-    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
 
 
 def layout_said(layout: Layout) -> str:

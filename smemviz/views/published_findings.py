@@ -189,7 +189,7 @@ def _rectangle(recording: Recording) -> tuple[Published, ...]:
             _("{kernel}, wavefronts per store and load", kernel=kernel),
             text,
             _(where),
-            _each_of(recording[kernel]),
+            _listed([_each(row) for row in _shared(recording[kernel])]),
             why,
         )
         for kernel, text, where, why in said
@@ -236,10 +236,6 @@ def _left(before: int | None, after: int | None) -> str:
 
 def _store_and_load(launch: Launch) -> str:
     return _listed([f"{row.wavefronts:,}" for row in _shared(launch)])
-
-
-def _each_of(launch: Launch) -> str:
-    return _listed([_each(row) for row in _shared(launch)])
 
 
 def _listed(words: list[str]) -> str:

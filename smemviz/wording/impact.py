@@ -44,7 +44,6 @@ class Impact:
     basis: str
     cost: Cost
     share: float | None
-    judgement: Judgement | None
 
 
 def impact(one: Measured, others: Iterable[Measured] = ()) -> Impact:
@@ -56,16 +55,16 @@ def impact(one: Measured, others: Iterable[Measured] = ()) -> Impact:
     found = _cost(one)
     if found.wavefronts == 0:
         nothing = _("No wavefront is in excess: bank conflicts cost this launch nothing.")
-        return Impact(_("No"), nothing, "", found, 0.0, None)
+        return Impact(_("No"), nothing, "", found, 0.0)
     if found.lost_us is None:
-        return Impact(_("Not known"), _unknown(found), _basis(one, found), found, None, None)
+        return Impact(_("Not known"), _unknown(found), _basis(one, found), found, None)
     net = one.time.net_us
     share = found.lost_us / net if net > 0 else None
     peer = _peer(one, others)
     slower = net - peer.time.net_us if peer else None
     judgement = judge(found.lost_us, net, slower)
     said = sentences(_lost(found, found.lost_us, share, net), _judged(judgement, peer, slower))
-    return Impact(_answer(share, judgement), said, _basis(one, found), found, share, judgement)
+    return Impact(_answer(share, judgement), said, _basis(one, found), found, share)
 
 
 def clock_mhz(time: Timing) -> float | None:

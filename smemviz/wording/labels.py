@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
-from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Verdict
+from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Launch, Verdict
 from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import names
 
@@ -26,6 +26,11 @@ def number(value: float) -> str:
 def count(value: int, noun: str) -> str:
     """Write a count with its noun, which is one of ``COUNTED``: ``1 wavefront``, ``1,024 wavefronts``."""
     return COUNTED[noun](value)
+
+
+def launch_name(launch: Launch, number: int) -> str:
+    """Name a launch by its kernel, with its number among those of the kernel, from 0, from the second on."""
+    return launch.kernel if number == 0 else f"{launch.kernel} ({number + 1})"
 
 
 def operation_name(op: str) -> str:

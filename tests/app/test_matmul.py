@@ -131,7 +131,7 @@ def test_a_step_beyond_the_last_is_the_last(data: Products) -> None:
 def test_the_command_is_our_own() -> None:
     state = ProductState(Size(228, 240, 112), 16, "")
     line = " ".join(command(Path("/a/matmul.py"), state)[1:])
-    assert line == "-m smemviz sweep /a/matmul.py --sizes 228x240x112 --set TILE=16 --limit 20 --json"
+    assert line == "-m smemviz sweep /a/matmul.py --set TILE=16 --sizes 228x240x112 --limit 20 --json"
 
 
 def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,12 @@ def page_head(prefix: str, eyebrow: str, headline: str | None = None, **more: An
     )
 
 
+def page_title(headline: str, *said: Any) -> html.Header:
+    """Place the title of a page of texts, and below it what is said first of all."""
+    first, *more = (one if isinstance(one, Component) else html.P(one, className="origin") for one in said)
+    return html.Header([html.H1(headline, className="headline"), first, *more], className="title")
+
+
 def scroller(
     content: Any = None, *, label: str | None = None, titled: str = "", extra: str = "", **more: Any
 ) -> html.Div:

@@ -17,7 +17,7 @@ from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import MAIN_FAILED, Launch
 from smemviz.recordings.places import access_of, place_of, site_at
 from smemviz.recordings.recording import Recording
-from smemviz.wording.labels import finding_name
+from smemviz.wording.labels import finding_name, launch_name
 from smemviz.wording.sentences import degree_of, facts, findings_of
 
 Query = dict[str, str]
@@ -42,11 +42,6 @@ def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
 def refused_badge() -> Component:
     """Show that a kernel's launch was refused."""
     return html.Span(_("refused"), className="degree conflict")
-
-
-def launch_name(launch: Launch, nth: int) -> str:
-    """Name a launch: by its kernel, with a number from the second on."""
-    return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
 
 
 def group_name(group: Sequence[tuple[Launch, int]]) -> str:

@@ -10,6 +10,7 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
+from smemviz.app.components.frames import page_title
 from smemviz.app.components.graph import graph, table_button
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
@@ -70,21 +71,12 @@ def _own_files() -> Component:
 
 def heading() -> Component:
     """Lay out the gallery's first words, for which no file has to be read."""
-    return html.Header(
-        [
-            html.H1(_("Shared memory, seen"), className="headline"),
-            html.P(_("Pick a kernel to see which lane touches which bank, and what that costs."), className="origin"),
-            html.P(
-                rich(
-                    "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or "
-                    "before a class.",
-                    learn=html.A(_("Learn"), href=LEARN),
-                )
-            ),
-            _legend(),
-        ],
-        className="title",
+    begin = rich(
+        "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or before a class.",
+        learn=html.A(_("Learn"), href=LEARN),
     )
+    what = _("Pick a kernel to see which lane touches which bank, and what that costs.")
+    return page_title(_("Shared memory, seen"), what, html.P(begin), _legend())
 
 
 def _legend() -> Component:
@@ -146,10 +138,7 @@ def _card(library: Library, file: str, note: str) -> Component:
     summary = shown.program.summary
     return html.Article(
         [
-            html.Div(
-                graph({"type": "thumbnail", "file": file}, still=True),
-                className="thumbnail",
-            ),
+            html.Div(graph({"type": "thumbnail", "file": file}, still=True), className="thumbnail"),
             html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
             html.P(summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
@@ -186,12 +175,7 @@ def _kind(library: Library, file: str) -> list[Component | str]:
 
 def _kernel(file: str, shown: Shown, group: list[tuple[Launch, int]], hardware: Hardware) -> Component:
     worst, nth = worst_of(shown, group, hardware)
-    return html.Li(
-        [
-            html.A(group_name(group), href=_href(file, worst, nth)),
-            launch_badge(shown, worst, hardware),
-        ]
-    )
+    return html.Li([html.A(group_name(group), href=_href(file, worst, nth)), launch_badge(shown, worst, hardware)])
 
 
 def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:

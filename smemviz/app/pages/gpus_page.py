@@ -32,7 +32,7 @@ from smemviz.recordings.calibration import calibration_files, load_calibration
 from smemviz.recordings.data import WARP_SIZE, Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
 from smemviz.views.layout_lab import access_said, picture
-from smemviz.wording.sentences import operation
+from smemviz.wording.labels import operation_name
 
 _KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
 GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
@@ -134,7 +134,7 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
         "{source} in {kernel}, {operation} by warp {warp}, step {step}",
         source=site.source,
         kernel=launch.kernel,
-        operation=operation(site),
+        operation=operation_name(site.op),
         warp=launch.requests.warp[row],
         step=launch.requests.step[row],
     )

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL, NUMBERS
 from smemviz.app.components.facts import place
+from smemviz.app.components.frames import page_title
 from smemviz.app.components.rich import rich
 from smemviz.app.page import Page
 from smemviz.i18n import N_, _
@@ -35,13 +36,7 @@ def numbers_page() -> list[Component]:
     )
     sections = numbers(recording[_KERNEL])
     return [
-        html.Header(
-            [
-                html.H1(_("What the numbers mean, and where they come from"), className="headline"),
-                html.P(lead, className="origin"),
-            ],
-            className="title",
-        ),
+        page_title(_("What the numbers mean, and where they come from"), lead),
         html.Nav(
             [html.A(one.title, href=f"#{place(one.numbers[0].anchor)}") for one in sections],
             className="kernels",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
 from smemviz.app.tasks.jobs import Job, Status
 from smemviz.errors import InputError
+from smemviz.recordings.dtypes import ConstantValue
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
@@ -22,6 +24,16 @@ class _Asked(Generic[Key, Found]):
     key: Key
 
 
+def own_command(verb: str, what: str, overrides: Mapping[str, ConstantValue], *more: str) -> list[str]:
+    """Return what runs a verb of our own command line with constants, and prints JSON."""
+    return [sys.executable, "-m", "smemviz", verb, what, *settings(overrides), *more, "--json"]
+
+
+def settings(overrides: Mapping[str, ConstantValue]) -> list[str]:
+    """Return constants as the command line takes them."""
+    return [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
+
+
 class Tasks(Generic[Key, Found]):
     """Starts commands for keys by a job that others may share, and keeps what each printed, as ``read`` reads it.
 
@@ -31,7 +43,7 @@ class Tasks(Generic[Key, Found]):
 
     def __init__(self, job: Job, read: Callable[[Key, str], Found], answers: Sequence[int] = ()) -> None:
         self.allowed = job.allowed
-        self.latest = 0  # how many results have been kept; a page that knows a smaller number has not seen the latest
+        self._kept = 0
         self._job = job
         self._read = read
         self._answers = answers
@@ -39,6 +51,12 @@ class Tasks(Generic[Key, Found]):
         self._problems: dict[Key, str] = {}
         self._collected: Status | None = None
         self._lock = threading.Lock()
+
+    @property
+    def latest(self) -> int:
+        """How many results have been kept; a page that knows a smaller number has not seen the latest."""
+        self.collect()
+        return self._kept
 
     def start(self, key: Key, command: Sequence[str]) -> bool:
         """Start a command; return False when something is running, or nothing may be started."""
@@ -84,7 +102,7 @@ class Tasks(Generic[Key, Found]):
             if status.state == "failed":
                 raise InputError(status.problem)
             self._found[key] = self._read(key, status.output)
-            self.latest += 1
+            self._kept += 1
         except InputError as error:
             self._problems[key] = str(error)
 

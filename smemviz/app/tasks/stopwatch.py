@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any
 
 from smemviz.app.library import RunKey, Shown
 from smemviz.app.tasks.jobs import Job
-from smemviz.app.tasks.runner import Tasks
+from smemviz.app.tasks.runner import Tasks, own_command
 from smemviz.engines.backend import gpu_engine
 from smemviz.errors import InputError, MissingError
 from smemviz.frontends.reading import read_program
@@ -81,7 +80,6 @@ class Stopwatch:
     @property
     def latest(self) -> int:
         """How many measurements have been kept; a page that knows a smaller number has not seen the latest."""
-        self._tasks.collect()
         return self._tasks.latest
 
     def start(self, shown: Shown, path: Path) -> bool:
@@ -130,8 +128,7 @@ def _task(shown: Shown) -> _Task:
 
 def command(path: Path, overrides: Mapping[str, ConstantValue]) -> list[str]:
     """Return the command that measures a kernel file."""
-    settings = [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
-    return [sys.executable, "-m", "smemviz", "time", str(path), *settings, "--json"]
+    return own_command("time", str(path), overrides)
 
 
 def _read(task: _Task, output: str) -> Times:

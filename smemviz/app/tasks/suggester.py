@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +11,7 @@ from typing import Any
 
 from smemviz.app.library import RunKey, Shown
 from smemviz.app.tasks.jobs import Job, Status
-from smemviz.app.tasks.runner import Tasks
+from smemviz.app.tasks.runner import Tasks, own_command
 from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
 from smemviz.paths import suggestions_for
@@ -60,9 +59,7 @@ class Suggester:
 
 def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue], view: str = "") -> list[str]:
     """Return the command that suggests layouts for a kernel of a file; ``view`` is one of CUDA C++."""
-    settings = [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
-    settings += ["--view", view] if view else []
-    return [sys.executable, "-m", "smemviz", "suggest", f"{path}:{kernel}", *settings, "--json"]
+    return own_command("suggest", f"{path}:{kernel}", overrides, *(("--view", view) if view else ()))
 
 
 def _read(task: _Task, output: str) -> Facts:

@@ -58,6 +58,9 @@ class Score(NamedTuple):
     max_degree: int
 
 
+Price = tuple[int, int, int]  # wavefronts, bytes, and instructions that an index takes more
+
+
 @dataclass(frozen=True)
 class LayoutFix(Generic[P]):
     """A layout with the scores of all accesses before and after, in their order, and the bytes it adds.
@@ -87,9 +90,14 @@ class LayoutFix(Generic[P]):
         return sum(score.wavefronts for score in self.before) - self.wavefronts
 
     @property
-    def price(self) -> tuple[int, int, int]:
+    def price(self) -> Price:
         """What the search orders by: wavefronts, then bytes, then instructions of the index."""
         return self.wavefronts, self.more_bytes, self.operations
+
+
+def beats(one: Price, other: Price) -> bool:
+    """Whether a price is nowhere higher than another one."""
+    return all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
 class _AsRecorded:

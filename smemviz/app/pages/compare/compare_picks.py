@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from smemviz.app.components.launches import Query, hardware_of, launch_name
+from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.links import SEVERAL, pick_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError, SmemvizError
 from smemviz.views.comparison import Entry
+from smemviz.wording.labels import launch_name
 from smemviz.wording.sentences import origin
 
 _MOST_DIGITS = 9  # of the number of a launch

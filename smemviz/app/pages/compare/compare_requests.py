@@ -18,8 +18,7 @@ from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.recordings.spelling import spelling_of
 from smemviz.views.comparison import Row
 from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import efficiency_text
-from smemviz.wording.sentences import operation
+from smemviz.wording.labels import efficiency_text, operation_name
 
 _MOST = 3  # launches that fit beside each other
 _KEY = N_(
@@ -57,14 +56,14 @@ def _picture(row: Row, site: int, place: int, theme: ThemeName) -> Component:
     figure = sectors(replace(now, spelling=spelling_of(row.entry.file)), theme=theme, legend=False)
     picture = graph({"type": "request-of", "launch": place, "site": site}, figure)
     cost = {
-        "operation": operation(chosen),
+        "operation": operation_name(chosen.op),
         "sectors": traffic.sectors_per_request,
         "efficiency": efficiency_text(traffic.efficiency),
     }
     return html.Figure(
         [
             html.Figcaption(rich(_COST, source=html.Code(chosen.source), **cost)),
-            download(clauses(launch.kernel, f"{operation(chosen)} {chosen.source}")),
+            download(clauses(launch.kernel, f"{operation_name(chosen.op)} {chosen.source}")),
             scroller(html.Div(picture, className="sheet narrow"), label=_(_COST, source=chosen.source, **cost)),
         ],
         className="request-of",

@@ -11,7 +11,7 @@ from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import section
 from smemviz.app.components.graph import download, drawn, graph, panel
-from smemviz.app.components.launches import Filling, Query, launch_name
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.components.written import Written
@@ -26,7 +26,7 @@ from smemviz.model.counting.global_traffic import same_accesses, traffic_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.views.columns import columns_in
-from smemviz.wording.labels import listed
+from smemviz.wording.labels import launch_name, listed
 
 GLOBAL_PROPERTIES = (
     "global-memory.hidden",

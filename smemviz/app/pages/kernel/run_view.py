@@ -73,7 +73,10 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         refused = refusal(error, before, *texts, own=own)
         return refused | (_around(shown, query, state, before, error) if shown else {})
     hardware = hardware_of(shown, state)
-    found = findings_of(shown.recording, launch)
+    found, rows = findings_of(shown.recording, launch), summarize(launch, hardware)
+    in_editor = {}  # what it shows at the lines of a text
+    if library.is_text(state.file):
+        in_editor = {"file": state.file, "badges": line_badges(shown.recording, launch, rows)}
     return {
         "kernels.html": [
             *_kernel_links(shown, launch, query, hardware),
@@ -84,11 +87,10 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
         "notices.html": _notices(shown, launch, found, query),
-        "source.html": source_view(shown.recording, launch, summarize(launch, hardware), found),
+        "source.html": source_view(shown.recording, launch, rows, found),
         "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
-        "shown-run.data": _shown_run(shown, launch.kernel, hardware)
-        | (_in_editor(shown, launch, hardware, state.file) if library.is_text(state.file) else {}),
+        "shown-run.data": _shown_run(shown, launch.kernel, hardware) | in_editor,
         "results.className": "columns",
     }
 
@@ -241,11 +243,6 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
     if still_there:
         said.append(html.P(still_there))
     return notice(said, kind="wrong refusal", id="error")
-
-
-def _in_editor(shown: Shown, launch: Launch, hardware: Hardware, file: str) -> dict[str, Any]:
-    """Return what the editor shows at the lines of a text that was written in it."""
-    return {"file": file, "badges": line_badges(shown.recording, launch, summarize(launch, hardware))}
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

@@ -210,7 +210,10 @@ def _results(side: str) -> Component:
     lanes = _("Lanes of set-up {side}", side=side)
     pictures = [
         html.Section(
-            [html.Div([html.H3(title), download(name)], className="panel-head"), _scroller(f"lab-{side}-{part}", name)]
+            [
+                html.Div([html.H3(title), download(name)], className="panel-head"),
+                scroller(html.Div(graph(f"lab-{side}-{part}"), className="sheet lab-sheet"), label=name),
+            ]
         )
         for part, title, name in (("tile", _("Tile"), tile), ("banks", _("Banks by wavefront"), banks))
     ]
@@ -244,7 +247,3 @@ def _search() -> Component:
         scroller(id="lab-found", label=_("Layouts found")),
         html.P(note, className="note"),
     )
-
-
-def _scroller(identity: str, label: str) -> Component:
-    return scroller(html.Div(graph(identity), className="sheet lab-sheet"), label=label)  # fmt: skip

@@ -12,7 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL, LEARN
-from smemviz.app.components.frames import scroller, section, text_button
+from smemviz.app.components.frames import page_title, scroller, section, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
@@ -44,11 +44,6 @@ def learn_page(path: str, *, editor: bool = True, teach: bool = False) -> list[C
     ]
 
 
-def knob_id(name: str) -> dict[str, str]:
-    """Return the id of the control for a knob."""
-    return {"type": "learn-knob", "name": name}
-
-
 def paragraph(said: Said) -> list[Component | str]:
     """Return a message with the code in it."""
     return rich(said.message, **{name: html.Code(text) for name, text in said.code.items()})
@@ -61,25 +56,13 @@ def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
 
 def _list(editor: bool) -> list[Component]:
     forget = text_button(_("Forget my progress"), id="learn-forget", hidden=True)
+    course = ngettext(
+        "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
+        "{n} short lessons. Each asks before it shows, and counts the answer as you turn its knobs.",
+        len(LESSONS),
+    )
     return [
-        html.Header(
-            [
-                html.H1(_("Learn"), className="headline"),
-                html.P(
-                    sentences(
-                        ngettext(
-                            "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
-                            "{n} short lessons. Each asks before it shows, and counts the answer as you turn its "
-                            "knobs.",
-                            len(LESSONS),
-                        ),
-                        _("Each can be presented to a class, and printed as a handout."),
-                    ),
-                    className="origin",
-                ),
-            ],
-            className="title",
-        ),
+        page_title(_("Learn"), sentences(course, _("Each can be presented to a class, and printed as a handout."))),
         html.Div(
             [
                 html.Output("", id="learn-count"),
@@ -200,7 +183,7 @@ def _words(lesson: Lesson, question: Question) -> Component:
 def _knob(knob: Knob) -> Component:
     label: Any = _(knob.label) if knob.label else html.Code(knob.name)
     data = [{"value": value, "label": knob.written(value)} for value in knob.options]
-    identity = knob_id(knob.name)
+    identity = {"type": "learn-knob", "name": knob.name}
     if len(data) > _MOST_SEGMENTS or any(len(option["label"]) > 8 for option in data):
         return dmc.Select(id=identity, label=label, data=data, value=knob.default, allowDeselect=False, size="sm")
     name = f"learn-knob-{knob.name}"

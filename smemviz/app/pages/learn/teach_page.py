@@ -7,7 +7,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import LEARN
-from smemviz.app.components.frames import section, text_button
+from smemviz.app.components.frames import page_title, section, text_button
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after
 from smemviz.i18n import _, ngettext
@@ -20,23 +20,14 @@ TEACH = "teach"  # the name in the URL
 def teach_page() -> list[Component]:
     """Lay out the course for whoever teaches it."""
     whole = sum(lesson.minutes for lesson in LESSONS)
+    length = ngettext("{n} lesson, {minutes} minutes.", "{n} lessons, {minutes} minutes.", len(LESSONS), minutes=whole)
+    where = rich(
+        "{list} has the lessons without the answers. On paper: {command}",
+        list=dcc.Link(_("Learn"), href=LEARN),
+        command=html.Code("smemviz handout --all -o course.pdf"),
+    )
     return [
-        html.Header(
-            [
-                html.H1(_("Teach"), className="headline"),
-                html.P(
-                    ngettext("{n} lesson, {minutes} minutes.", "{n} lessons, {minutes} minutes.", len(LESSONS),
-                             minutes=whole),
-                    className="origin",
-                ),
-                html.P(
-                    rich("{list} has the lessons without the answers. On paper: {command}",
-                         list=dcc.Link(_("Learn"), href=LEARN),
-                         command=html.Code("smemviz handout --all -o course.pdf")),
-                ),
-            ],
-            className="title",
-        ),
+        page_title(_("Teach"), length, html.P(where)),
         _class(),
         html.Div([_lesson(number, lesson) for number, lesson in enumerate(LESSONS, 1)], className="teach-list"),
     ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from smemviz.app.cache import Cache
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job, Status
-from smemviz.app.tasks.runner import Tasks
+from smemviz.app.tasks.runner import Tasks, own_command
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError
@@ -65,15 +64,10 @@ class ProductState:
 
 
 def _size(text: str) -> Size:
-    numbers = text.lower().replace(" ", "").split("x")
-    if len(numbers) not in (1, 3) or not all(n.isdecimal() and 1 <= int(n[:9]) <= LARGEST for n in numbers):
+    size = Size.read(text.lower().replace(" ", ""), LARGEST)
+    if size is None:
         raise InputError(f"{text!r} is no size: write 64, or 228x240x112 for M, K and N, each from 1 to {LARGEST}")
-    m, k, n = (int(n) for n in (numbers * 3)[:3])
-    return Size(m, k, n)
-
-
-def _counted_size(size: Size) -> Size:
-    return size if size.operations <= COUNTED.operations else COUNTED
+    return size
 
 
 def _best_size(sweep: Sweep | None, tile: int) -> Size:
@@ -119,7 +113,7 @@ class Products:
 
     def counted(self, state: ProductState) -> Mapping[str, Counted]:
         """Count every kernel here, in lockstep, at the size shown or at 64 where that is too large."""
-        size = _counted_size(state.size)
+        size = min(state.size, COUNTED, key=lambda size: size.operations)
         return self._counts.once((self.program.sha256, size, state.tile), lambda: self._count(size, state.tile))
 
     def _count(self, size: Size, tile: int) -> Mapping[str, Counted]:
@@ -166,7 +160,6 @@ class Products:
     @property
     def latest(self) -> int:
         """How many measurements have been kept."""
-        self._tasks.collect()
         return self._tasks.latest
 
     def _read(self, sha256: str, output: str) -> Sweep:
@@ -181,5 +174,4 @@ class Products:
 
 def command(path: Path, state: ProductState) -> list[str]:
     """Return the command that measures a size."""
-    what = ["sweep", str(path), "--sizes", state.size.name, "--set", f"TILE={state.tile}", "--limit", _LIMIT_SECONDS]
-    return [sys.executable, "-m", "smemviz", *what, "--json"]
+    return own_command("sweep", str(path), {"TILE": state.tile}, "--sizes", state.size.name, "--limit", _LIMIT_SECONDS)

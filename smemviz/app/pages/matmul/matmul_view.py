@@ -101,11 +101,12 @@ def view_measured(data: Products, query: Query, theme: str, linked: bool) -> Fil
         }
     sweep, _here = data.sweep(state.size, state.tile)
     points = points_at(sweep, state.size, state.tile) if sweep else {}
+    skipped, changed = skipped_note(points.values()), _changed(data, sweep)
     return {
         "products-notices.children": _notices(sweep),
         "products-sizes.children": _sizes(state.size, state.tile, sweep, query),
         **drawn("sweep", sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)),
-        "skipped-note.children": _together(skipped_note(points.values()), _changed(data, sweep)),
+        "skipped-note.children": [*skipped, *[html.Br()] * bool(skipped and changed), *changed],
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep), sweep, linked),
         "quoted-note.children": _(FAILED_LAUNCH),
@@ -239,11 +240,6 @@ def _measured(sweep: Sweep, here: bool) -> str:
         cores=ngettext("{n:,} core", "{n:,} cores", sweep.host.cores),
         numpy=sweep.host.numpy,
     )
-
-
-def _together(one: list[Component | str], other: list[Component]) -> list[Component | str]:
-    """Write two notes on lines of their own."""
-    return [*one, *[html.Br()] * bool(one and other), *other]
 
 
 def _changed(data: Products, sweep: Sweep | None) -> list[Component]:

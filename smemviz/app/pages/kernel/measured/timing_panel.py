@@ -19,6 +19,7 @@ from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.measured.swept import swept
 from smemviz.app.state import RunState
+from smemviz.app.tasks.runner import settings
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName
@@ -188,8 +189,7 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
 def _no_time(shown: Shown) -> list[Component]:
     program = shown.program
     why = shown.why or _("The recording has no times.")
-    settings = [part for name, value in program.overrides.items() for part in ("--set", f"{name}={value}")]
-    line = shlex.join(["smemviz", "time", Path(program.file).name, *settings])
+    line = shlex.join(["smemviz", "time", Path(program.file).name, *settings(program.overrides)])
     said = rich(
         "No time was measured with these constants. {why} On a machine with an NVIDIA GPU, {command} measures it.",
         why=why,
