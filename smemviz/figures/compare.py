@@ -24,7 +24,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     kinds = _kinds(rows)
     if not kinds:
         return empty(colours, _("No wavefront of shared memory to compare."))
-    names = [operation_name(kind) for _row in rows for kind in kinds]
+    named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
     traffic = [row.traffic[kind] for row in rows for kind in kinds]
     hover = [
         _(
@@ -33,7 +33,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
             wavefronts=count(t.wavefronts, "wavefront"),
             ideal=t.ideal,
         )
-        for kind, t in zip(names, traffic, strict=True)
+        for (_launch, kind), t in zip(named, traffic, strict=True)
     ]
     labels = [
         _("{wavefronts:,} ({excess:,} excess)", wavefronts=t.wavefronts, excess=t.excess)
@@ -41,17 +41,13 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         else f"{t.wavefronts:,}"
         for t in traffic
     ]
-    launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
         _said([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
         [_("launch"), _("operation"), _("wavefronts"), _("ideal"), _("excess")],
-        [
-            (launch, kind, t.wavefronts, t.ideal, t.excess)
-            for launch, kind, t in zip(launches, names, traffic, strict=True)
-        ],
+        [(*name, t.wavefronts, t.ideal, t.excess) for name, t in zip(named, traffic, strict=True)],
     )
     parts = (_("ideal"), [t.ideal for t in traffic]), (_("excess"), [t.wavefronts for t in traffic])
-    return _two_parts(rows, names, parts, hover, labels, _("wavefronts"), meta, RIGHT, colours)
+    return _two_parts(rows, named, parts, hover, labels, _("wavefronts"), meta, RIGHT, colours)
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -64,31 +60,30 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     if not kinds:
         return empty(colours, _("No sector of global memory to compare."))
     moved = [row.moved[kind] for row in rows for kind in kinds]
-    names = [operation_name(kind) for _row in rows for kind in kinds]
+    named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
     fewest = [one.fewest if one.complete else one.sectors for one in moved]
-    hover = [_("{kind}: {used}", kind=kind, used=used_of(one)) for kind, one in zip(names, moved, strict=True)]
+    hover = [_("{kind}: {used}", kind=name[1], used=used_of(one)) for name, one in zip(named, moved, strict=True)]
     labels = [
         _("{sectors:,}, {each:.4g} a request", sectors=one.sectors, each=one.sectors_per_request)
         if one.sectors_per_request
         else f"{one.sectors:,}"
         for one in moved
     ]
-    launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
         _said([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
         [_("launch"), _("operation"), _("sectors"), _("would do"), _("sectors per request")],
         [
-            (launch, kind, one.sectors, one.fewest if one.complete else None, one.sectors_per_request)
-            for launch, kind, one in zip(launches, names, moved, strict=True)
+            (*name, one.sectors, one.fewest if one.complete else None, one.sectors_per_request)
+            for name, one in zip(named, moved, strict=True)
         ],
     )
     parts = (_("would do"), fewest), (_("beyond that"), [one.sectors for one in moved])
-    return _two_parts(rows, names, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
+    return _two_parts(rows, named, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
 
 
 def _two_parts(
     rows: Sequence[Row],
-    ticks: Sequence[str],
+    named: Sequence[tuple[str, str]],
     parts: tuple[tuple[str, Sequence[int]], tuple[str, Sequence[int]]],
     hover: Sequence[str],
     labels: Sequence[str],
@@ -99,7 +94,7 @@ def _two_parts(
 ) -> go.Figure:
     """Draw bars that are plain up to the first of two numbers, and hatched from there to the second."""
     (low_name, low), (high_name, high) = parts
-    places = places_of(len(rows), len(ticks) // len(rows))
+    places, ticks = places_of(len(rows), len(named) // len(rows)), [kind for _launch, kind in named]
     y = places.bars
     over = [i for i in range(len(y)) if high[i] > low[i]]  # a bar of no length would still draw its outline
     base, beyond = [low[i] for i in over], [high[i] - low[i] for i in over]

@@ -149,10 +149,10 @@ def described_counts(now: RequestView, looked: Looked | None) -> str:
         one=_often(one, _("block {block}", block=now.block)),
         every=_often(every, _("the logged blocks") if now.launch.missing else _("all blocks")),
     )
-    return sentences(said, _kept(now.launch, looked))
+    return sentences(said, _not_stored(now.launch, looked))
 
 
-def _kept(launch: Launch, looked: Looked) -> str:
+def _not_stored(launch: Launch, looked: Looked) -> str:
     """Say how many elements nobody stores, "" where all are stored or not every request was logged."""
     if looked.kind != "store" or launch.missing:
         return ""

@@ -52,14 +52,14 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
     }
     named = view == "banks"
     return _low(
-        draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=width)
+        draw_grid(grid, shown.service(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=width)
     )
 
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light", width: int = _WIDTH) -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word; as wide as the tile."""
     says = request_said(shown)
-    return _low(draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=says, width=width))
+    return _low(draw_banks(shown.service(), shown.setup.where.banks, THEMES[theme], says=says, width=width))
 
 
 def _low(figure: go.Figure) -> go.Figure:

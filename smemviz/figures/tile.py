@@ -61,10 +61,10 @@ def tile(
         return empty(colours, _("This launch has no shared array."))
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
-    served = bank_service(now, where, hardware)
+    service = bank_service(now, where, hardware)
     conflicting = _("lane in conflict") if width < PLOT_WIDTH else ""
     return draw_grid(
-        grid, served, where, colours, _hover,
+        grid, service, where, colours, _hover,
         says=present(now, hardware), named=view == "physical", conflicting=conflicting, width=width,
     )  # fmt: skip
 
@@ -86,7 +86,7 @@ Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.obje
 
 def draw_grid(
     whole: Grid,
-    served: BankService,
+    service: BankService,
     where: BankLayout,
     colours: Theme,
     hover: Hover,
@@ -105,7 +105,7 @@ def draw_grid(
     not. ``says`` is a sentence about the request; with ``named`` a cell's row and column do not tell which element it
     is.
     """
-    lanes, conflict = lanes_in(whole, served)
+    lanes, conflict = lanes_in(whole, service)
     rows, columns = _window(lanes)
     grid, lanes, conflict = whole.window(rows, columns), lanes[rows, columns], conflict[rows, columns]
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)

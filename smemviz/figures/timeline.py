@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.bars import hatched, plain
 from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.drawing.text import hovering
 from smemviz.i18n import _
@@ -17,8 +18,8 @@ from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
-from smemviz.wording.labels import count
-from smemviz.wording.sentences import operation, present
+from smemviz.wording.labels import count, operation_name
+from smemviz.wording.sentences import present
 
 _MOST = 512  # requests drawn, around the present one
 _TOP, _BOTTOM = 30, 44
@@ -135,15 +136,8 @@ def _present(now: RequestView, line: Line, colours: Theme) -> go.Scatter:
     left = int(line.start[now.position])
     right = left + int(line.length[now.position])
     y = int(now.launch.requests.warp[line.rows[now.position]])
-    low, high = y - 0.46, y + 0.46
-    return go.Scatter(
-        x=[left, right, right, left, left],
-        y=[low, low, high, high, low],
-        mode="lines",
-        line={"color": colours.frame, "width": 2.5},
-        name=_("this request"),
-        hoverinfo="skip",
-    )
+    frame = {"color": colours.frame, "width": 2.5}
+    return box((left, right), (y - 0.46, y + 0.46), frame, name=_("this request"))
 
 
 def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
@@ -180,6 +174,6 @@ def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:
         else:
             cost = count(int(wavefronts), "wavefront") if wavefronts >= 0 else _("wavefronts depend on the data")
         made = who.format(warp=requests.warp[row], step=requests.step[row])
-        done = where.format(line=site.line, operation=operation(site), source=site.source)
+        done = where.format(line=site.line, operation=operation_name(site.op), source=site.source)
         texts.append(f"<b>{made}</b><br>{done}<br>{cost}")
     return np.array(texts, dtype=object)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import grey, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, layout
+from smemviz.figures.drawing.text import said_at
 from smemviz.i18n import _
 from smemviz.recordings.data import Timing
 from smemviz.wording.labels import count, duration
@@ -120,17 +123,8 @@ def _bands(time: Timing, colours: Theme) -> list[dict[str, object]]:
 
 def _labels(time: Timing, colours: Theme) -> list[dict[str, object]]:
     def above(text: str, x: float, anchor: str, plot: str, colour: str = colours.muted) -> dict[str, object]:
-        return {
-            "text": text,
-            "x": x,
-            "xref": f"x{plot}",
-            "xanchor": anchor,
-            "y": 1,
-            "yref": f"y{plot} domain",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": 12, "color": colour},
-        }
+        place: dict[str, Any] = {"xref": f"x{plot}", "xanchor": anchor, "yref": f"y{plot} domain", "yanchor": "bottom"}
+        return said_at(text, x, 1, colour, **place)
 
     net = _("net {time}", time=duration(time.net_us))
     median = _("median {time}", time=duration(time.median_us))

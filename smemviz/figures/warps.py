@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
@@ -16,8 +17,8 @@ from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, Site
-from smemviz.wording.labels import count, space_name
-from smemviz.wording.sentences import headline, operation
+from smemviz.wording.labels import count, operation_name, space_name
+from smemviz.wording.sentences import headline
 
 _ROW = 27  # pixels; a site takes two rows, its name and its cells
 
@@ -85,7 +86,8 @@ def warps(
         *_names(launch, summarize(launch, hardware), columns, colours),
     ]
     if site is not None and warp is not None and site < sites and warp < columns:
-        traces.append(_frame(2 * site + 1, warp, colours))
+        row, line = 2 * site + 1, {"color": colours.frame, "width": 3}
+        traces.append(box((warp - 0.5, warp + 0.5), (row - 0.5, row + 0.5), line))
     return go.Figure(
         traces,
         layout(
@@ -138,7 +140,7 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
 
 
 def _named(site: Site) -> str:
-    return _("line {line}: {operation} {source}", line=site.line, operation=operation(site), source=site.source)
+    return _("line {line}: {operation} {source}", line=site.line, operation=operation_name(site.op), source=site.source)
 
 
 def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours: Theme) -> list[go.Scatter]:
@@ -146,7 +148,7 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
     names, totals = [], []
     for site, row in zip(launch.sites, rows, strict=True):
         line = _("line {line}", line=site.line)
-        names.append(f"{line} · {operation(site)} <b>{site.source}</b>")
+        names.append(f"{line} · {operation_name(site.op)} <b>{site.source}</b>")
         parts = [space_name(site.space)]
         if row.requests == 0:
             parts.append(_("never runs"))
@@ -162,13 +164,3 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
         written(np.full(len(names), edge), y, texts, font, textposition=f"middle {side}")
         for edge, side, texts in ((-0.5, "right", names), (columns - 0.5, "left", totals))
     ]
-
-
-def _frame(row: int, column: int, colours: Theme) -> go.Scatter:
-    return go.Scatter(
-        x=[column - 0.5, column + 0.5, column + 0.5, column - 0.5, column - 0.5],
-        y=[row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5],
-        mode="lines",
-        line={"color": colours.frame, "width": 3},
-        hoverinfo="skip",
-    )

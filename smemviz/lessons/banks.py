@@ -51,7 +51,7 @@ def _bank(values: Values) -> Stage:
     row, columns = int(values["ROW"]), int(values["COLUMNS"])
     layout = Layout((4, columns), "int32")
     shown = _request(layout, _one_then_all(row * columns + _COLUMN, layout))
-    service = shown.served()
+    service = shown.service()
     word, bank, banks = int(service.word[0]), int(service.bank[0]), shown.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
 
@@ -166,7 +166,7 @@ ROW = Lesson(
 def _column(values: Values) -> Stage:
     columns = int(values["COLUMNS"])
     shown = _request(Layout((32, columns), "float32"), Access("column"))
-    service, found = shown.served(), shown.lanes()
+    service, found = shown.service(), shown.lanes()
     right, banks = found.wavefronts, np.unique(service.bank)
     first = [int(bank) for bank in service.bank[:4]]
 
@@ -226,7 +226,7 @@ def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
     row = "i" if share == 1 else f"i // {share}"
     shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
-    service, found = shown.served(), shown.lanes()
+    service, found = shown.service(), shown.lanes()
     word, bank = int(service.word[_ASKED]), int(service.bank[_ASKED])
     colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
     same_word = _lanes(service.lane, service.word == word)

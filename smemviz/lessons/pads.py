@@ -128,7 +128,7 @@ def _column_cost(rows: int, pad: int) -> _Pad:
     layout = Layout((rows, _WIDE), "int32", pad=pad)
     setup = SetUp(layout, (Access("column"),), H200)
     totals = setup.totals(0)
-    return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).served()))
+    return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).service()))
 
 
 def _colliding(service: BankService) -> tuple[int, int, int] | None:

@@ -130,12 +130,12 @@ def touched(launch: Launch, addresses: NDArray[np.int64], size: int) -> NDArray[
     return reached
 
 
-def lanes_in(grid: Grid, served: BankService) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+def lanes_in(grid: Grid, service: BankService) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """Write into each cell the lanes that the request has there, and tell in which cells a lane is in conflict."""
     lanes: dict[tuple[int, int], list[int]] = {}
     conflict = np.zeros(grid.address.shape, bool)
-    for lane, address, conflicting in zip(*(a.tolist() for a in served.lanes()), strict=True):
-        overlaps = (grid.address < address + served.width) & (grid.address + grid.size > address)
+    for lane, address, conflicting in zip(*(a.tolist() for a in service.lanes()), strict=True):
+        overlaps = (grid.address < address + service.width) & (grid.address + grid.size > address)
         overlaps &= grid.address >= 0
         conflict |= overlaps & conflicting
         for cell in zip(*(i.tolist() for i in np.nonzero(overlaps)), strict=True):

@@ -84,7 +84,7 @@ class Pictured:
         hardware = self.setup.hardware
         return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware)
 
-    def served(self) -> BankService:
+    def service(self) -> BankService:
         """Serve it."""
         return serve_lanes(self.lanes().address, self.width, self.kind.op, self.setup.where, self.setup.hardware)
 

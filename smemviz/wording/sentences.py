@@ -125,11 +125,6 @@ def degree_of(total: Facts) -> str:
     return ways(total.max_degree) if total.max_degree else _("depends on data")
 
 
-def operation(site: Site) -> str:
-    """Write an operation as a reader would: ``reduce add``."""
-    return operation_name(site.op)
-
-
 def access_kind(site: Site) -> str:
     """Name what a site does to which kind of memory: ``shared load``."""
     return access_name(site.space, site.op)
@@ -137,7 +132,7 @@ def access_kind(site: Site) -> str:
 
 def action(site: Site) -> str:
     """Name what a site does; of shared memory, which is what is looked at, without saying so."""
-    return access_kind(site) if site.space == "global" else operation(site)
+    return access_kind(site) if site.space == "global" else operation_name(site.op)
 
 
 def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:

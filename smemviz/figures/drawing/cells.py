@@ -83,6 +83,13 @@ def strikes(
     return _outline(x, y, where, _STRIKE, mode="lines", line=line, name=name, showlegend=bool(where.any()))
 
 
+def box(ends: tuple[float, float], rows: tuple[float, float], line: dict[str, Any], **more: Any) -> go.Scatter:
+    """Draw a frame round what lies between two ends, across and down."""
+    (left, right), (low, high) = ends, rows
+    x, y = [left, right, right, left, left], [low, low, high, high, low]
+    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", **more)
+
+
 def key(colour: str, name: str, *, edge: str = "") -> go.Scatter:
     """Add an entry to the key that stands for a cell colour; one close to the paper's gets an edge."""
     marker: dict[str, Any] = {"symbol": "square", "size": 11, "color": colour}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ import plotly.graph_objects as go
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout
-from smemviz.figures.drawing.text import cell_text, fitting_size
+from smemviz.figures.drawing.text import cell_text, fitting_size, said_at
 
 Cell = tuple[int, int]  # row and column, from 0
 
@@ -60,10 +61,8 @@ def lesson_scene(
     beside = rows * height >= _WRITTEN  # else the rows' title stands above them
     top = _TOP if beside or not titles[1] else _TOP + _LINE
     along = titles[1] if beside else ""
-    above = {
-        "text": f"↓ {titles[1]}", "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
-        "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": colours.muted},
-    }  # fmt: skip
+    corner: dict[str, Any] = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
+    above = said_at(f"↓ {titles[1]}", 0, 1, colours.muted, **corner)
     ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
     return go.Figure(
         [

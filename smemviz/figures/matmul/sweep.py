@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.drawing.text import hovering
+from smemviz.figures.drawing.text import hovering, said_at
 from smemviz.i18n import _
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Size, Sweep
 from smemviz.views.matmul_products import name_of
@@ -118,13 +118,11 @@ def names_beside(
     """Write names at the right edge of a logarithmic axis, as near to their rates as the other names leave room."""
     low, high = np.log10(ends)
     shares = [(np.log10(rate) - low) / (high - low) for _name, rate in named]
+    beside = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "middle"}
     return [
-        {
-            "text": name, "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper", "yanchor": "middle",
-            "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
-        }
+        said_at(name, 1.01, y, colours.ink, 11.5, **beside)
         for (name, _rate), y in zip(named, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _named(kernel: str, points: Sequence[Point], most: int) -> str:
