@@ -52,6 +52,16 @@ def add_view(parser: Declares) -> None:
     )
 
 
+def add_output(parser: Declares, what: str, **more: Any) -> None:
+    """Declare ``-o``, the file that a result goes to."""
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help=what, **more)
+
+
+def add_hardware(parser: Declares, default: str) -> None:
+    """Declare ``--cc``; ``default`` is what it says of it."""
+    parser.add_argument("--cc", metavar="X.Y", type=hardware, help=f"count as this compute capability does, {default}")
+
+
 def add_points(parser: Declares) -> None:
     """Declare what makes many points of one, and what measures them."""
     parser.add_argument(

@@ -9,13 +9,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smemviz.cli.settings import add_output
+
 if TYPE_CHECKING:
     from smemviz.recordings.data import Calibration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="keep the result here instead (*.json)")
+    add_output(parser, "keep the result here instead (*.json)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

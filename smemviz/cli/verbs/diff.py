@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from smemviz.cli.settings import add_engine, add_setting, hardware, main_output, real
+from smemviz.cli.settings import add_engine, add_hardware, add_setting, main_output, real
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 
@@ -35,12 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="how much more B may cost than A (default: 0)",
     )
-    parser.add_argument(
-        "--cc",
-        metavar="X.Y",
-        type=hardware,
-        help="count as this compute capability does, as for show (default: B's own)",
-    )
+    add_hardware(parser, "as for show (default: B's own)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON instead of tables")
     output.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")

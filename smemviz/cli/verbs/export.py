@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_engine, add_setting, hardware, main_output, real, whole
+from smemviz.cli.settings import add_engine, add_hardware, add_output, add_setting, main_output, real, whole
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED, FIGURES
@@ -48,7 +48,7 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file, which is run")
-    parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the file to write")
+    add_output(parser, "the file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     drawn = "the figure to draw (default for .html: the whole recording)"
     parser.add_argument("--figure", choices=EXPORTED, help=drawn)
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--block", metavar="N", type=natural, help="the block, by its number")
     what.add_argument("--warp", metavar="N", type=natural, help="the warp in the block")
     what.add_argument("--step", metavar="N", type=natural, help="the request, by its place among those of its warp")
-    what.add_argument("--cc", metavar="X.Y", type=hardware, help="count as this compute capability does, as for show")
+    add_hardware(what, "as for show")
     what.add_argument(
         "--view", help="of a tile declared or physical; of compare wavefronts, sectors or times (default: the first)"
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.cli.settings import add_setting
+from smemviz.cli.settings import add_output, add_setting
 from smemviz.errors import InputError
 from smemviz.i18n import LANGUAGES, speaking
 from smemviz.printable import printable
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "lesson", metavar="LESSON", nargs="?", help="the lesson, by its number or its name in the address"
     )
     which.add_argument("--all", action="store_true", help="the whole course")
-    parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the .pdf file to write")
+    add_output(parser, "the .pdf file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     parser.add_argument("--lang", choices=tuple(LANGUAGES), default="en", help="the language (default: en)")
     add_setting(parser, "turn a knob")

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 
-from smemviz.cli.settings import add_engine, add_file_and_settings, add_view, main_output, require_output
+from smemviz.cli.settings import add_engine, add_file_and_settings, add_output, add_view, main_output, require_output
 from smemviz.i18n import _
 
 
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)"
     )
     add_view(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
+    add_output(parser, "save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",
         metavar="LIST",

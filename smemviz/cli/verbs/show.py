@@ -5,20 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.cli.settings import hardware
+from smemviz.cli.settings import add_hardware
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("recording", metavar="RECORDING", type=Path, help="a *.smem.npz file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument(
-        "--cc",
-        metavar="X.Y",
-        type=hardware,
-        help="count as this compute capability does, 3.5-8 with banks of 8 bytes (default: that of the GPU that "
-        "recorded, else 9.0)",
-    )
+    add_hardware(parser, "3.5-8 with banks of 8 bytes (default: that of the GPU that recorded, else 9.0)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from smemviz.cli.settings import (
     add_engine,
+    add_output,
     add_points,
     add_setting,
     add_view,
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)"
     )
     add_view(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
+    add_output(parser, "write the difference to this file")
     add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 

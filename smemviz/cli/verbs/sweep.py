@@ -16,7 +16,15 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_file_and_settings, add_points, combinations, main_output, real, require_output
+from smemviz.cli.settings import (
+    add_file_and_settings,
+    add_output,
+    add_points,
+    combinations,
+    main_output,
+    real,
+    require_output,
+)
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -45,13 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=10.0,
         help="skip what is expected to take longer (default: 10)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=Path,
-        help="keep the result in this file, beside what is in it",
-    )
+    add_output(parser, "keep the result in this file, beside what is in it")
     add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -195,9 +197,8 @@ def _sizes(text: str) -> list[Size]:
 
     sizes = []
     for part in text.split(","):
-        numbers = part.strip().split("x")
-        if len(numbers) not in (1, 3) or not all(n.isdecimal() and 1 <= int(n) <= _LARGEST for n in numbers):
+        size = Size.read(part.strip(), _LARGEST)
+        if size is None:
             raise argparse.ArgumentTypeError(f"{part!r} is no size: 1024, or 228x240x112, numbers up to {_LARGEST}")
-        m, k, n = (int(n) for n in (numbers * 3)[:3])
-        sizes.append(Size(m, k, n))
+        sizes.append(size)
     return sizes

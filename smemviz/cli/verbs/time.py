@@ -6,10 +6,9 @@ The clean kernel is replayed as a CUDA graph of many launches, beside an empty k
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemviz.cli.settings import add_file_and_settings, main_output
+from smemviz.cli.settings import add_file_and_settings, add_output, main_output
 from smemviz.cli.stored import recording_for
 
 if TYPE_CHECKING:
@@ -23,9 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_file_and_settings(parser)
     parser.add_argument("--cold", action="store_true", help="let no launch find its arrays in the L2 cache")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="store the times in this recording; made when it is not there"
-    )
+    add_output(parser, "store the times in this recording; made when it is not there")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

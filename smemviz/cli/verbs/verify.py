@@ -10,9 +10,8 @@ compiled, against those that the compiler leaves for ptxas.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from smemviz.cli.settings import add_file_and_settings, add_view, main_output
+from smemviz.cli.settings import add_file_and_settings, add_output, add_view, main_output
 from smemviz.cli.stored import recording_for
 from smemviz.errors import InputError, MissingError
 
@@ -21,13 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_file_and_settings(parser)
     add_view(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=Path,
-        help="store the verdicts and counters in this recording; made when it is not there",
-    )
+    add_output(parser, "store the verdicts and counters in this recording; made when it is not there")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 
