@@ -3,6 +3,8 @@
 (function () {
   "use strict";
 
+  window.dash_clientside = window.dash_clientside || {};
+
   // What the server calls the pages, what stands in their URLs, and the controls.
   const names = JSON.parse(document.getElementById("names").textContent);
   const CONSTANT = new RegExp(names.constant);
@@ -93,5 +95,17 @@
     return hit && hit.id;
   }
 
-  window.smemviz = { names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater, triggered, clicked };
+  // Hand over a file that is made here.
+  function handOver(name, type, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+
+  window.smemviz = {
+    ...{ names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater },
+    ...{ triggered, clicked, handOver },
+  };
 })();

@@ -264,7 +264,6 @@
     if (same) window.dash_clientside.set_props("version", { data: String(asked) });
   }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_editor = {
     async open(start) {
       const [text, own] = await beginning(start);

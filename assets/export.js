@@ -156,14 +156,6 @@
     return (await fetch(url)).blob();
   }
 
-  function save(content, name, form) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([content], { type: FORMS[form] }));
-    link.download = name;
-    link.click();
-    window.setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-  }
-
   document.addEventListener("click", async (event) => {
     const inside = event.target.closest(".save");
     for (const open of document.querySelectorAll(".save[open]")) if (open !== inside) open.open = false;
@@ -172,7 +164,7 @@
     const { save: form, name } = button.dataset;
     const figure = figureOf(button);
     inside.open = false;
-    if (figure) save(await content(figure, form, name), fileName(name, form), form);
+    if (figure) window.smemviz.handOver(fileName(name, form), FORMS[form], await content(figure, form, name));
   });
 
   document.addEventListener("keydown", (event) => {

@@ -25,7 +25,6 @@
   }
 
   window.smemviz.markFrame = markFrame;
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_frame = {
     // A page has come: what stood there meanwhile goes, and its places are there only now.
     show_page(page) {

@@ -127,7 +127,6 @@
     if (field) field.closest("details").open = true;
   }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_lab = {
     fill(run, ids, values, rows, buttons, defaults) {
       const asked = query();

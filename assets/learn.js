@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, entitle, query, unchanged, visit, go, triggered } = window.smemviz;
+  const { names, entitle, query, unchanged, visit, go, triggered, handOver } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
   const [MARGIN, GAP, BELOW, TITLE] = [64, 24, 52, 32]; // pixels, beside what is presented, between two pictures, below
   const PAPER = 680; // pixels, the type on a page is wide
@@ -111,7 +111,6 @@
     field.focus();
   }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_learn = {
     fill(run, ids, values, lesson) {
       if (!lesson) return ids.map(unchanged);
@@ -181,11 +180,8 @@
     save(clicks, name, progress) {
       if (!clicks) return;
       const kept = { smemviz: "progress", schema: 1, name: (name || "").trim(), done: progress || [] };
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([`${JSON.stringify(kept)}\n`], { type: "application/json" }));
-      link.download = `smemviz-progress${kept.name ? `-${kept.name.replace(/[^\p{L}\p{N}]+/gu, "-")}` : ""}.json`;
-      link.click();
-      window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      const file = `smemviz-progress${kept.name ? `-${kept.name.replace(/[^\p{L}\p{N}]+/gu, "-")}` : ""}.json`;
+      handOver(file, "application/json", `${JSON.stringify(kept)}\n`);
     },
 
     // The files of a class, as a table: a row for each student, a column for each lesson.

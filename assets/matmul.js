@@ -18,7 +18,6 @@
     window.dash_clientside.set_props("step-playing", { data: false });
   }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_matmul = {
     // Until the counts for a size and tile have come, those of the last do not count as shown.
     await() {

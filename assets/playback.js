@@ -261,7 +261,6 @@
     go(changes);
   }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_playback = {
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
     pick_cell(click) {

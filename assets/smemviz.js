@@ -68,7 +68,6 @@
     window.dash_clientside.set_props({ type: "control", name }, { value });
   };
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
       const asked = query();

@@ -10,7 +10,6 @@
   // What an answer is awaited for, which Dash marks; what asks here is marked too.
   const awaited = () => [...document.querySelectorAll('[data-dash-is-loading="true"]')];
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_working = {
     watch() {
       window.clearTimeout(soon);
