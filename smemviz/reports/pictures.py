@@ -24,7 +24,7 @@ from smemviz.views.comparison import Entry, compared
 from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.impact import Measured
 from smemviz.wording.labels import count, launch_name
-from smemviz.wording.sentences import headline, origin, present, rule
+from smemviz.wording.sentences import headline, origin, present, provenance
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,6 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     else:
         said = _("{place}: {request}.", place=where, request=sentence)
     return sentences(said, provenance(recording, hardware))
-
-
-def provenance(recording: Recording, hardware: Hardware) -> str:
-    """Say where the numbers of a recording come from, as a sentence."""
-    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
 
 
 def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, asked: Asked) -> Picture:

@@ -17,6 +17,7 @@ from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.wording.impact import Impact, Measured, impact
 from smemviz.wording.labels import count, duration
+from smemviz.wording.sentences import facts
 
 KINDS = ("store", "load", "update")
 
@@ -161,14 +162,15 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
         rows = [row for site, row in shared if effect_of(site.op) == kind]
         traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
     time = entry.measured.time.median_us if entry.measured else None
+    total = facts(entry.launch, entry.hardware)
     return Row(
         entry,
         traffic,
         {kind: _moved(entry.launch, kind) for kind in KINDS},
-        sum(row.excess for row in traffic.values()),
-        max((row.max_degree or 0 for _, row in shared), default=0),
-        sum(row.sectors or 0 for row in summary),
-        sum(row.wavefronts is None for _, row in shared),
+        total.excess,
+        total.max_degree,
+        total.sectors,
+        total.uncounted,
         impact(entry.measured, measured) if entry.measured else None,
         time / best if time is not None and best else None,
     )

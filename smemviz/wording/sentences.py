@@ -209,6 +209,11 @@ def rule(hardware: Hardware, launches: Iterable[Launch] = (), kind: BasisKind | 
     return _("wavefronts by the rule for compute capability {name}, partly assumed", name=hardware.name)
 
 
+def provenance(recording: Recording, hardware: Hardware) -> str:
+    """Say where the numbers of a recording come from."""
+    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
+
+
 def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
     """Return the mistakes met in a launch, and what ended ``main()``; of older recordings, those in its kernel."""
     number = next(i for i, one in enumerate(recording.launches) if one is launch)

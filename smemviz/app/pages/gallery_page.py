@@ -23,7 +23,7 @@ from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
-from smemviz.wording.sentences import facts, origin, rule
+from smemviz.wording.sentences import facts, provenance
 
 
 def gallery_page(library: Library) -> list[Component]:
@@ -43,11 +43,7 @@ def _origin_note(library: Library, file: str) -> str:
         shown.launch(state)
     except SmemvizError:  # its card says it
         return ""
-    return _(
-        "Requests {origin}; {rule}.",
-        origin=origin(shown.recording),
-        rule=rule(hardware_of(shown, state), shown.recording.launches),
-    )
+    return provenance(shown.recording, hardware_of(shown, state))
 
 
 def _of_most(notes: list[str]) -> str:
@@ -111,13 +107,9 @@ def register(app: Dash, services: Services) -> None:
                 figures.append(no_update)
                 continue
             hardware = hardware_of(shown, state)
-            figures.append(thumbnail(_worst(shown, hardware)[0], hardware=hardware, theme=look.theme))
+            worst, _nth = worst_of(shown, shown.numbered(), hardware)
+            figures.append(thumbnail(worst, hardware=hardware, theme=look.theme))
         return figures
-
-
-def _worst(shown: Shown, hardware: Hardware) -> tuple[Launch, int]:
-    """Return the launch with the most excess, and its number among those of its kernel."""
-    return worst_of(shown, shown.numbered(), hardware)
 
 
 def _card(library: Library, file: str, note: str) -> Component:
@@ -132,15 +124,14 @@ def _card(library: Library, file: str, note: str) -> Component:
         )
     hardware = hardware_of(shown, state)
     launches = shown.recording.launches
-    worst, nth = _worst(shown, hardware)
+    worst, nth = worst_of(shown, shown.numbered(), hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
     degree = max(facts(launch, hardware).max_degree for launch in launches)
-    summary = shown.program.summary
     return html.Article(
         [
             html.Div(graph({"type": "thumbnail", "file": file}, still=True), className="thumbnail"),
             html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
-            html.P(summary, className="summary", lang="en"),
+            html.P(shown.program.summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
                 [

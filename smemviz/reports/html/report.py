@@ -21,11 +21,11 @@ from smemviz.reports.html.folded import folded_figures
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.html.playback import Played, played
 from smemviz.reports.html.scripts import messages_element, picture_style, report_scripts
-from smemviz.reports.pictures import missing, provenance
+from smemviz.reports.pictures import missing
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration, launch_name, operation_name, space_name, verdict_name
-from smemviz.wording.sentences import described, facts, findings_of, folded, headline_of
+from smemviz.wording.sentences import described, facts, findings_of, folded, headline_of, provenance
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed

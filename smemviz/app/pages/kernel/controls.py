@@ -76,11 +76,10 @@ def _knob(program: Program, constant: Constant) -> Component:
         "size": "sm",
         "className": "knob",
     }
-    if constant.kind == "dtype":
-        names = sorted({*_SHOWN_DTYPES, DTYPES.get(str(constant.value), str(constant.value))})
-        return dmc.Select(id=identity, data=names, value=str(constant.value), allowDeselect=False, **shared)
-    if constant.kind == "bool":
-        return dmc.Select(id=identity, data=["True", "False"], value=str(constant.value), allowDeselect=False, **shared)
+    value = str(constant.value)
+    if constant.kind in ("dtype", "bool"):
+        names = sorted({*_SHOWN_DTYPES, DTYPES.get(value, value)}) if constant.kind == "dtype" else ["True", "False"]
+        return dmc.Select(id=identity, data=names, value=value, allowDeselect=False, **shared)
     return dmc.NumberInput(
         id=identity,
         value=constant.value,
