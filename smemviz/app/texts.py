@@ -11,7 +11,7 @@ from pathlib import Path
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
 from smemviz.app.server.busy import note_busy
-from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
+from smemviz.engines.sandbox import Ran, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.engines.sandbox.shared_folder import SharedFolder
 from smemviz.errors import BusyError, InputError, SmemvizError
@@ -58,11 +58,6 @@ class Texts:
     def __contains__(self, name: str) -> bool:
         return _NAME.fullmatch(name) is not None
 
-    @property
-    def limits(self) -> SandboxLimits:
-        """What a text may use."""
-        return self.supervisor.limits
-
     def add(self, source: str) -> Text:
         """Keep a text and return it with its name.
 
@@ -70,7 +65,7 @@ class Texts:
             InputError: when it is too long, nests too deeply, or is not Python; names the line.
         """
         name = _name_of(source)
-        text = self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.limits)))
+        text = self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.supervisor.limits)))
         if self._folder:
             self._folder.write(name, source.encode(errors="replace"))
         return text

@@ -43,19 +43,11 @@ def places_of(launches: int, bars: int) -> Places:
 
 
 def bar(
-    name: str, y: Sequence[float], base: Sequence[float], length: Sequence[float], hover: Sequence[str], marker: object
+    name: str, y: Any, base: Any, length: Any, hover: Any, marker: object, *, width: float = _BAR - 6, **more: Any
 ) -> go.Bar:
     """Draw a bar at each ``y`` from its base on, as long as said."""
-    return go.Bar(
-        name=name,
-        orientation="h",
-        y=list(y),
-        x=list(length),
-        base=list(base),
-        width=_BAR - 6,
-        marker=marker,
-        **hovering(list(hover)),
-    )
+    place = {"y": y, "x": length, "base": base, "width": width}
+    return go.Bar(name=name, orientation="h", marker=marker, **place, **hovering(hover), **more)
 
 
 def labelled(x: Any, y: Any, texts: Sequence[str], hover: Sequence[str], colours: Theme, **more: Any) -> go.Bar:

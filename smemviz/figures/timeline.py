@@ -8,11 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.bars import hatched, plain
+from smemviz.figures.bars import bar, hatched, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.figures.drawing.text import hovering
 from smemviz.i18n import _
 from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -118,17 +117,8 @@ def _bars(
     which: NDArray[np.bool_],
     marker: object,
 ) -> go.Bar:
-    return go.Bar(
-        name=name,
-        orientation="h",
-        base=base[which],
-        x=length[which],
-        y=warp[which],
-        width=_BAR,
-        marker=marker,
-        showlegend=bool(which.any()),
-        **hovering(hover[which]),
-    )
+    place = warp[which], base[which], length[which], hover[which]
+    return bar(name, *place, marker, width=_BAR, showlegend=bool(which.any()))
 
 
 def _present(now: RequestView, line: Line, colours: Theme) -> go.Scatter:

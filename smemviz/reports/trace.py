@@ -44,16 +44,16 @@ def events(
         for number in [one for one in blocks(launch) if block in (None, one)]:
             process += 1
             lost = f" ({launch.missing:,} requests of the launch not logged)" if launch.missing else ""
-            yield _named("process_name", process, 0, f"{name}, block {number}{lost}")
-            yield _order("process_sort_index", process, 0, process)
+            yield _about("process_name", process, 0, name=f"{name}, block {number}{lost}")
+            yield _about("process_sort_index", process, 0, sort_index=process)
             yield from _block(launch, number, process, hardware)
 
 
 def _block(launch: Launch, block: int, process: int, hardware: Hardware) -> Iterator[Event]:
     line = line_up(launch, playback_order(launch, block), hardware)
     for warp in np.unique(launch.requests.warp[line.rows]).tolist():
-        yield _named("thread_name", process, warp + 1, f"warp {warp}")
-        yield _order("thread_sort_index", process, warp + 1, warp)
+        yield _about("thread_name", process, warp + 1, name=f"warp {warp}")
+        yield _about("thread_sort_index", process, warp + 1, sort_index=warp)
     requests = launch.requests
     counters = {"wavefronts": ("ideal", "excess")} | ({"sectors": ("sectors",)} if (line.sectors >= 0).any() else {})
     epoch = 0
@@ -97,9 +97,5 @@ def _counter(name: str, process: int, start: int, values: dict[str, int]) -> Eve
     return {"name": name, "ph": "C", "pid": process, "ts": start, "args": values}
 
 
-def _named(kind: str, process: int, thread: int, name: str) -> Event:
-    return {"name": kind, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
-
-
-def _order(kind: str, process: int, thread: int, place: int) -> Event:
-    return {"name": kind, "ph": "M", "pid": process, "tid": thread, "args": {"sort_index": place}}
+def _about(kind: str, process: int, thread: int, **args: str | int) -> Event:
+    return {"name": kind, "ph": "M", "pid": process, "tid": thread, "args": args}

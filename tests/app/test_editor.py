@@ -102,7 +102,7 @@ def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
 
 
 def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = size_of(parse_text(SHORT, "editor.py", texts.limits))
+    one = size_of(parse_text(SHORT, "editor.py", texts.supervisor.limits))
     monkeypatch.setattr(texts_module, "_MOST_TEXTS", 4 * 5 * one // 2)  # a visitor gets a quarter: two, not three
     few = Texts(texts.supervisor)
     names = [few.add(f"{SHORT}# {n}\n").name for n in range(3)]

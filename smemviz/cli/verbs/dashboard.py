@@ -75,13 +75,6 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def not_confined() -> tuple[str, ...]:
-    """Say what this system does not keep the processes of runs from."""
-    from smemviz.engines.sandbox.confine import lacking
-
-    return lacking()
-
-
 def memory_is_bounded() -> bool:
     """Tell whether this system bounds the memory of a run."""
     from smemviz.engines.sandbox.limits import memory_is_bounded
@@ -91,6 +84,8 @@ def memory_is_bounded() -> bool:
 
 def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: bool) -> None:
     """Say what others may do at this address, and what this system cannot hold them to."""
+    from smemviz.engines.sandbox.confine import lacking
+
     served = "the files named here" if paths else "the gallery"
     served += " and the editor are" if editor else " are" if paths else " is"
     reached = "can be opened to other machines by a proxy" if is_loopback(host) else "is open to other machines"
@@ -100,7 +95,7 @@ def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: b
     ]
     if wanted and not editor:
         lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
-    open_to_runs = not_confined() if editor or paths else ()
+    open_to_runs = lacking() if editor or paths else ()
     if open_to_runs:
         lines.append(
             f"this system keeps the processes of runs from no {' and no '.join(open_to_runs)}; the language of texts "
