@@ -77,6 +77,17 @@ def test_the_slider_and_the_warps_follow_a_step(page: Page) -> None:
     expect(page.locator("#position-text")).to_contain_text("96 of 96")
 
 
+def test_a_link_to_another_warp_of_what_is_shown_asks_for_nothing(page: Page) -> None:
+    page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0")
+    settle(page)
+    asked = asked_while(page)
+    page.evaluate("address => window.smemviz.visit(address)", f"{TRANSPOSE}&site=0&warp=5&step=0")  # as links do
+    expect(page.locator("#position-text")).to_contain_text(": store by warp 5, step 0")
+    page.go_back()
+    expect(page.locator("#position-text")).to_contain_text(": store by warp 0, step 0")
+    assert asked == []
+
+
 def test_back_returns_to_the_access_before(page: Page) -> None:
     page.goto(TRANSPOSE)
     settle(page)
