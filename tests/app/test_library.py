@@ -12,6 +12,7 @@ from weakref import ref
 
 import pytest
 from helpers.gallery import RECORDINGS
+from helpers.made_kernels import FILLS
 
 import smemviz
 from smemviz.app import library as library_module
@@ -245,25 +246,12 @@ def test_a_recording_that_was_deleted_is_an_error_in_words(tmp_path: Path) -> No
 
 def test_launches_that_are_alike_stand_together(tmp_path: Path) -> None:
     path = tmp_path / "often.py"
-    path.write_text(OFTEN)
+    path.write_text(
+        FILLS + "    for blocks, step in ((1, 1), (1, 4), (2, 1), (1, 2)):\n        fill[blocks, 32](out, step)\n"
+    )
     shown = Library([path]).show(RunState("often"))
     groups = [[(launch.kernel, launch.grid[0], nth) for launch, nth in alike] for alike in shown.groups()]
     assert groups == [[("fill", 1, 0), ("fill", 1, 1), ("fill", 1, 3)], [("fill", 2, 2)]]
-
-
-OFTEN = """\
-import numpy as np
-from numba import cuda, int32
-@cuda.jit
-def fill(out, step):
-    tile = cuda.shared.array(128, int32)
-    tile[cuda.threadIdx.x * step] = 1
-    out[cuda.threadIdx.x] = 1
-def main():
-    out = cuda.to_device(np.zeros(32, np.int32))
-    for blocks, step in ((1, 1), (1, 4), (2, 1), (1, 2)):
-        fill[blocks, 32](out, step)
-"""
 
 
 @pytest.mark.parametrize("name", ["text-mine", "text-0123456789abcdef"])

@@ -6,6 +6,7 @@ import pytest
 from dash import dcc, html
 from helpers.components import parts, text
 from helpers.gallery import RECORDINGS
+from helpers.made_kernels import FILLS
 
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -132,7 +133,8 @@ def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Libr
 
 def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_degree(tmp_path: Path) -> None:
     path = tmp_path / "often.py"
-    path.write_text(OFTEN)
+    launch = "fill[2 if i == 1 else 1, 32](out, 1 + i % 4 if i != 4 else 4)"
+    path.write_text(FILLS + f"    for i in range(301):\n        {launch}\n")
     library = Library([path])
     (card,) = (part for part in parts(gallery_page(library)) if isinstance(part, html.Article))
     (entries,) = (part for part in parts(card) if getattr(part, "className", "") == "card-kernels")
@@ -143,21 +145,6 @@ def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_
     assert shown["values"]["launch"] == "4"
     assert len(shown["options"]["launch"]) == 300
     assert page["headline"].children == "4-way conflict: 4 wavefronts where 1 would do"
-
-
-OFTEN = """\
-import numpy as np
-from numba import cuda, int32
-@cuda.jit
-def fill(out, step):
-    tile = cuda.shared.array(128, int32)
-    tile[cuda.threadIdx.x * step] = 1
-    out[cuda.threadIdx.x] = 1
-def main():
-    out = cuda.to_device(np.zeros(32, np.int32))
-    for i in range(301):
-        fill[2 if i == 1 else 1, 32](out, 1 + i % 4 if i != 4 else 4)
-"""
 
 
 def test_the_gallery_says_once_what_holds_of_most_cards_and_how_own_files_come_here() -> None:

@@ -64,6 +64,21 @@ def main():
     kernel[1 << 20, 256](cuda.device_array(256, np.int32))
 """
 
+# The start of a file that launches one kernel often: what follows is in main().
+FILLS = """
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def fill(out, step):
+    tile = cuda.shared.array(128, int32)
+    tile[cuda.threadIdx.x * step] = 1
+    out[cuda.threadIdx.x] = 1
+
+def main():
+    out = cuda.to_device(np.zeros(32, np.int32))
+"""
+
 
 def tile_program(shape: str, dtype: str, store: str, load: str, elements: int, threads: int = 64) -> Program:
     """Make a kernel that stores number n at one index and loads it from another; both take every element once."""
