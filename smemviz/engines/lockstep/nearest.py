@@ -20,7 +20,20 @@ _COMPILED = {
     "numpy": ("ndenumerate", "ndindex", "nditer"),
     "array": (),
 }
-_REFUSED = ("math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "random", "time")
+_AXES = ("cuda.threadIdx", "cuda.blockIdx", "cuda.blockDim", "cuda.gridDim")
+_REFUSED = (
+    *_AXES,
+    "cuda.shared",
+    "cuda.local",
+    "cuda.const",
+    "math",
+    "cmath",
+    "cuda",
+    "cuda.cg",
+    "cuda.atomic",
+    "random",
+    "time",
+)
 _REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed
 _MANY = ("cuda.libdevice.", "cuda.fp16.")  # most of these names differ by a letter from another real one
 
@@ -52,7 +65,11 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numpy.square": "x * x",
     "numpy.subtract": "x - y",
     "numpy.where": "x if test else y",
+    "numpy.float": "float(x)",
+    "numpy.int": "int(x)",
     "math.cbrt": "cuda.cbrt(x)",
+    "math.max": "max(x, y)",
+    "math.min": "min(x, y)",
     "math.isqrt": "int(math.sqrt(x))",
     "array.max": "max(a)",
     "array.min": "min(a)",
@@ -63,6 +80,7 @@ _INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), s
 _INSTEAD |= dict.fromkeys(
     (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), said("a loop")
 )
+_INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("dict", "list", "set")), "cuda.local.array(shape, dtype)")
 _INSTEAD |= dict.fromkeys(
     (f"numpy.{name}" for name in ("array", "empty", "full", "ones", "zeros", "empty_like", "ones_like", "zeros_like")),
     "cuda.local.array(shape, dtype)",
@@ -72,16 +90,27 @@ _INSTEAD |= dict.fromkeys(
 def neighbour(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a misspelt one is most like, dots and all; None when it is like none."""
     module, _, last = name.rpartition(".")
-    if name.startswith(_MANY) or (module in _REAL and hasattr(_REAL[module], last)):
+    if name in _INSTEAD or name.startswith(_MANY) or (module in _REAL and hasattr(_REAL[module], last)):
         return None
+    known = list(known)
+    for one in known:
+        if _letters(one) == _letters(name) or one == f"{name}_sync":
+            return one
     modules = {one.rpartition(".")[0] for one in known}
     inside = {
         one.rpartition(".")[2] if module in modules else one: one
         for one in known
         if module not in modules or one.rpartition(".")[0] == module
     }
-    found = difflib.get_close_matches(last if module in modules else name, inside, n=1, cutoff=_ALIKE)
+    own = last if module in modules else name
+    swapped = [one for one in inside if len(own) > 2 and sorted(one) == sorted(own)]
+    found = swapped or difflib.get_close_matches(own, inside, n=1, cutoff=_ALIKE)
     return inside[found[0]] if found else None
+
+
+def _letters(name: str) -> str:
+    """Return a name as it would be in another spelling: atomicAdd is atomic.add, PI is pi."""
+    return name.replace("_", "").replace(".", "").lower()
 
 
 def is_none_of_numba(name: str) -> bool:
@@ -94,4 +123,5 @@ def is_none_of_numba(name: str) -> bool:
 
 def instead(name: str) -> str:
     """Return what to write for a function that Numba does not compile for CUDA, empty where nothing short is known."""
-    return _INSTEAD.get(name, said("a loop") if name.startswith("array.") else "")
+    module = name if name in _AXES else name.rpartition(".")[0]
+    return f"{module}.x" if module in _AXES else _INSTEAD.get(name, said("a loop") if module == "array" else "")

@@ -47,6 +47,10 @@ class Function:
     fixed: frozenset[str] = frozenset()
     literals: Mapping[str, object] = field(default_factory=dict, repr=False)
 
+    def has(self, name: str) -> bool:
+        """Tell whether a free name stands for anything."""
+        return name in self.scope or name in vars(builtins)
+
     def lookup(self, name: str) -> object:
         """Return what a free name stands for; ``KeyError`` when nothing does."""
         if name in self.scope:

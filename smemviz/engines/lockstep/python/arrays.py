@@ -10,13 +10,16 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory.memory import Memory, View, c_strides
 from smemviz.engines.lockstep.memory.records import field_view, is_known
+from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics
 from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import as_dtype
+from smemviz.frontends.numba.sites.expressions import OF_ARRAYS
 from smemviz.messages import said
 
 
@@ -41,12 +44,26 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
             case "T":
                 return base.transpose()
     if isinstance(base, View):
+        if base.dtype.fields is None and node.attr not in ("real", "imag"):
+            raise _no_attribute(frame, node)
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
     if node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
         return _part(base, node.attr)
     raise frame.refuse(node, f".{node.attr} ({ast.unparse(node)})")
+
+
+def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
+    """Return the error for an attribute that an array has not, in a kernel at least."""
+    code = ast.unparse(node)
+    near = neighbour(node.attr, OF_ARRAYS)
+    if near is not None:
+        near = f"{ast.unparse(node.value)}.{near}"
+        return frame.wrong(node, said("{what} is not known; did you mean {near}?", what=code, near=near))
+    if node.attr == "flat":
+        return frame.refuse(node, f".{node.attr} ({code})")
+    return frame.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=code))
 
 
 def field(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> Value:
@@ -113,6 +130,8 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         if name == "bit_count":
             return intrinsics.popc(base)
     what = f".{name}(...) ({ast.unparse(node)})"
+    if isinstance(base, View) and name in OF_ARRAYS:
+        raise frame.wrong(node, said("{code} is no function; leave () out", code=ast.unparse(node.func)))
     raise frame.unknown(node, what, f"array.{name}", ()) if isinstance(base, View) else frame.refuse(node, what)
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, arrays, expressions, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
@@ -52,6 +54,8 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 raise frame.wrong(target, said("{code}: Numba unpacks into no starred name", code=ast.unparse(target)))
             if isinstance(value, View) and value.ndim:
                 value = access.items(frame, source, value, len(target.elts))
+            if isinstance(value, int | float | np.generic | np.ndarray):
+                raise frame.wrong(target, said("{code} is a number; it fills one name", code=ast.unparse(source)))
             if not isinstance(value, tuple):
                 raise frame.refuse(target, said("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):

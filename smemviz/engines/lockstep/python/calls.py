@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES
 
 
 def _call(frame: Frame, node: ast.Call) -> Value:
@@ -47,12 +48,18 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(frame, node, target)
     name = frame.canonical(node.func)
+    if (
+        isinstance(node.func, ast.Name)
+        and not frame.function.has(node.func.id)
+        and node.func.id not in frame.names.locals
+    ):
+        raise expressions.unknown_name(frame, node.func)
     if isinstance(target, FunctionType) and not name:
         what = said("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
-        known = (*names.CALLS, *names.ARRAYS)
+        known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{one}" for one in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
 

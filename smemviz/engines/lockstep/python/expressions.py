@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.python import access, arrays, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import resolve
 from smemviz.messages import said
 
@@ -41,14 +42,22 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     try:
         value = frame.function.lookup(node.id)
     except KeyError:
-        near = neighbour(node.id, frame.names.locals)
-        if near is None:
-            raise frame.wrong(
-                node, said("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
-            ) from None
-        what = said("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
-        raise frame.wrong(node, what) from None
+        raise unknown_name(frame, node) from None
     return _host_value(frame, node, value)
+
+
+def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
+    """Return the error for a name that stands for nothing: it may be misspelt, or one of ``math``."""
+    near = neighbour(node.id, frame.names.locals) or neighbour(
+        node.id, [n for n in frame.function.scope if n[0] != "_"]
+    )
+    if near is None and f"math.{node.id}" in names.CALLS:
+        near = f"math.{node.id}"
+    if near is None:
+        what = said("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
+    else:
+        what = said("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
+    return frame.wrong(node, what)
 
 
 def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
@@ -78,6 +87,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         rule = names.VALUES.get(name)
         if rule is not None:
             return rule(frame.machine)
+        if name in names.CALLS or name in names.ARRAYS:
+            raise frame.wrong(node, said("{code} is a function; write {code}(...)", code=short(node)))
         if name.startswith(("cuda.", "math.")):
             raise frame.unknown(node, name, name, names.VALUES)
         return _host_value(frame, node, _host_object(frame, node))
@@ -92,7 +103,8 @@ def _host_object(frame: Frame, node: ast.expr) -> object:
     try:
         return resolve(node, frame.function)
     except KeyError:
-        raise frame.refuse(node, ast.unparse(node)) from None
+        code = ast.unparse(node)
+        raise frame.unknown(node, code, frame.canonical(node), names.VALUES) from None
 
 
 def _items(frame: Frame, node: ast.Tuple) -> Value:

@@ -113,6 +113,8 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
         size = value.shape[0]
         for k in range(int(np.max(size))):
             yield (k < size if isinstance(size, np.ndarray) else True), partial(access.item, frame, node, value, k)
+    elif isinstance(value, int | float | np.generic | np.ndarray):
+        raise frame.wrong(node, said("{code} is a number; write range({code})", code=ast.unparse(node)))
     else:
         raise frame.refuse(node, said("a loop over {code}", code=ast.unparse(node)))
 

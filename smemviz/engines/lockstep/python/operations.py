@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, dtype_of
@@ -35,9 +36,11 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
             return bounded(frame, node, left + right)
         if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
             return bounded(frame, node, left * min(right, _MOST_ITEMS + 1))
-        raise frame.refuse(
-            node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
-        ) from None
+        what = said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        if isinstance(left, View) or isinstance(right, View):
+            text = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=said("a loop"))
+            raise frame.wrong(node, text) from None
+        raise frame.refuse(node, what) from None
     except NoRuleError as error:
         raise frame.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from difflib import get_close_matches
 
 import numpy as np
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES
 
 Dtype = np.dtype[np.generic]
 
@@ -67,9 +69,11 @@ def declared_array(
         )
     dtype = dtype_of(given["dtype"])
     if dtype is None:
-        raise unsupported(
-            said("{array} needs a dtype; '{code}' is none", array=array, code=ast.unparse(given["dtype"]))
-        )
+        code = ast.unparse(given["dtype"])
+        what = said("{array} needs a dtype; '{code}' is none", array=array, code=code)
+        if near := get_close_matches(code.rpartition(".")[2].strip("'").lower(), DTYPES, n=1, cutoff=0.75):
+            what = said("{what}; did you mean {near}?", what=what, near=near[0])
+        raise unsupported(what)
     alignment = _alignment(given.get("alignment"), names)
     if alignment is None:
         raise unsupported(
