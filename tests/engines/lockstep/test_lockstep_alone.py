@@ -1,4 +1,4 @@
-"""Loops that one thread runs alone leave what they leave when they are interpreted, to the last bit."""
+"""Loops that one thread runs alone, or few that only compute, leave what they leave when they are interpreted."""
 
 import ast
 import contextlib
@@ -277,6 +277,108 @@ def test_random_programs_leave_the_same(head, seed):
         given = [np.clip(inputs(seed)[name][:4], -1000, 1000).astype(name) for name in TYPES]
         out = np.zeros((len(RESULTS), 4))
         return launch_text(typed(program(seed), head, 4), *given, 2, out, block=32 if head else 1), out
+
+    with pytest.MonkeyPatch.context() as patch:
+        alone, interpreted, _ = both_ways(patch, launch)
+    assert alone == interpreted
+
+
+COMPUTING = {
+    "a number of turns for each": """
+        n = i * 7 + 1
+        x = 0
+        while n != 1:
+            if n % 2 == 0:
+                n = n // 2
+            else:
+                n = 3 * n + 1
+            x += 1
+    """,
+    "chaos": """
+        x = 0.1 + i / 10
+        for k in range(20 + i):
+            x = 3.7 * x * (1.0 - x)
+            if x > 0.9:
+                break
+    """,
+    "single precision and integers that wrap": """
+        x = float32(i) / float32(3)
+        n = i + 1
+        for k in range(i, 40, 3):
+            n = n * 6364136223846793005 + 1442695040888963407
+            x = x * float32(1.1) + (n >> 60) - math.sqrt(abs(x))
+        x = x + n % 1000
+    """,
+    "what only some assign": """
+        x = 5
+        for k in range(i):
+            y = k * 2
+            if k > 2:
+                x = y
+            z = 0
+            for m in range(k):
+                z += m
+        if i > 1:
+            x += y + k + z
+    """,
+    "several types": """
+        x = 2
+        for k in range(3):
+            if i + k > 3:
+                x = x + 0.5
+            else:
+                x = x + 1
+    """,
+    "no end for one": """
+        x = 1
+        while i < 2 or x < 9:
+            x += 1
+    """,
+}
+
+
+@pytest.mark.parametrize("text", COMPUTING.values(), ids=COMPUTING)
+@pytest.mark.parametrize("threads", [3, 8])
+@pytest.mark.parametrize("block", [8, 40])
+def test_a_loop_that_only_computes_leaves_the_same_in_few_threads(monkeypatch, text, threads, block):
+    text = textwrap.indent(textwrap.dedent(text), "    ")
+    text = f"i = cuda.threadIdx.x\nx = 99\nif i < {threads}:\n{text}\nout[i] = x"
+
+    def launch():
+        out = np.zeros(block)
+        return body(text, out, block=block, limits=Limits(iterations=5000)), out
+
+    alone, interpreted, _ = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+
+
+def test_few_threads_run_it_one_after_the_other(monkeypatch):
+    def launch():
+        out = np.zeros(4)
+        return body(
+            "x = 0\nfor k in range(cuda.threadIdx.x):\n    x += k\nout[cuda.threadIdx.x] = x", out, block=4
+        ), out
+
+    assert both_ways(monkeypatch, launch)[2] == 1
+
+
+@pytest.mark.exhaustive
+@settings(deadline=None, max_examples=15, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_random_programs_that_only_compute_leave_the_same_in_few_threads(seed):
+    own = "".join(f"    p_{name} = a_{name}[i]\n" for name in TYPES)
+    lines = [line.replace("a_", "p_").replace("[i]", "") for line in program(seed)]
+    text = "".join(f"        {line}\n" for line in lines)
+    stores = "".join(f"    out[{k}, i] = {result}\n" for k, result in enumerate(RESULTS))
+    arrays = ", ".join(f"a_{name}" for name in TYPES)
+    head = f"@cuda.jit\ndef kernel({arrays}, n, out):\n    i = cuda.grid(1)\n"
+    code = f"{head}{own}    for turn in range(3):\n{text}{stores}"
+
+    def launch():
+        given = [np.clip(inputs(seed)[name][:6], -1000, 1000).astype(name) for name in TYPES]
+        out = np.zeros((len(RESULTS), 6))
+        return launch_text(code, *given, 2, out, block=6), out
 
     with pytest.MonkeyPatch.context() as patch:
         alone, interpreted, _ = both_ways(patch, launch)

@@ -20,7 +20,7 @@ from smemviz.messages import said
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
-    alone = run_alone(frame, node) if frame.mask.count == 1 else None
+    alone = run_alone(frame, node)
     if alone is not None:
         return alone
 
@@ -32,7 +32,7 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
-    alone = run_alone(frame, node) if frame.mask.count == 1 else None
+    alone = run_alone(frame, node)
     if alone is not None:
         return alone
     if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":

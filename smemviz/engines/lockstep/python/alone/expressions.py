@@ -215,6 +215,7 @@ def access(writer: Writer, node: ast.Subscript) -> tuple[Access, Array, list[str
     if any(isinstance(part, ast.Slice | ast.Starred) or _is_text(part) for part in parts):
         return None
     name, array = found
+    writer.pure = False
     indices = []
     for part in parts:
         atom = write(writer, part)

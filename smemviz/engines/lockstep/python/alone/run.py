@@ -10,6 +10,9 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.alone import statements
@@ -27,6 +30,7 @@ Loop = ast.For | ast.While
 
 _UNASSIGNED: Any = object()
 _PASSES = 6  # over a loop until the types of its variables stay
+_FEW = 8  # threads for which NumPy has no advantage
 _OFTEN = 4096  # turns after which what was noted is handed on
 
 
@@ -39,26 +43,51 @@ class _Text:
 
 
 def run_alone(frame: Frame, node: Loop) -> Mask | None:
-    """Run a loop in the only active thread; return it, or nobody where it ended. None if that cannot be done."""
+    """Run a loop in the only active thread, or one that only computes in each of a few, one after the other.
+
+    Returns the threads that go on, None if that cannot be done.
+    """
     mask, variables, owners = frame.mask, frame.variables, frame.owners
-    slot = int(mask.lanes.argmax())
-    used = _used(frame, node)
-    inner = {name: open_value(variables[name], slot) for name in used if name in variables}
+    if not 0 < mask.count <= _FEW:
+        return None
+    slots = np.flatnonzero(mask.lanes)
+    used = [name for name in _used(frame, node) if name in variables]
+    inner = {name: open_value(variables[name], int(slots[0])) for name in used}
     kinds = {name: _kind(frame, value) for name, value in inner.items()}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
-        text = _text(frame, node, slot, kinds)
-        result = None if text is None else _run(frame, slot, text, inner)
+        text = _text(frame, node, int(slots[0]), kinds)
+        if text is None or not (mask.count == 1 or text.writer.pure):
+            return None
+        outer = [variables[name] for name in used]
+        results = _run(frame, slots, text, used, outer)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
-    if text is None or result is None:
+    if results is None:
         return None
-    goes_on, values = result
-    for name, value in zip(text.writer.assigned, values, strict=True):
-        if value is not _UNASSIGNED:
-            kind = text.writer.kinds[name]
-            frame.keep(node, name, value if kind is None else opened(value, kind))
-    return mask if goes_on else frame.nobody
+    for place, name in enumerate(text.writer.assigned):
+        _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
+    return mask if all(goes_on for goes_on, _ in results) else frame.nobody
+
+
+def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> None:
+    """Give a variable what threads have for it, those that have assigned it."""
+    assigned = [k for k, value in enumerate(values) if value is not _UNASSIGNED]
+    if not assigned:
+        return
+    first = values[assigned[0]]
+    value = first if kind is None else opened(first, kind)
+    outer = frame.mask
+    if len(values) > 1:
+        each = np.zeros(len(outer.lanes), kind)
+        each[slots[assigned]] = [values[k] for k in assigned]
+        if each[slots[assigned]].tobytes() != each[slots[assigned[:1]]].tobytes() * len(assigned):
+            value = each
+        lanes = np.zeros(len(outer.lanes), np.bool_)
+        lanes[slots[assigned]] = True
+        frame.mask = outer.narrow(lanes)
+    frame.keep(node, name, value)
+    frame.mask = outer
 
 
 def _used(frame: Frame, node: Loop) -> list[str]:
@@ -145,28 +174,35 @@ def _code(text: str) -> CodeType:
     return compile(text, "<loop>", "exec")
 
 
-def _run(frame: Frame, slot: int, text: _Text, inner: dict[str, Value]) -> tuple[bool, tuple[Any, ...]] | None:
-    writer = text.writer
-    bound: list[Any] = []
-    for name in writer.names:
-        value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-        bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
-    for node, dtype, _ in writer.bound.values():
-        value = open_value(frame.value(node), slot)
-        if type_of(value) != dtype:
-            return None
-        bound.append(known(value, dtype))
-    accesses = Accesses(frame.machine, frame.tree, frame.mask, 2 * len(writer.accesses))
-    for made, way in writer.accesses:
-        bound += accesses.reach(made, inner[made.name], way)
+def _run(
+    frame: Frame, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
+) -> list[tuple[bool, tuple[Any, ...]]] | None:
+    """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
+    writer, machine, inner = text.writer, frame.machine, frame.variables
+    throughout = [(frame.value(node), dtype) for node, dtype, _ in writer.bound.values()]
+    if any(type_of(open_value(value, int(slots[0]))) != dtype for value, dtype in throughout):
+        return None
+    accesses = Accesses(machine, frame.tree, frame.mask, 2 * len(writer.accesses))
+    reached = [one for made, way in writer.accesses for one in accesses.reach(made, inner[made.name], way)]
     runner = Runner(frame, accesses)
     note, stored = accesses.noted.append, accesses.stored.append
-    machine = frame.machine
-    done = text.run(
-        inner, _UNASSIGNED, machine, runner, frame, accesses.thread, note, stored, machine.iterations, bound
-    )
+    begin, most, results = machine.iterations, machine.iterations, []
+    for slot in slots.tolist():
+        if len(slots) > 1:
+            inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
+        bound: list[Any] = []
+        for name in writer.names:
+            value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
+            bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+        bound += [known(open_value(value, slot), dtype) for value, dtype in throughout]
+        machine.iterations = begin
+        results.append(
+            text.run(inner, _UNASSIGNED, machine, runner, frame, accesses.thread, note, stored, begin, bound + reached)
+        )
+        most = max(most, machine.iterations)
+    machine.iterations = most
     accesses.hand_on()
-    return done
+    return results
 
 
 class Runner:

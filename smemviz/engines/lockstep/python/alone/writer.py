@@ -41,7 +41,8 @@ class Array:
 class Writer:
     """The text as it grows; ``kinds`` are the types of the variables, as far as they are known.
 
-    ``sure`` are the variables that are assigned whichever way was taken.
+    ``sure`` are the variables that are assigned whichever way was taken. A loop that is ``pure`` only computes: nothing
+    but its variables tells that it ran.
     """
 
     frame: Frame
@@ -55,6 +56,7 @@ class Writer:
     names: dict[str, str] = field(default_factory=dict)
     assigned: dict[str, list[Kind]] = field(default_factory=dict)
     statement: ast.stmt | None = None
+    pure: bool = True
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
@@ -108,6 +110,7 @@ class Writer:
         if isinstance(kind, Array):
             raise NotWrittenError
         if name not in self.sure:
+            self.pure = False
             self.put(f"if {variable} is U: F.read({self.constant(node)}, {self.constant(at)})")
         return variable, kind
 
@@ -139,6 +142,7 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
+        self.pure = False
         stored: set[str] = set()
         for one in ast.walk(node):
             if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
