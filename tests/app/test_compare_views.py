@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from dash.development.base_component import Component
 
+from smemviz.app.components.links import SEVERAL
 from smemviz.app.library import COMPILED, Library
 from smemviz.app.pages.compare.compare_changes import view_compiled
-from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked
+from smemviz.app.pages.compare.compare_picks import entries, offered, picked
 from smemviz.app.pages.kernel.run_view import _views_link
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.frontends.cuda import nvrtc
@@ -45,7 +46,7 @@ def test_a_file_is_offered_with_its_other_view_and_the_other_language(file: str,
 def test_what_the_compiler_did_to_each_access_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine.cu").write_text(KERNEL)
     library = Library([tmp_path / "mine.cu"])
-    query = {"file": "mine.cu", "launch": PICKS.join(["mine.cu:k", f"mine.cu{COMPILED}:k"])}
+    query = {"file": "mine.cu", "launch": SEVERAL.join(["mine.cu:k", f"mine.cu{COMPILED}:k"])}
     picks, _ = picked(library, query)
     found = view_compiled(picks, compared(entries(library, Stopwatch(), query, picks)))
     rows = [[str(cell.children) for cell in row.children] for row in _body(found[-1])]
