@@ -1,5 +1,8 @@
 """A variable that is assigned several types has the types that Numba gives it, taken branches or not."""
 
+import math
+from textwrap import indent
+
 import numba
 import numpy as np
 import pytest
@@ -69,6 +72,51 @@ INTEGER, FLOAT = 3, 2
 )
 def test_a_variable_has_the_type_of_all_that_may_arrive(lines, left):
     assert set(result(text_of(lines), "float64")) == {left}
+
+
+CONSTANTS = "G = 1\nZ = 0\nF = 0.5\nK = np.int32(1)\n"
+CONDITIONS = """
+    G + 1; Z * 2; G & 1; G << 1; G ** 2; G / 2; G / Z; G // 2; 1 + 1 - G; (G + 1) + 1; -G; ~G; not (G + 1); not -G
+    K + 1; F + 1; c; c + 1; d + 1; math.pi; math.pi > 3; True + G; G is True; "a" == "a"
+    0 < G < 3; 3 < G < 5; c < 3 < 4; 0 < c < 3; i < 4 < 3; i < 3 < 4; 3 < G < i; 0 < G < i; not (i < 4 < 3)
+    G if G else 0; i if Z else G; i if G else Z; G if i else 1; G if i else Z; (G + 1) if Z else Z; not (G if G else 0)
+    (G and 1) + 1; (G if G else 2) + 1; G and i; Z and i; i or G; (G or i) and (Z and i)
+    out.ndim; out.ndim == 1; out.ndim + 1; 0 < out.ndim < i
+"""
+VALUES = """
+    2 or 2.5; 2.5 or 2; 0.0 or 2; 0 and 2.5; Z and 2.5; G or 2.5; G + 1 or 2.5; c or 2.5; F and 2; F or 2
+    F and 2 or 2.5; (G > 0) and 2; F and i and 2; i and F and 2; i or F or 2; i or 0.0 or 2; 2 or i or 2.5
+    (F and i) and 2; i and (F and 2); i or (2 or 2.5); (2 or 2.5) and i; -G or 2.5; not Z or 2.5; (not Z) and 2
+    (i and Z) or 2; (i < 4 < 3) or 2; (3 < G < i) or 2; (F if G else 1) and 2; (2 if G else 2.5) or 1.5; (2 if i else 3) or 2.5
+    2 if G + 1 else 2.5; 2 if 0 < G < 3 else 2.5; 2 if (G if G else 0) else 2.5
+"""
+LINES = ["x = 2\nwhile G - 1:\n    x = 2.5", "x = 2.5\nwhile 0 < G < 3:\n    x = 2\n    break"]
+
+
+def several(text):
+    return [one.strip() for line in text.strip().splitlines() for one in line.split(";")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [f"if {condition}:\n    x = 2\nelse:\n    x = 2.5" for condition in several(CONDITIONS)]
+    + [f"if {condition}:\n    x = 2.5\nelse:\n    x = 2" for condition in several(CONDITIONS)]
+    + [f"x = {value}" for value in several(VALUES)]
+    + LINES,
+)
+def test_what_numba_leaves_out_is_left_out(lines):
+    compiler, types = pytest.importorskip("numba.cuda.compiler"), pytest.importorskip("numba.cuda.types")
+    text = f"i = cuda.threadIdx.x\nc = 1\nd = 1 + i\n{lines}\nlast = x\n"
+    scope = {"cuda": pytest.importorskip("numba.cuda"), "math": math, "np": np}
+    exec(f"{CONSTANTS}def kernel(out):\n{indent(text, '    ')}    out[i] = last", scope)
+    compiled = compiler.compile_cuda(scope["kernel"], types.void, (types.float64[::1],), cc=(8, 0))
+    is_float = isinstance(compiled.type_annotation.typemap["last"], types.Float)
+    shown = result(f"{text}out[i] = (last * 0 + {2**53 + 1}) - {2**53}", "float64", before=CONSTANTS)
+    assert set(shown) == {0.0 if is_float else 1.0}  # a float64 has not the digits of the sum
+
+
+def test_an_operand_that_is_left_out_is_what_decides():
+    assert set(result("out[cuda.threadIdx.x] = (cuda.threadIdx.x >= 0) and F and 2", before=CONSTANTS)) == {2}
 
 
 def test_a_function_returns_the_type_of_all_its_returns():

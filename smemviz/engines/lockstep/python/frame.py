@@ -48,7 +48,8 @@ class Versions:
 
     ``kept`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
     ``moves`` are made where a branch, or a turn of a loop, ends; ``choices`` are the types of ``a if b else c`` and the
-    like, ``decided`` what Numba knows of such a condition, ``returned`` the type of what the function returns.
+    like, ``decided`` what Numba knows of such a condition, ``operands`` those it keeps of ``a and b``, ``returned`` the
+    type of what the function returns.
     """
 
     kept: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Versions:
     moves: Mapping[tuple[ast.AST, str], tuple[Move, ...]] = field(default_factory=dict)
     choices: Mapping[ast.AST, Callable[[Value], Value]] = field(default_factory=dict)
     decided: Mapping[ast.AST, bool] = field(default_factory=dict)
+    operands: Mapping[ast.AST, tuple[ast.expr, ...]] = field(default_factory=dict)
     returned: Callable[[Value], Value] | None = None
 
 

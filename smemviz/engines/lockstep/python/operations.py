@@ -128,8 +128,9 @@ def both(one: Value, other: Value) -> Value:
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     outer = frame.mask
     conjunction = isinstance(node.op, ast.And)
-    result = frame.value(node.values[0])
-    for operand in node.values[1:]:
+    first, *others = frame.versions.operands.get(node, node.values)
+    result = frame.value(first)
+    for operand in others:
         result = frame.chosen(node, result)
         test = truth(result)
         if not isinstance(test, np.ndarray):

@@ -162,7 +162,7 @@ def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: A
 
 
 def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
-    if node in writer.frame.versions.choices:
+    if node in writer.frame.versions.choices or node in writer.frame.versions.operands:
         return None
     result, word = writer.new(), "if" if isinstance(node.op, ast.And) else "if not"
     for place, operand in enumerate(node.values):

@@ -109,9 +109,10 @@ class Visit(Frame):
         self.edges: dict[tuple[ast.AST, str], tuple[Names, tuple[ast.AST, str]]] = {}
         self.choices: dict[ast.AST, Kind] = {}
         self.decided: dict[ast.AST, bool] = {}
+        self.operands: dict[ast.AST, tuple[ast.expr, ...]] = {}
         self.results: list[Value] = []
         self.left: list[dict[ast.AST, Names]] = []
-        self.constants: frozenset[str] = frozenset()
+        self.constants: Mapping[str, object] = {}
 
     def all_of(self, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
         """Return the types of all variables, and what the function returns."""
@@ -149,6 +150,7 @@ class Visit(Frame):
             moves,
             {node: partial(convert, kind=kind) for node, kind in self.choices.items()},
             self.decided,
+            self.operands,
             None if returned is None else partial(convert, kind=returned),
         )
 
@@ -200,7 +202,7 @@ class Visit(Frame):
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         assert self.here is not None
-        self.constants -= {name}
+        self.constants = {one: known for one, known in self.constants.items() if one != name}
         kind = kind_of(value)
         if node in self.kinds:  # a version has the type of all that its assignment was thought to give
             kind = unified(self.kinds[node][1], kind)

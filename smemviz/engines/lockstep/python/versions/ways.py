@@ -8,16 +8,14 @@ from dataclasses import fields
 from functools import lru_cache, partial
 from typing import Any
 
-import numpy as np
-
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
 from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, kind_of
-from smemviz.engines.lockstep.python.versions.visit import REFUSALS, Names, Study, Visit
+from smemviz.engines.lockstep.python.versions.pruning import constant, decided, operands_left
+from smemviz.engines.lockstep.python.versions.visit import Names, Study, Visit
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import Value
 
 _MOST_TURNS = 16
@@ -50,52 +48,17 @@ def _has_several(function: ast.FunctionDef) -> bool:
     return choices or returns > 1 or len(names) != len(set(names))
 
 
-def _decided(visit: Visit, test: ast.expr) -> bool | None:
-    """Return how a condition ends that Numba decides when it compiles, and then leaves the other branch out."""
-    if isinstance(test, ast.BoolOp):
-        ends = [_decided(visit, one) for one in test.values]
-        ending = isinstance(test.op, ast.Or)
-        return ending if ending in ends else None if None in ends else not ending
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        end = _decided(visit, test.operand)
-        return None if end is None else not end
-    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
-    of_none = len(sides) == 2 and any(isinstance(one, ast.Constant) and one.value is None for one in sides)
-    if len(sides) > 2 or not (of_none or all(_is_constant(visit, one) for one in sides)):
-        return None
-    try:
-        value = visit.value(test) if len(sides) == 1 else visit.study.real.expressions[ast.Compare](visit, test)
-        return bool(truth(value))
-    except REFUSALS:
-        return None
-
-
-def _is_constant(visit: Visit, node: ast.expr) -> bool:
-    """Tell whether Numba knows a value when it compiles: it is written out, of the module, or a name for such a one."""
-    match node:
-        case ast.Name(id=name) if name in visit.names.locals:
-            return name in visit.constants
-        case ast.Name() | ast.Attribute():
-            value = visit.names.constant(node)
-            return isinstance(value, bool | int | float | np.generic) and not visit.canonical(node).startswith("cuda.")
-    return _is_written_out(node)
-
-
-@lru_cache(maxsize=4096)
-def _is_written_out(node: ast.expr) -> bool:
-    return not any(isinstance(one, ast.Name | ast.Call | ast.Tuple) for one in ast.walk(node))
-
-
 def _assign(visit: Visit, node: ast.Assign) -> Mask:
-    constant = _is_constant(visit, node.value)
+    value = constant(visit, node.value)
     visit.attempt(node, partial(visit.study.real.statements[ast.Assign], visit, node))
-    if constant:
-        visit.constants |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    if value is not None:
+        names = (target.id for target in node.targets if isinstance(target, ast.Name))
+        visit.constants = {**visit.constants, **dict.fromkeys(names, value)}
     return visit.entry
 
 
 def _branch(visit: Visit, node: ast.If) -> Mask:
-    taken = _decided(visit, node.test)
+    taken = decided(visit, node.test)
     visit.attempt(node.test, partial(visit.value, node.test))
     if taken is not None:
         return visit.block(node.body if taken else node.orelse, visit.entry)
@@ -104,7 +67,7 @@ def _branch(visit: Visit, node: ast.If) -> Mask:
     after, visit.here, visit.constants = visit.here, before, constants
     visit.block(node.orelse, visit.entry)
     visit.join((node, "after"), {(node, "body"): after, (node, "orelse"): visit.here})
-    visit.constants = constants - _stored(node)
+    visit.constants = _unstored(constants, node)
     return visit.entry
 
 
@@ -113,9 +76,9 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
     test = node.test if isinstance(node, ast.While) else None
     item = visit.attempt(node.iter, partial(_item_of, visit, node.iter)) if isinstance(node, ast.For) else None
     continues = _continues(node)
-    constants = visit.constants - _stored(node)
+    constants = _unstored(visit.constants, node)
     visit.constants = constants if continues else visit.constants
-    first = None if test is None else _decided(visit, test)
+    first = None if test is None else decided(visit, test)
     if first is False:
         return visit.block(node.orelse, visit.entry)
     entry, turn, again = dict(visit.here or {}), None, None
@@ -136,7 +99,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
             visit.attempt(node.target, partial(bind, visit, node.target, item, node.iter))
         visit.block(node.body, visit.entry)
         turn, left = visit.here, visit.left.pop()
-        again = None if test is None or turn is None else _decided(visit, test)
+        again = None if test is None or turn is None else decided(visit, test)
     if first and again:
         visit.here = None
     elif first or again:  # the loop is left after a turn only, or before the first
@@ -160,6 +123,11 @@ def _ways(
 @lru_cache(maxsize=4096)
 def _continues(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Continue) for one in ast.walk(node))
+
+
+def _unstored(constants: Mapping[str, object], node: ast.AST) -> Mapping[str, object]:
+    """Return the constants that a part of a function does not assign."""
+    return {name: value for name, value in constants.items() if name not in _stored(node)}
 
 
 @lru_cache(maxsize=4096)
@@ -213,7 +181,7 @@ def _stop(visit: Visit, node: ast.Raise) -> Mask:
 
 
 def _conditional(visit: Visit, node: ast.IfExp) -> Value:
-    taken = _decided(visit, node.test)
+    taken = decided(visit, node.test)
     visit.value(node.test)
     if taken is not None:
         visit.decided[node] = taken
@@ -222,7 +190,11 @@ def _conditional(visit: Visit, node: ast.IfExp) -> Value:
 
 
 def _boolean(visit: Visit, node: ast.BoolOp) -> Value:
-    return visit.choice(node, [visit.value(one) for one in node.values])
+    left = operands_left(visit, node)
+    values = {one: visit.value(one) for one in node.values}
+    if len(left) < len(values):
+        visit.operands[node] = tuple(left)
+    return visit.choice(node, [values[one] for one in left])
 
 
 def _compare(visit: Visit, node: ast.Compare) -> Value:
