@@ -87,8 +87,8 @@ VALUES = """
     2 or 2.5; 2.5 or 2; 0.0 or 2; 0 and 2.5; Z and 2.5; G or 2.5; G + 1 or 2.5; c or 2.5; F and 2; F or 2
     F and 2 or 2.5; (G > 0) and 2; F and i and 2; i and F and 2; i or F or 2; i or 0.0 or 2; 2 or i or 2.5
     (F and i) and 2; i and (F and 2); i or (2 or 2.5); (2 or 2.5) and i; -G or 2.5; not Z or 2.5; (not Z) and 2
-    (i and Z) or 2; (i < 4 < 3) or 2; (3 < G < i) or 2; (F if G else 1) and 2; (2 if G else 2.5) or 1.5; (2 if i else 3) or 2.5
-    2 if G + 1 else 2.5; 2 if 0 < G < 3 else 2.5; 2 if (G if G else 0) else 2.5
+    (i and Z) or 2; (i < 4 < 3) or 2; (3 < G < i) or 2; (F if G else 1) and 2; (2 if G else 2.5) or 1.5
+    (2 if i else 3) or 2.5; 2 if G + 1 else 2.5; 2 if 0 < G < 3 else 2.5; 2 if (G if G else 0) else 2.5
 """
 LINES = ["x = 2\nwhile G - 1:\n    x = 2.5", "x = 2.5\nwhile 0 < G < 3:\n    x = 2\n    break"]
 
