@@ -35,7 +35,7 @@ def cluster(address: str) -> Iterator[Client]:
     """Connect to the scheduler at an address, or start processes here for as long as they are needed.
 
     Raises:
-        MissingError: when Dask is not installed, nothing answers there, or what answers is of another version.
+        MissingError: when Dask is not installed, nothing answers there, or it has no processes.
         InputError: when that is no address.
     """
     if find_spec("distributed") is None:
@@ -65,7 +65,7 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
     processes that come later have their share.
 
     Raises:
-        MissingError: when process after process died of the same point, or all are gone.
+        MissingError: when process after process died of the same point, all are gone, or one has other versions.
         SmemvizError: what ``work`` raises.
     """
     from distributed import KilledWorker, as_completed
@@ -73,10 +73,14 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
 
     waiting = iter(points)
     coming = as_completed([], loop=client.loop)
+    checked: set[str] = set()
 
     def begin() -> None:
         busy = coming.count()
-        free = len(client.scheduler_info(n_workers=-1)["workers"]) - busy  # processes come and go
+        workers = client.scheduler_info(n_workers=-1)["workers"]  # which come and go
+        if not checked.issuperset(workers):
+            checked.update(_require_versions(client))
+        free = len(workers) - busy
         coming.update(_submit(client, work, point) for point in islice(waiting, max(free, 0 if busy else 1)))
 
     begin()
@@ -128,6 +132,10 @@ def _require_workers(client: Client, address: str) -> None:
         client.wait_for_workers(1, timeout=_START_SECONDS)
     except TimeoutError:
         raise MissingError(f"the Dask scheduler at {address} has no workers") from None
+
+
+def _require_versions(client: Client) -> tuple[str, ...]:
+    """Return the workers, which all have the versions of this process."""
     versions = client.get_versions(packages=["smemviz"])
     own = versions["client"]["packages"]
     for worker, told in versions["workers"].items():
@@ -135,6 +143,7 @@ def _require_workers(client: Client, address: str) -> None:
             there = told["packages"].get(name)
             if there != own[name]:
                 raise MissingError(f"the worker {worker} has {name} {there or 'not at all'}; here it is {own[name]}")
+    return tuple(versions["workers"])
 
 
 def _submit(client: Client, work: Callable[..., Any], point: tuple[Any, ...]) -> Any:

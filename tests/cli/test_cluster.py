@@ -11,7 +11,7 @@ import pytest
 from helpers.cluster_points import die, die_once, gpu_of, read, refuse
 
 from smemviz.cli import cluster as cluster_module
-from smemviz.cli.cluster import _processes_here, _require_workers, cluster, results
+from smemviz.cli.cluster import _processes_here, _require_versions, _require_workers, cluster, results
 from smemviz.cli.main import main
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.paths import kernels_dir
@@ -74,7 +74,7 @@ class Workers:
 )
 def test_processes_of_other_versions_are_refused(name: str, version: str | None, said: str) -> None:
     with pytest.raises(MissingError) as refused:
-        _require_workers(Workers(**{name: version}), "tcp://there")  # type: ignore[arg-type]
+        _require_versions(Workers(**{name: version}))  # type: ignore[arg-type]
     assert str(refused.value) == said
 
 
@@ -136,6 +136,22 @@ def test_processes_that_come_later_have_their_share(monkeypatch: pytest.MonkeyPa
             seen.append(point)
     assert sorted(seen) == list(range(5))
     assert known == [0, 1, 1, 2, 3]
+
+
+@pytest.mark.exhaustive
+def test_a_process_of_another_version_that_comes_later_is_refused() -> None:
+    from distributed import Client, Nanny
+
+    with _processes_here(("0",)) as here, Client(here) as client:
+        found = results(client, gpu_of, ((point,) for point in range(3)))
+        assert next(found)[0] == 0
+        older = "from distributed import versions\nversions._version_cached = lambda name: '0.1'\n"
+        options = {"host": "127.0.0.1", "dashboard": False, "env": {"CUDA_VISIBLE_DEVICES": "1"}, "preload": [older]}
+        here.new_spec = {"cls": Nanny, "options": options}
+        here.scale(2)
+        client.wait_for_workers(2)
+        with pytest.raises(MissingError, match=r"^the worker tcp://127.0.0.1:\d+ has distributed 0.1; here it is "):
+            list(found)
 
 
 @pytest.mark.exhaustive
