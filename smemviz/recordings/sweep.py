@@ -122,7 +122,8 @@ class Point:
     ``error`` is the largest difference from the product in float64, and ``largest`` the largest element of that.
     ``skipped`` says why there is no time. ``moved`` was counted on the same card, None where that was not done;
     ``grid`` is that of the launch, empty where there was none. ``filled`` is the size up to which zeros filled the
-    matrices, for a kernel that knows no edges; None where that was not needed.
+    matrices, for a kernel that knows no edges; None where that was not needed. ``count_s`` is how long one pass of
+    counting took, None where nothing was counted at this size.
     """
 
     kernel: str
@@ -136,6 +137,7 @@ class Point:
     skipped: str | None = None
     grid: tuple[int, ...] = ()
     filled: Size | None = None
+    count_s: float | None = None
 
     @property
     def rate(self) -> float | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import swept as made
 from helpers.commands import Command
@@ -17,10 +19,12 @@ from smemviz.cli.main import main
 from smemviz.cli.verbs import sweep as sweep_module
 from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
+from smemviz.engines.host import Configuration
 from smemviz.frontends.reading import read_program
-from smemviz.measure.sweep.launches import Job
+from smemviz.measure.sweep.launches import Job, Measure
+from smemviz.measure.sweep.matrices import Matrices
 from smemviz.paths import kernels_dir
-from smemviz.recordings.sweep import Size, Sweep, save_sweep
+from smemviz.recordings.sweep import Size, Sweep, parse_sweep, save_sweep, sweep_facts
 
 FILE = str(kernels_dir() / "matmul.py")
 
@@ -163,3 +167,22 @@ def test_larger_sizes_are_foretold_from_what_was_measured_before() -> None:
     assert job.predicted("tiled", "launch", Size(128, 128, 128)) == pytest.approx(128**3 * 2 / 1e6)
     assert job.predicted("cuBLAS", "launch", Size(128, 128, 128)) == 0
     assert job.counted["tiled"].grid == (2, 2, 1)
+
+
+def test_a_count_is_foretold_from_those_of_other_processes() -> None:
+    size, larger = Size(64, 64, 64), Size(128, 128, 128)
+    program = read_program(FILE)
+    there = Job(10.0, None, None, 1)
+    there.learn("tiled", "count", size, 2.0)
+    matrix = np.zeros((64, 64), np.float32)
+    points = [
+        Measure(there, program, one, Matrices())._point("tiled", [matrix] * 3, None, grid=(2, 2))
+        for one in (size, larger)
+    ]
+    assert [point.count_s for point in points] == [2.0, None]
+    job = Job(10.0, None, None, 1)
+    job.remember(parse_sweep(json.dumps(sweep_facts(replace(made.sweep(), points=tuple(points))))).points)
+    assert job.predicted("tiled", "count", larger) == pytest.approx(2.0 * 8)
+    config = Configuration((4, 4, 1), (32, 32, 1))
+    counted = Measure(job, program, larger, Matrices())._count("tiled", config, pytest.fail, ())  # type: ignore[arg-type]
+    assert counted is None  # 16 seconds are above the limit, so nothing is asked to count

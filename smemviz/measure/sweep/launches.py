@@ -61,11 +61,18 @@ class Job:
         """Keep how long something took."""
         self._known[kernel, what] = (size, seconds)
 
+    def taken(self, kernel: str, what: str, size: Size) -> float | None:
+        """Return how many seconds something took at a size, None where that was not done or not kept."""
+        before, seconds = self._known.get((kernel, what), (None, None))
+        return seconds if before == size else None
+
     def remember(self, points: Sequence[Point]) -> None:
         """Learn from what was measured before."""
         for point in sorted(points, key=lambda point: point.size.operations):
             if point.time and point.grid:
                 self.learn(point.kernel, "launch", point.size, point.time.median_us * 1e-6)
+            if point.count_s is not None:
+                self.learn(point.kernel, "count", point.size, point.count_s)
             if point.moved:
                 self.counted.setdefault(point.kernel, Counted(point.size, point.grid, point.moved))
 
@@ -118,6 +125,7 @@ class Measure:
     def _point(self, kernel: str, arguments: Sequence[Any], time: Clocked | None, *more: Any, **named: Any) -> Point:
         tile = self.program.values.get("TILE")
         named["filled"] = filled(self.size, arguments[1].shape, arguments[2].shape)
+        named["count_s"] = self.job.taken(kernel, "count", self.size)
         tile = tile if isinstance(tile, int) else None
         return Point(kernel, self.size, tile, arguments[1].dtype.name, time, *more, **named)
 
