@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 from helpers.commands import Command
-from helpers.servers import LONGEST, children, serving, until
+from helpers.servers import LONGEST, alive, children, serving, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no processes that share a port")
 
@@ -37,6 +37,18 @@ def test_a_process_that_is_killed_is_replaced_while_the_others_answer() -> None:
         assert max(first) in now
         assert min(first) not in now
         assert len(now) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_processes_end_with_the_one_that_started_them() -> None:
+    with serving("--workers", "1", "--no-editor") as (process, port):
+        (first,) = children(process.pid)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: children(process.pid) - {first})
+        (second,) = children(process.pid)
+        assert get(port, "/assets/base.js")[0] == 200  # it says that it is ready before it answers
+        process.kill()
+        until(lambda: not alive(second))
 
 
 def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request() -> None:

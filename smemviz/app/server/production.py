@@ -5,6 +5,7 @@ A slow client costs it a connection and no thread; of those it takes so many, an
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -134,8 +135,9 @@ def serve_as_worker(descriptor: int, app: WSGIApplication, *, proxy: str, body: 
     os.write(0, b"r")  # standard input is a socket to the one who started this
 
     def watch() -> None:
-        while os.read(0, 1):
-            pass
+        with contextlib.suppress(OSError):  # it was reset, for what was written above may not have been read
+            while os.read(0, 1):
+                pass
         server.stop()
 
     threading.Thread(target=watch, daemon=True).start()
