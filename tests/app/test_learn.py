@@ -6,6 +6,7 @@ import re
 
 import pytest
 from helpers.fitting import fits
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
@@ -242,6 +243,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme:
         expect(page.locator("h1.headline")).to_be_visible()
         if "ANSWER=show" in address:
             expect(page.locator("#learn-pictures")).to_be_visible()
+        settle(page)
         fits(page, width)
 
 
