@@ -69,7 +69,7 @@ _PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = {
     ast.FloorDiv: lambda a, b: 0 if b == 0 or (b == -1 and a == INT64_MIN) else a // b,
     ast.Mod: lambda a, b: a % b if b else 0,
 }
-_SYMBOLS: dict[type[ast.AST], str] = {
+SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -94,7 +94,7 @@ _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Invert: "~",
     ast.Not: "not",
 }
-_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _MOST_SQUARED = 0x10000
 _LARGE = 2.0**500
 _rules: dict[tuple[type[ast.AST], Dtype, Dtype], Rule] = {}
@@ -141,7 +141,7 @@ def of_python_integers(op: type[ast.AST]) -> Callable[[int, int], Any] | None:
 
 
 def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
-    if op in _COMPARISONS:
+    if op in COMPARISONS:
         if one.kind == "c" or other.kind == "c":
             if op not in (ast.Eq, ast.NotEq):
                 raise NoRuleError(_describe(op, one, other))
@@ -302,4 +302,4 @@ def truth(value: Value) -> Value:
 
 
 def _describe(op: type[ast.AST], one: Dtype, other: Dtype) -> str:
-    return f"{one} {_SYMBOLS.get(op, op.__name__)} {other}"
+    return f"{one} {SYMBOLS.get(op, op.__name__)} {other}"

@@ -9,19 +9,20 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.alone.values import is_known, type_of
 from smemviz.engines.lockstep.python.alone.writer import MAX, MIN, Atom, Writer
-from smemviz.engines.lockstep.values.operators import NoRuleError, binary, of_python_integers, rule_of
+from smemviz.engines.lockstep.values.operators import (
+    COMPARISONS,
+    SYMBOLS,
+    NoRuleError,
+    binary,
+    of_python_integers,
+    rule_of,
+)
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Dtype, cast, wrap
 
-_SIGNS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-_BITS: dict[type[ast.AST], str] = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
-ORDERS: dict[type[ast.AST], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
+_SIGNS, _BITS, ORDERS = (
+    {op: SYMBOLS[op] for op in ops}
+    for ops in ((ast.Add, ast.Sub, ast.Mult), (ast.BitAnd, ast.BitOr, ast.BitXor), COMPARISONS)
+)
 _EXACT = 2**53  # up to here every integer is a float64
 _FAR = 2.0**62
 
