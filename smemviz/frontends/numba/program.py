@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from types import CodeType
 
 from smemviz.errors import ConstantError, KernelFileError
@@ -59,7 +58,9 @@ class Program:
         Raises:
             ConstantError: for a name the file does not have, or a value of another kind.
         """
-        own = self._constants({})
+        if not values:
+            return self
+        own = self._constants({}) if self.overrides else self.constants
         overrides = dict(self.overrides)
         for name, value in values.items():
             if name not in self.constants:
@@ -74,8 +75,7 @@ class Program:
         return replace(self, overrides=overrides, constants=self._constants(overrides))
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
-        values = tuple((name, type(value), value) for name, value in overrides.items())  # 1 is not 1.0, nor True
-        return dict(_constants_with(self.file, self.tree, values))
+        return _read_constants(self.file, self.tree, overrides)
 
     @property
     def variant(self) -> str:
@@ -242,14 +242,6 @@ def _constant_target(statement: ast.stmt) -> str | None:
     if isinstance(target, ast.Name) and _CONSTANT_NAME.fullmatch(target.id):
         return target.id
     return None
-
-
-@lru_cache(maxsize=256)
-def _constants_with(
-    file: str, tree: ast.Module, values: tuple[tuple[str, type, ConstantValue], ...]
-) -> dict[str, Constant]:
-    """Evaluate the constants; a server is asked for the same values many times."""
-    return _read_constants(file, tree, {name: value for name, _, value in values})
 
 
 def _read_constants(file: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:

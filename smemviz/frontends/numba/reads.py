@@ -27,7 +27,7 @@ def code_reads(program: Program, kernel: str) -> frozenset[str] | None:
     return None if function is None else frozenset(_reached(program.tree, function) & program.constants.keys())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _reached(tree: ast.Module, function: ast.FunctionDef) -> frozenset[str]:
     return _followed(tree, _names(function))
 
