@@ -8,17 +8,16 @@ import json
 import math
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 from uuid import uuid4
 
 from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
 from smemviz.engines.sandbox.results import Result, Results
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.engines.sandbox.turns import Ticket, Turns
@@ -35,7 +34,6 @@ _PAUSE_SECONDS = 0.05
 _LATER_SECONDS = 5  # after which who found it busy asks again
 _FULL_SECONDS = 30
 _STARVED = 6  # times its seconds that a run may wait for processors
-_NICENESS = 10  # pages come before runs
 _MAX_ANSWER = 1 << 20  # bytes
 _MAX_RECORDING = 1 << 26  # bytes
 
@@ -44,7 +42,7 @@ _MAX_RECORDING = 1 << 26  # bytes
 class _Worker:
     """One process, ready or getting ready; ``lines`` are what it says."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Forked
     ready: threading.Event = field(default_factory=threading.Event)
     answered: threading.Event = field(default_factory=threading.Event)
     answer: dict[str, object] = field(default_factory=lambda: _parsed(b""))
@@ -61,14 +59,19 @@ class _Worker:
             left = seconds - had
         return True
 
-    def listen(self, pipe: IO[bytes]) -> None:
-        if pipe.readline().strip() == b"ready":
-            self.ready.set()
-            answer = _parsed(pipe.readline(_MAX_ANSWER))
-            size = answer.get("bytes")
-            if isinstance(size, int) and 0 < size <= _MAX_RECORDING:
-                self.recording = pipe.read(size)
-            self.answer = answer
+    def listen(self) -> None:
+        """Hear what it says, to its end."""
+        if isinstance(self.process, Forked):
+            self.process.receive()
+        assert self.process.stdout is not None
+        with contextlib.suppress(OSError), self.process.stdout as pipe:
+            if pipe.readline().strip() == b"ready":
+                self.ready.set()
+                answer = _parsed(pipe.readline(_MAX_ANSWER))
+                size = answer.get("bytes")
+                if isinstance(size, int) and 0 < size <= _MAX_RECORDING:
+                    self.recording = pipe.read(size)
+                self.answer = answer
         self.ready.set()
         self.answered.set()
 
@@ -76,10 +79,9 @@ class _Worker:
         with contextlib.suppress(OSError):
             self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
 
 
 class Supervisor:
@@ -97,6 +99,7 @@ class Supervisor:
         self._lock = threading.Lock()
         self._waiting: _Worker | None = None
         self._all: set[_Worker] = set()
+        self._forks: Forks | None = None
         self._closed = False
         atexit.register(self.close)
 
@@ -175,6 +178,9 @@ class Supervisor:
         with self._lock:
             self._closed = True
             workers, self._waiting = list(self._all), None
+            forks, self._forks = self._forks, None
+        if forks:
+            forks.close()
         for worker in workers:
             self._drop(worker)
 
@@ -207,22 +213,22 @@ class Supervisor:
         return Result(str(worker.answer.get("printed", "")), worker.recording)
 
     def _start(self) -> _Worker:
-        # It finds modules where this process does, and not in the folder that it happens to stand in.
-        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", "smemviz.engines.sandbox.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **path},
-            start_new_session=True,
-        )
-        if sys.platform != "win32":
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+        process = self._process()
         worker = _Worker(process)
-        assert process.stdout is not None
-        threading.Thread(target=worker.listen, args=(process.stdout,), daemon=True).start()
+        threading.Thread(target=worker.listen, daemon=True).start()
         self._all.add(worker)
         return worker
+
+    def _process(self) -> subprocess.Popen[bytes] | Forked:
+        if not can_fork():
+            return start()
+        if self._forks:
+            try:
+                return self._forks.fork()
+            except OSError:  # the system may have ended it
+                self._forks.close()
+        self._forks = Forks()
+        return self._forks.fork()
 
     def _take(self) -> _Worker:
         with self._lock:

@@ -1,16 +1,22 @@
 """A process that runs one text and ends: ``python -m smemviz.engines.sandbox.worker``.
 
-It says ``ready`` on its standard output when everything is imported, reads one request, a line of JSON, from its
-standard input, takes from itself what it does not need, runs and answers with a line of JSON, which says how many bytes
-of a recording follow. It ends with its standard input, and so with whoever started it, who bounds its time; the
-operating system bounds its memory where it can.
+With the number of a socket it forks such processes instead, one for each connection that is sent through the socket,
+and never reads a text itself.
+
+One that runs a text says ``ready`` on its standard output when everything is imported, reads one request, a line of
+JSON, from its standard input, takes from itself what it does not need, runs and answers with a line of JSON, which says
+how many bytes of a recording follow. It ends with its standard input, and so with whoever started it, who bounds its
+time; the operating system bounds its memory where it can.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
+import signal
+import socket
 import sys
 import threading
 import traceback
@@ -30,7 +36,9 @@ _DENIED = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "pty
 
 
 def main() -> int:
-    """Serve one request."""
+    """Serve one request, in a process that was forked for it where there is a socket to ask for them."""
+    if sys.argv[1:] and not _is_forked(socket.socket(fileno=int(sys.argv[1]))):
+        return 0
     try:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
@@ -50,6 +58,31 @@ def main() -> int:
     sys.stdout.buffer.write(recording)
     sys.stdout.flush()
     return 0
+
+
+def _is_forked(control: socket.socket) -> bool:
+    """Fork until the server ends. Returns ``True`` in each process that was forked, with its connection in place."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked for them sees their end
+    gc.collect()
+    gc.freeze()
+    while True:
+        byte, descriptors, *_ = socket.recv_fds(control, 1, 1)
+        if not byte:
+            return False
+        connection = socket.socket(fileno=descriptors[0])
+        if os.fork():
+            connection.close()
+            continue
+        control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        with connection:
+            descriptor = os.pidfd_open(os.getpid())
+            socket.send_fds(connection, [str(os.getpid()).encode()], [descriptor])
+            os.close(descriptor)
+            os.dup2(connection.fileno(), 0)
+            os.dup2(connection.fileno(), 1)
+        return True
 
 
 def _end_with_the_server() -> None:
