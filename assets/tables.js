@@ -167,7 +167,7 @@
     });
     const region = { class: "scroller", tabindex: 0, role: "region", "aria-label": gettext("Table of {name}", { name }) };
     const place = element("div", { class: "figure-table" }, copy, element("div", region));
-    (figure.closest(".scroller, .thumbnail") || figure.closest(".dash-graph") || figure).after(place);
+    (figure.closest(".scroller") || figure.closest(".dash-graph") || figure).after(place);
     figure.table = { place, name, button };
     fill(figure, place, name);
     button.setAttribute("aria-expanded", "true");

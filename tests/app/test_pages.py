@@ -28,9 +28,8 @@ def served() -> Library:
 
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
     page = kernel_page(served, Stopwatch(), {"file": "square"}, {"theme": "light"})
-    graphs = [part for part in parts([gallery_page(served), page]) if isinstance(part, dcc.Graph)]
+    graphs = [part for part in parts(page) if isinstance(part, dcc.Graph)]
     assert {"warps", "spread", "elements"} < {str(graph.id) for graph in graphs}
-    assert len(graphs) >= len(gallery()) + 3
     for graph in graphs:
         assert graph.config["displaylogo"] is False
         assert "sendChartToCloud" in graph.config["modeBarButtonsToRemove"]
@@ -147,15 +146,27 @@ def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_
     assert page["headline"].children == "4-way conflict: 4 wavefronts where 1 would do"
 
 
-def test_the_gallery_says_once_what_holds_of_most_cards_and_how_own_files_come_here() -> None:
+def test_the_gallery_says_once_where_the_requests_of_its_files_are_from_and_how_own_files_come_here() -> None:
     page = gallery_page(Library(gallery()))
-    (common,) = (part for part in parts(page) if getattr(part, "id", "") == "of-most")
-    assert text(common).startswith("Requests recorded on NVIDIA H200")
-    assert text(page).count(text(common)) == 1
+    (origins,) = (part for part in parts(page) if "origins" in str(getattr(part, "className", "")))
+    said = dict(text(one).split(": ", 1) for one in origins.children)
+    assert len(set(said.values())) == len(said)
+    assert {file for files in said for file in files.split(", ")} == {path.stem for path in gallery()}
+    (recorded,) = (note for files, note in said.items() if "square" in files)
+    assert recorded.startswith("Requests recorded on NVIDIA H200")
     (own,) = (part for part in parts(page) if "own-files" in str(getattr(part, "className", "")))
     assert "smemviz mine.py" in text(own)
-    (mistakes,) = (part for part in parts(page) if isinstance(part, html.Article) and "mistakes" in text(part)[:12])
-    assert "Requests run by the lockstep engine" in text(mistakes)
+    assert said["mistakes"].startswith("Requests run by the lockstep engine")
+
+
+def test_a_card_folds_the_rest_of_many_kernels_and_its_picture_is_there_at_once_in_both_themes() -> None:
+    page = gallery_page(Library([kernels_dir() / "matmul.py"]))
+    (card,) = (part for part in parts(page) if isinstance(part, html.Article))
+    (rest,) = (part for part in parts(card) if isinstance(part, html.Details))
+    assert text(rest.children[0]) == "11 more kernels"
+    pictures = [part for part in parts(card) if isinstance(part, html.Img)]
+    assert [picture.className for picture in pictures] == ["in-light", "in-dark"]
+    assert all("32 wavefronts where 1 would do" in picture.alt for picture in pictures)
 
 
 def test_the_card_of_a_recording_says_that_it_is_one() -> None:

@@ -77,7 +77,6 @@ RUN = {"run.data": {}, "look.data": {}, "place.data": {"path": "/lab"}, "theme.d
     [
         ("editor-start.data", {"editor-choice.value": "no such file"}, []),
         ("product-shown.data", {}, [{"type": "product-control", "name": "NOTHING"}]),
-        ("thumbnail", {}, [{"type": "thumbnail", "file": 0}]),
         ("measure-area.hidden", {"measure.n_clicks": 1, "drawn-run.data": {"file": "nothing"}}, []),
         ("suggest-panel.hidden", {"suggest.n_clicks": 1, "drawn-run.data": {"file": "square", "NOPE": "1"}}, []),
         ("page.children", {"place.data": {"path": "/compare"}}, []),
@@ -98,17 +97,10 @@ def test_the_number_of_a_block_is_one(app: Dash) -> None:
         assert send(app, "why.html", values).status_code == status
 
 
-def test_a_pattern_matches_the_same_everywhere(app: Dash, client: FlaskClient) -> None:
-    output = next(name for name in app.callback_map if "thumbnail" in name)
-    one = {"type": "thumbnail", "file": "square"}
-    asked = {
-        "output": output,
-        "outputs": [{"id": one, "property": "figure"}, {"id": one, "property": "figure"}],
-        "inputs": [{"id": "theme", "property": "data", "value": "light"}],
-        "state": [[{"id": one, "property": "id", "value": one}]],
-        "changedPropIds": ["theme.data"],
-    }
-    assert client.post(CALLBACKS, json=asked).status_code == 400
+def test_a_pattern_matches_the_same_everywhere(app: Dash) -> None:
+    control = {"type": "lab", "side": "A", "name": "shape", "at": 0}
+    assert send(app, "lab-shown.data", RUN, [control]).status_code == 200
+    assert send(app, "lab-shown.data", RUN, [control], wanted=[control, control]).status_code == 400
 
 
 @pytest.mark.parametrize("launch", ["square:a:" + "9" * 5000, "square:a:\u00b2", "square:", ":", "\u0663"])

@@ -21,7 +21,7 @@ BROWSERS = {"en": "en-GB", "ko": "ko-KR", "zh-Hans": "zh-CN"}  # the language of
 SPOKEN = [pytest.param(tag, marks=pytest.mark.browser_context_args(locale=BROWSERS[tag])) for tag in LANGUAGES]
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 PAGES = {  # by path, what comes last
-    "/?": ".thumbnail .main-svg",
+    "/?": ".thumbnail img",
     f"{TRANSPOSE}&site=1&warp=0&step=1&": "#elements .main-svg",
     "/kernel?file=mistakes&kernel=no_second_barrier&": "#tile svg",
     "/compare?file=square&": "#compare-wavefronts .main-svg",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from helpers.synthetic import square_recording
 
 from smemviz.engines import run
+from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
@@ -94,9 +95,10 @@ def test_every_number_can_say_where_it_comes_from() -> None:
 
 
 def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:
-    z = thumbnail(LAUNCH).data[0].z
-    assert (z[:, 0] == 34).all()  # after 32 banks, padding and lanes: the colour of a conflict
-    assert (z[:, 1:] < 32).all()
+    drawn = thumbnail(LAUNCH)
+    assert f'<path fill="{THEMES["light"].conflict}" d="M0 0h1v32h-1z"/>' in drawn  # the first column, all of it
+    assert drawn.count("<path fill=") == 32  # that, and the 31 other banks
+    assert thumbnail(replace(LAUNCH, sites=(), arrays=())) == ""
 
 
 def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:

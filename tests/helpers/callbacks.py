@@ -26,17 +26,22 @@ def send(
     ids: Sequence[object] = (),
     changed: Sequence[str] = (),
     headers: Mapping[str, str] = {},
+    wanted: Sequence[object] | None = None,
 ) -> TestResponse:
-    """Send the first callback that puts out a property, as a page that has these values; ``ids`` fill its patterns."""
+    """Send the first callback that puts out a property, as a page that has these values.
+
+    ``ids`` fill its patterns, ``wanted`` those of its outputs where they are others.
+    """
     output, known = next((name, one) for name, one in app.callback_map.items() if holding in name and "callback" in one)
     names = output.strip(".").split("...") if output.startswith("..") else [output]
 
-    def filled(one: dict[str, str]) -> Any:
+    def filled(one: dict[str, str], ids: Sequence[object] = ids) -> Any:
         if one["id"].startswith("{"):
             return [{"id": name, "property": one["property"], "value": name} for name in ids]
         return {**one, "value": values.get(f"{one['id']}.{one['property']}")}
 
-    outputs = [filled(dict(zip(("id", "property"), name.split("@")[0].rsplit(".", 1), strict=True))) for name in names]
+    parts = [dict(zip(("id", "property"), name.split("@")[0].rsplit(".", 1), strict=True)) for name in names]
+    outputs = [filled(part, ids if wanted is None else wanted) for part in parts]
     asked = {
         "output": output,
         "outputs": outputs if output.startswith("..") else outputs[0],

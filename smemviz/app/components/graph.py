@@ -51,13 +51,8 @@ def download(name: str) -> Component:
         ],
         className="save",
     )
-    return Written(html.Div([table_button(name), save], className="figure-tools"))
-
-
-def table_button(name: str) -> html.Button:
-    """Offer the table of the figure that stands in the same section, which is called by this name from then on."""
     told = {"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)}
-    return text_button(_("Table"), **told)
+    return Written(html.Div([text_button(_("Table"), **told), save], className="figure-tools"))
 
 
 def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:

@@ -2,54 +2,51 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import dash_mantine_components as dmc
-from dash import ALL, Dash, Input, Output, State, html, no_update
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
 from smemviz.app.components.frames import page_title
-from smemviz.app.components.graph import graph, table_button
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
-from smemviz.app.page import Page, Services
-from smemviz.app.state import LookState, RunState
+from smemviz.app.page import Page
+from smemviz.app.state import RunState
 from smemviz.errors import SmemvizError
+from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
-from smemviz.wording.sentences import facts, provenance
+from smemviz.wording.sentences import facts, present, provenance
+
+_MOST = 6  # kernels that a card lists before the rest is folded
 
 
 def gallery_page(library: Library) -> list[Component]:
-    """Lay out the gallery; the pictures are filled in once the theme is known."""
-    notes = {file: _origin_note(library, file) for file in library.files}
-    shared = _of_most(list(notes.values()))
-    cards = [_card(library, file, "" if notes[file] == shared else notes[file]) for file in library.files]
-    note = [html.P(shared, className="note", id="of-most")] if shared else []
-    return [heading(), *note, html.Div(cards, className="cards"), _own_files()]
+    """Lay out the gallery."""
+    cards = [_card(library, file) for file in library.files]
+    return [heading(), html.Div(cards, className="cards"), _origins(library), _own_files()]
 
 
-def _origin_note(library: Library, file: str) -> str:
-    """Say where the requests of a file come from and how they are counted, nothing where it cannot be shown."""
-    state = RunState(file)
-    try:
-        shown = library.show(state)
-        shown.launch(state)
-    except SmemvizError:  # its card says it
-        return ""
-    return provenance(shown.recording, hardware_of(shown, state))
-
-
-def _of_most(notes: list[str]) -> str:
-    """Return what would stand on most cards, to be said once above them; "" where it is of one card only."""
-    common = Counter(filter(None, notes)).most_common(1)
-    return common[0][0] if common and common[0][1] > 1 else ""
+def _origins(library: Library) -> Component:
+    """Say where the requests of the files come from and how they are counted, once for all that it is true of."""
+    told: dict[str, list[str]] = {}
+    for file in library.files:
+        state = RunState(file)
+        try:
+            shown = library.show(state)
+            shown.launch(state)
+        except SmemvizError:  # its card says it
+            continue
+        told.setdefault(provenance(shown.recording, hardware_of(shown, state)), []).append(file)
+    said = [html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in told.items()]
+    return html.Ul(said, className="note origins")
 
 
 def _own_files() -> Component:
@@ -87,32 +84,7 @@ def _legend() -> Component:
     return html.Ul([html.Li(text, className=f"key {key}") for key, text in named.items()], className="legend")
 
 
-def register(app: Dash, services: Services) -> None:
-    """Connect the gallery of an app to its files."""
-    library = services.library
-
-    @app.callback(  # type: ignore[untyped-decorator]
-        Output({"type": "thumbnail", "file": ALL}, "figure"),
-        Input("theme", "data"),
-        State({"type": "thumbnail", "file": ALL}, "id"),
-    )
-    def draw(theme: str, pictures: list[dict[str, str]]) -> list[object]:
-        look = LookState.read({"theme": theme})
-        figures: list[object] = []
-        for picture in pictures:
-            state = RunState(str(picture["file"]))
-            try:
-                shown = library.show(state)
-            except SmemvizError:  # the card says it
-                figures.append(no_update)
-                continue
-            hardware = hardware_of(shown, state)
-            worst, _nth = worst_of(shown, shown.numbered(), hardware)
-            figures.append(thumbnail(worst, hardware=hardware, theme=look.theme))
-        return figures
-
-
-def _card(library: Library, file: str, note: str) -> Component:
+def _card(library: Library, file: str) -> Component:
     state = RunState(file)
     try:
         shown = library.show(state)
@@ -127,34 +99,47 @@ def _card(library: Library, file: str, note: str) -> Component:
     worst, nth = worst_of(shown, shown.numbered(), hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
     degree = max(facts(launch, hardware).max_degree for launch in launches)
+    kernels = [
+        *(_kernel(file, shown, group, hardware) for group in shown.groups()),
+        *(_refused(file, kernel) for kernel in shown.refused()),
+    ]
+    compare = f"{COMPARE}?" + urlencode({"file": file})
     return html.Article(
         [
-            html.Div(graph({"type": "thumbnail", "file": file}, still=True), className="thumbnail"),
+            html.Div(_pictures(worst, hardware), className="thumbnail"),
             html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
             html.P(shown.program.summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
-            html.Ul(
-                [
-                    *(_kernel(file, shown, group, hardware) for group in shown.groups()),
-                    *(_refused(file, kernel) for kernel in shown.refused()),
-                ],
-                className="card-kernels",
-            ),
-            html.Div(
-                [
-                    html.A(
-                        _("Compare the kernels of {file}", file=file),
-                        href=f"{COMPARE}?" + urlencode({"file": file}),
-                        className="compare-link",
-                    ),
-                    table_button(_("The shared tile of {kernel} under its worst request", kernel=worst.kernel)),
-                ],
-                className="card-tools",
-            ),
-            *([html.P(note, className="note")] if note else []),
+            *_kernels(kernels),
+            html.A(_("Compare the kernels of {file}", file=file), href=compare, className="compare-link"),
         ],
         className="card",
     )
+
+
+def _pictures(worst: Launch, hardware: Hardware) -> list[Component | str]:
+    """Picture a launch in either theme; the style sheet shows the one that is on."""
+    drawn = {theme: thumbnail(worst, hardware=hardware, theme=theme) for theme in THEMES}
+    if not all(drawn.values()):
+        return [html.Span(_("no shared memory"), className="note")]
+    said = _("The shared tile of {kernel} under its worst request", kernel=worst.kernel)
+    alt = _("{name}: {sentence}", name=said, sentence=present(worst_request(worst, hardware), hardware))
+    return [
+        html.Img(src=f"data:image/svg+xml,{quote(svg)}", alt=alt, className=f"in-{theme}")
+        for theme, svg in drawn.items()
+    ]
+
+
+def _kernels(entries: list[Component]) -> list[Component]:
+    """List the kernels of a file; of many the rest is folded, so that cards are of a size."""
+    if len(entries) <= _MOST + 1:
+        return [html.Ul(entries, className="card-kernels")]
+    shown, rest = entries[:_MOST], entries[_MOST:]
+    more = html.Summary(_("{n} more kernels", n=len(rest)))
+    return [
+        html.Ul(shown, className="card-kernels"),
+        html.Details([more, html.Ul(rest, className="card-kernels")], className="more-kernels"),
+    ]
 
 
 def _kind(library: Library, file: str) -> list[Component | str]:
@@ -192,4 +177,4 @@ def _href(file: str, launch: Launch, nth: int) -> str:
     return f"{KERNEL}?" + urlencode({"file": file} | launch_query(launch, nth))
 
 
-PAGE = Page(GALLERY, "", lambda services, address: gallery_page(services.library), register, link=N_("Gallery"))
+PAGE = Page(GALLERY, "", lambda services, address: gallery_page(services.library), link=N_("Gallery"))
