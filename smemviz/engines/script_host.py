@@ -13,6 +13,7 @@ from types import ModuleType
 
 from smemviz.engines.host import numba_type, one_line
 from smemviz.errors import KernelFileError, MissingError, SmemvizError
+from smemviz.frontends.numba.notebook import NOTEBOOK
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 
@@ -31,6 +32,9 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
     module = ModuleType("__main__")
     module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
     linecache.checkcache()
+    if program.file.endswith(NOTEBOOK):  # Python would show lines of the file
+        lines = program.source.splitlines(keepends=True)
+        linecache.cache[program.file] = (len(program.source), None, lines, program.file)
     with _as_main(module, program.file, arguments):
         try:
             exec(program.code(), module.__dict__)

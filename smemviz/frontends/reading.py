@@ -10,10 +10,12 @@ from pathlib import Path
 from smemviz.errors import InputError
 from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.frontends.numba.notebook import NOTEBOOK, script_of
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import said
 
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
+_MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024  # with the pictures that its cells drew
 
 
 def read_program(path: str | Path) -> Program:
@@ -27,21 +29,23 @@ def read_program(path: str | Path) -> Program:
 
 
 def read_source(path: str | Path) -> str:
-    """Read the text of a kernel file.
+    """Read the text of a kernel file, of a notebook the code of its cells.
 
     Raises:
         InputError: when it is not a readable text file.
     """
     path = Path(path)
+    is_notebook = path.suffix == NOTEBOOK
     if path.suffix == ".npz":
         raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
     try:
         found = path.stat()
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
             raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
-        if found.st_size > _MAX_SOURCE_BYTES:
+        if found.st_size > _MAX_SOURCE_BYTES and not (is_notebook and found.st_size <= _MAX_NOTEBOOK_BYTES):
             raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
-        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+        return script_of(text, path.as_posix()) if is_notebook else text
     except FileNotFoundError:
         raise InputError(said("{path}: no such file", path=path)) from None
     except IsADirectoryError:

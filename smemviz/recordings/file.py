@@ -61,7 +61,7 @@ def load(path: str | Path) -> Recording:
             raise RecordingError(f"{path}: no such file")
         if not path.is_file():
             raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
-        if path.suffix in (".py", ".cu"):
+        if path.suffix in (".py", ".cu", ".ipynb"):
             raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
         with path.open("rb") as file, open_archive(file) as archive:
             return _read(archive)

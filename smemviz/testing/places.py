@@ -6,6 +6,7 @@ from pathlib import Path
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.program import source_sha256
+from smemviz.frontends.reading import read_source
 from smemviz.recordings.recording import Recording
 
 
@@ -47,5 +48,5 @@ def check_fresh(recording: Recording, file: Path, places: Places, source: str | 
         except InputError:
             remedy = "name the kernel file: smem.load(path, source=...)"
             raise InputError(f"{file}: was recorded from {name}, which is not here; {remedy}") from None
-        if source_sha256(now.read_text(encoding="utf-8-sig")) != source_sha256(text):
+        if source_sha256(read_source(now)) != source_sha256(text):
             raise InputError(f"{file}: was recorded from another version of {now.as_posix()}; record it again")

@@ -68,7 +68,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.reports.suggestions import answer_facts, print_answer
     from smemviz.reports.terminal import output_console, print_json
 
-    if arguments.output and arguments.output.suffix in {".py", ".cu", ".cuh", ".npz"}:
+    if arguments.output and arguments.output.suffix in {".py", ".ipynb", ".cu", ".cuh", ".npz"}:
         raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
     if arguments.output and arguments.over:
         raise InputError("a difference is for one choice of constants: -o goes with --set; nothing was run")

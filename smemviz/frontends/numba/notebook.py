@@ -1,0 +1,99 @@
+"""A notebook of Jupyter as the script that running all its cells is.
+
+Cells stay in their order, each under a comment that numbers it, and a line stays a line. What IPython adds to Python is
+left out: commands of the shell, and magics but for the code that they time, which runs once.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from smemviz.errors import InputError
+from smemviz.messages import said
+
+NOTEBOOK = ".ipynb"
+
+# Magics whose code is run: ``%time f(x)``, ``%timeit -n 10 f(x)``, and those of a whole cell.
+_RUNNING = "time timeit prun memit lprun mprun capture"
+_OPTIONS = re.compile(r"\s*(?:-[a-zA-Z]+(?:\s*\d+|\s+[\w.]+(?=\s))?\s+)*")
+_MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w.,\s]+=\s*)?(?P<mark>%%?|!!?)(?P<name>\w*)(?P<rest>.*)")
+_HELP = re.compile(r"(?P<indent>\s*)(?:\?\??\s*[\w.]+|[\w.]+\?\??)\s*")
+
+
+def script_of(text: str, file: str) -> str:
+    """Return the code of a notebook's cells as one script.
+
+    Raises:
+        InputError: when it is no notebook, or one in another language.
+    """
+    try:
+        book = json.loads(text)
+        cells = list(_cells(book))
+        language = str(book.get("metadata", {}).get("kernelspec", {}).get("language", "python"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise InputError(said("{path}: is no notebook; save it in Jupyter again", path=file)) from None
+    if language.lower() != "python":
+        raise InputError(said("{path}: is a notebook in {language}, not in Python", path=file, language=language))
+    parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]
+    shown = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
+    return ("display = print  # which a notebook knows by itself\n" if shown else "") + "".join(parts)
+
+
+def _cells(book: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Yield the code of each cell, with its number among all; older notebooks have their cells in worksheets."""
+    sheets = book.get("worksheets") or [book]
+    cells = [cell for sheet in sheets for cell in sheet["cells"]]
+    for number, cell in enumerate(cells, 1):
+        if cell["cell_type"] == "code":
+            lines = cell.get("source", cell.get("input", ""))
+            yield number, lines if isinstance(lines, str) else "".join(lines)
+
+
+def _runnable(cell: str, number: int) -> str:
+    """Return a cell as Python; one that is none raises when it is its turn, as it does in Jupyter."""
+    if _is_python(cell):
+        return cell  # a line that looks like a magic is the rest of an expression
+    lines = textwrap.dedent(cell).splitlines()
+    first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].startswith("%%") and re.split(r"\W+", lines[first][2:])[0] not in _RUNNING.split():
+        return _commented(lines)  # a cell for the shell, or one that writes a file
+    plain = "\n".join(map(_plain, lines))
+    if _is_python(plain):
+        return plain
+    return "\n".join([f"raise SyntaxError('cell {number} is not valid Python')", _commented(lines[1:])])
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _commented(lines: list[str]) -> str:
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def _plain(line: str) -> str:
+    """Return a line without what only IPython knows."""
+    found = _HELP.fullmatch(line)
+    if found:
+        return f"{found['indent']}pass  # {line.strip()}"
+    found = _MAGIC.fullmatch(line)
+    if not found:
+        return line
+    target, rest = found["target"] or "", found["rest"]
+    if found["mark"].startswith("%") and found["name"] in _RUNNING.split():
+        if found["name"] != "capture" and rest.strip():
+            return found["indent"] + target + _OPTIONS.sub("", rest + " ", count=1).strip()
+        return f"{found['indent']}pass  # {line.strip()}"
+    if found["mark"] == "%" and not found["name"]:
+        return line  # the operator, at the start of a line
+    kept = f"{target}None" if target else "pass"
+    return f"{found['indent']}{kept}  # {line.strip()}"

@@ -1,0 +1,121 @@
+"""Notebooks: their cells as one script, run as any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smemviz.cli.main import main
+from smemviz.errors import InputError
+from smemviz.frontends.numba.notebook import script_of
+from smemviz.frontends.reading import read_source
+
+
+def notebook(*cells: str, kind: str = "code", **metadata: object) -> str:
+    """Return the text of a notebook of these cells, after one of prose."""
+    prose = {"cell_type": "markdown", "source": ["# true and null are JSON\n"], "metadata": {}}
+    code = [{"cell_type": kind, "source": cell.splitlines(keepends=True), "outputs": []} for cell in cells]
+    return json.dumps({"cells": [prose, *code], "metadata": metadata, "nbformat": 4})
+
+
+def lines_of(*cells: str) -> list[str]:
+    return script_of(notebook(*cells), "n.ipynb").splitlines()
+
+
+def test_cells_follow_each_other_under_their_numbers() -> None:
+    assert lines_of("a = 1", "b = a\nc = b") == ["# %% cell 2", "a = 1", "# %% cell 3", "b = a", "c = b"]
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("%matplotlib inline", "pass  # %matplotlib inline"),
+        ("!pip install numba", "pass  # !pip install numba"),
+        ("if True:\n    !ls", "if True:\n    pass  # !ls"),
+        ("%time f(3)", "f(3)"),
+        ("%timeit -n 10 -r3 f(x, -n)", "f(x, -n)"),
+        ("t = %timeit -o -q f()", "t = f()"),
+        ("files = !ls", "files = None  # files = !ls"),
+        ("%%timeit\nf()", "pass  # %%timeit\nf()"),
+        ("%%timeit x = 2\nf(x)", "x = 2\nf(x)"),
+        ("%%capture out\nf()", "pass  # %%capture out\nf()"),
+        ("cuda.grid?", "pass  # cuda.grid?"),
+        ("?cuda.grid", "pass  # ?cuda.grid"),
+        ("  x = 1\n  %time f(x)", "x = 1\nf(x)"),
+    ],
+)
+def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run(line: str, plain: str) -> None:
+    assert lines_of(line)[1:] == plain.splitlines()
+
+
+def test_a_cell_of_the_shell_or_that_writes_a_file_is_left_out_whole() -> None:
+    assert lines_of("%%bash\nls", "%%writefile k.py\nx = 1") == [
+        *("# %% cell 2", "# %%bash", "# ls", "# %% cell 3", "# %%writefile k.py", "# x = 1"),
+    ]
+
+
+def test_the_operator_at_the_start_of_a_line_stays() -> None:
+    assert lines_of("%time f(3)\nprint('%d'\n% 2)")[2:] == ["print('%d'", "% 2)"]
+    assert lines_of("x = (7\n%n)")[1:] == ["x = (7", "%n)"]
+
+
+def test_a_cell_that_is_no_python_raises_when_it_is_its_turn() -> None:
+    assert lines_of("a = 1", "kernel[,](a)\nb") == [
+        *("# %% cell 2", "a = 1", "# %% cell 3", "raise SyntaxError('cell 3 is not valid Python')", "# b"),
+    ]
+
+
+def test_display_is_known_as_it_is_in_a_notebook() -> None:
+    assert lines_of("display(3)")[0].startswith("display = print")
+
+
+def test_older_notebooks_have_their_cells_in_worksheets() -> None:
+    cells = [{"cell_type": "code", "input": ["a = 1"]}, {"cell_type": "heading", "source": []}]
+    assert script_of(json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}), "n").splitlines()[1] == "a = 1"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [{"source": []}]}'])
+def test_what_is_no_notebook_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text(text)
+    with pytest.raises(InputError, match=r"n\.ipynb: is no notebook"):
+        read_source(tmp_path / "n.ipynb")
+
+
+def test_a_notebook_in_another_language_is_refused() -> None:
+    with pytest.raises(InputError, match="is a notebook in R, not in Python"):
+        script_of(notebook("x <- 3", kernelspec={"language": "R"}), "n.ipynb")
+
+
+def test_a_large_notebook_is_read_and_a_large_script_is_not(tmp_path: Path) -> None:
+    pictures = "x" * (5 << 20)
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": [], "metadata": {"pictures": pictures}}))
+    assert read_source(tmp_path / "n.ipynb") == ""
+    (tmp_path / "n.py").write_text(f"# {pictures}")
+    with pytest.raises(InputError, match="larger than 4 MiB"):
+        read_source(tmp_path / "n.py")
+
+
+KERNEL = """\
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def double(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] *= 2
+"""
+
+
+def test_a_notebook_is_run_and_recorded_up_to_the_cell_that_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch = "a = np.arange(40.0)\n%time double[2, 32](a)\ndisplay(a[:3])"
+    (tmp_path / "n.ipynb").write_text(notebook("%matplotlib inline", KERNEL, launch, "1 / 0"))
+    assert main(["run", str(tmp_path / "n.ipynb"), "--engine", "lockstep"]) == 1
+    shown = capsys.readouterr().out
+    assert "[0. 2. 4.]" in shown
+    assert "a[i]" in shown
+    assert "n.ipynb:19: the script ended with ZeroDivisionError" in shown
