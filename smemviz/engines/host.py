@@ -22,6 +22,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -221,14 +222,14 @@ def sentence(text: str) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """Say what an exception says, without the lines in which Numba only names its own stages."""
+    """Say what an exception says, without the lines in which Numba only names its own stages, and what to do."""
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in ")]
     if isinstance(error, MemoryError):
         if not lines:
             return said("there is not enough memory (no size is known); make the arrays smaller")
         return said("there is not enough memory ({size}); make the arrays smaller", size=lines[0])
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return (f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__) + remedy(error)
 
 
 def _line_in(file: str, error: BaseException) -> int:

@@ -18,7 +18,8 @@ from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.functions import Function, function_in, function_of
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.program import Program, find_main, no_arguments
+from smemviz.frontends.numba.skeleton import main_for
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.recording import EngineName, Recording
@@ -55,7 +56,7 @@ def run_script(
         execute(program, arguments, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
-        raise KernelFileError(program.file, 1, _nothing_launched(kind))
+        raise _nothing_launched(kind, program)
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
 
 
@@ -80,13 +81,24 @@ def _seeing_cupy(kind: EngineName, program: Program, recorder: Recorder) -> Iter
         yield
 
 
-def _nothing_launched(kind: EngineName) -> str:
+def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
+    """Say what a file lacks that was run and launched no kernel."""
+    main = find_main(program.tree)
+    if program.kernels and main is not None and not program.has_main:
+        return KernelFileError(program.file, main.lineno, no_arguments())
     if kind == "gpu":
-        return said(
+        what = said(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
             "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep"
         )
-    return said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
+        return KernelFileError(program.file, 1, what)
+    if not program.kernels:
+        what = said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
+        return KernelFileError(program.file, 1, what)
+    name, node = next(iter(program.kernels.items()))
+    example = main_for(program, name)
+    what = said("{kernel} is never launched; add a main() that does, such as {main}", kernel=name, main=example)
+    return KernelFileError(program.file, node.lineno, what)
 
 
 def _script_failed(error: KernelFileError) -> Finding:

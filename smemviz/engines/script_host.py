@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 import sysconfig
 import traceback
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from smemviz.engines.host import numba_type, one_line
+from smemviz.engines.remedies import wants_arguments
 from smemviz.errors import KernelFileError, MissingError, SmemvizError
 from smemviz.frontends.numba.notebook import NOTEBOOK
 from smemviz.frontends.numba.program import Program
@@ -42,7 +44,10 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
             raise
         except SystemExit as error:
             if error.code:
-                raise _failure(program.file, error, said("exits with status {code}", code=repr(error.code))) from None
+                what = said("exits with status {code}", code=repr(error.code))
+                if not arguments and re.search(r"\b(argv|argparse|click|fire|docopt)\b", program.source):
+                    what = f"{what}; {wants_arguments()}"
+                raise _failure(program.file, error, what) from None
         except Exception as error:
             if not has_gpu and type(error).__name__ == "CudaSupportError":
                 asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))

@@ -181,17 +181,43 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ("", "small.py:1: was run and launched no kernel; write kernel[grid, block](...), or give it a main()"),
+        (
+            "",
+            "small.py:6: kernel is never launched; add a main() that does, such as "
+            "def main(): kernel[1, 32](np.zeros(32))",
+        ),
+        ("def main(n): pass\n", "small.py:12: main() is called without arguments; give each a default"),
         ("print(1 / 0)\n", "small.py:12: ZeroDivisionError: division by zero"),
         ("import sys; sys.exit(3)\n", "small.py:12: exits with status 3"),
-        ("import nowhere\n", "small.py:12: ModuleNotFoundError: No module named 'nowhere'"),
+        (
+            "import nowhere\n",
+            "small.py:12: ModuleNotFoundError: No module named 'nowhere'; "
+            "install it with pip install nowhere, or put nowhere.py beside the file",
+        ),
+        (
+            "import numpy.nowhere\n",
+            "small.py:12: ModuleNotFoundError: No module named 'numpy.nowhere'; "
+            "the numpy that is installed has no such part",
+        ),
+        (
+            "import sys; n = int(sys.argv[1])\n",
+            "small.py:12: IndexError: list index out of range; it reads arguments: "
+            "write them after --, as in smemviz run FILE -- 1024",
+        ),
+        (
+            "import sys\nif len(sys.argv) < 2: sys.exit(2)\n",
+            "small.py:13: exits with status 2; it reads arguments: write them after --",
+        ),
         ("kernel[1, 32]()\n", "small.py:12: kernel takes 1 argument (out); the launch gives 0"),
         ("kernel[0, 32](None)\n", "small.py:12: the grid (0, 1, 1) has a size below 1"),
         ("import broken\n", "small.py:12: SyntaxError: '(' was never closed (broken.py, line 1)"),
         ("import sys; sys.exit('no data')\n", "small.py:12: exits with status 'no data'"),
         ("assert False\n", "small.py:12: AssertionError"),
         ("raise ValueError('one\\ntwo')\n", "small.py:12: ValueError: one"),
-        ("open('nowhere.txt')\n", "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'"),
+        (
+            "open('nowhere.txt')\n",
+            "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'; it is looked for in ",
+        ),
         ("kernel[1, 32]('text')\n", "small.py:12: out: a kernel takes arrays, numbers and tuples; str is none of them"),
         (
             "@cuda.jit(argtypes=[])\ndef other(): pass\n",

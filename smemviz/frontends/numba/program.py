@@ -121,9 +121,7 @@ class Program:
         if main is None:
             raise KernelFileError(self.file, 1, said("no main() here; write one that allocates and launches"))
         if _arguments_needed(main):
-            raise KernelFileError(
-                self.file, main.lineno, said("main() is called without arguments; give each a default")
-            )
+            raise KernelFileError(self.file, main.lineno, no_arguments())
         return main
 
     def code(self) -> CodeType:
@@ -157,6 +155,11 @@ class Program:
         assert new.value is not None
         new.value = _literal(self.overrides[target], new.value)
         return new
+
+
+def no_arguments() -> str:
+    """Say why a ``main()`` cannot be called."""
+    return said("main() is called without arguments; give each a default")
 
 
 def _text(function: ast.FunctionDef) -> str:

@@ -305,7 +305,7 @@ def test_an_atomic_that_numba_does_not_have_is_named():
     )
 
 
-def test_one_name_for_two_arrays_in_different_threads_is_refused():
+def test_one_name_for_two_arrays_is_refused_where_threads_of_both_read_it():
     with pytest.raises(UnsupportedError) as error:
         body(
             """
@@ -315,6 +315,7 @@ def test_one_name_for_two_arrays_in_different_threads_is_refused():
             first = cuda.local.array(32, int32)
             if cuda.threadIdx.x < 3:
                 first = held
+            out[0] = first[0]
             """,
             np.zeros(32, np.int64),
         )

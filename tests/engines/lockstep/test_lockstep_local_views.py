@@ -1,4 +1,4 @@
-"""A local array seen as elements of another width: the same bytes of each thread."""
+"""Local arrays: seen as elements of another width, and several under one name."""
 
 import numpy as np
 import pytest
@@ -76,3 +76,56 @@ def test_a_view_seen_at_the_first_width_again_is_the_array():
     )
 
     np.testing.assert_array_equal(out, 2 * LANES + 1)
+
+
+def test_one_name_stands_for_the_arrays_of_two_ways_each_in_its_threads():
+    out = result(
+        """
+        x = cuda.threadIdx.x
+        if x % 2 == 0:
+            mine = cuda.local.array(2, int32)
+            for k in range(2):
+                mine[k] = x + k
+            out[x] = mine[1]
+        else:
+            mine = cuda.local.array(2, int32)
+            mine[0] = -x
+            out[x] = mine[0]
+        if x % 2 == 0:
+            out[x] += mine[0]
+        """,
+        np.int32,
+    )
+
+    np.testing.assert_array_equal(out, np.where(LANES % 2 == 0, 2 * LANES + 1, -LANES))
+
+
+def test_a_name_changes_its_array_in_some_threads_in_every_turn_of_a_loop():
+    out = result(
+        """
+        x = cuda.threadIdx.x
+        one = cuda.local.array(1, int32)
+        other = cuda.local.array(1, int32)
+        one[0] = 0
+        other[0] = 100
+        held = one
+        for turn in range(4):
+            if turn <= x:
+                if turn % 2 == 0:
+                    held = other
+                    held[0] += 1
+                else:
+                    held = one
+                    held[0] += 10
+        if x == 0:
+            out[x] = held[0]
+        elif x == 1:
+            out[x] = held[0]
+        else:
+            out[x] = one[0] + other[0]
+        """,
+        np.int32,
+    )
+
+    expected = [101, 10, 100 + 2 + 10, *[100 + 2 + 20] * 29]
+    np.testing.assert_array_equal(out, expected)

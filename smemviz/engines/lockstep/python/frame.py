@@ -12,7 +12,7 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.nearest import instead, is_none_of_numba, neighbour
-from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
+from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import UnsupportedError
@@ -196,7 +196,10 @@ class Frame:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
         kept = self.versions.kept.get(at or node)
         try:
-            return self.variables[node.id if kept is None else kept[0]]
+            value = self.variables[node.id if kept is None else kept[0]]
+            return value.here(self.mask.lanes) if type(value) is Apart else value
+        except CannotMergeError as error:
+            raise self.refuse(node, f"{node.id}: {error}") from None
         except KeyError:
             raise self.wrong(
                 node, said("{name} is read before it is assigned; assign it on every path", name=node.id)
@@ -238,7 +241,7 @@ class Frame:
             self.variables[name], self.owners[name] = value, mask
             return
         try:
-            self.variables[name] = merge(mask.lanes, value, old)
+            self.variables[name] = merge_name(mask.lanes, value, old)
         except CannotMergeError as error:
             raise self.refuse(node, f"{name.partition(' ')[0]}: {error}") from None
         self.owners[name] = owner if mask.within(owner) else owner.common(mask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,50 @@ from smemviz.messages import said
 
 class CannotMergeError(TypeError):
     """Two values that no variable holds together; ``args[0]`` says why."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The arrays that one name stands for, each in threads of its own: none is read in threads of another's."""
+
+    ways: tuple[tuple[Lanes, View], ...]
+
+    def here(self, lanes: Lanes) -> View:
+        """Return the array that the name stands for in some threads.
+
+        Raises:
+            CannotMergeError: when it is more than one.
+        """
+        found = [view for own, view in self.ways if (own & lanes).any()]
+        if len(found) != 1:
+            raise CannotMergeError(apart())
+        return found[0]
+
+
+def apart() -> str:
+    """Say why two arrays are not one value."""
+    return said("one name stands for different arrays in different threads")
+
+
+def merge_name(lanes: Lanes, new: Value, old: Value | Apart) -> Value | Apart:
+    """Return what a name holds that held ``old`` and is given ``new`` in the threads of ``lanes``; arrays stay apart.
+
+    Raises:
+        CannotMergeError: as ``merge``, but for two arrays of one type.
+    """
+    if isinstance(old, Apart):
+        if not isinstance(new, View):
+            raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
+        others = [(own & ~lanes, view) for own, view in old.ways if view is not new]
+        before = [own for own, view in old.ways if view is new]
+        mine = np.logical_or.reduce([lanes, *before])
+        return Apart((*((own, view) for own, view in others if own.any()), (mine, new)))
+    try:
+        return merge(lanes, new, old)
+    except CannotMergeError:
+        if isinstance(new, View) and isinstance(old, View) and (new.dtype, new.ndim) == (old.dtype, old.ndim):
+            return Apart(((~lanes, old), (lanes, new)))
+        raise
 
 
 def merge(lanes: Lanes, new: Value, old: Value) -> Value:
@@ -42,7 +86,7 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
 
 def _merge_views(lanes: Lanes, new: View, old: View) -> View:
     if new.memory is not old.memory or new.dtype != old.dtype or new.strides != old.strides:
-        raise CannotMergeError(said("one name stands for different arrays in different threads"))
+        raise CannotMergeError(apart())
     shape = tuple(merge(lanes, a, b) for a, b in zip(new.shape, old.shape, strict=True))
     valid = None
     if new.valid is not None or old.valid is not None:

@@ -21,6 +21,7 @@ from smemviz.engines.lockstep.python.alone.values import known, open_value, open
 from smemviz.engines.lockstep.python.alone.writer import Array, Kind, NotWrittenError, Writer
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
@@ -52,6 +53,8 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
         return None
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
+    if any(type(variables[name]) is Apart for name in used):
+        return None
     inner = {name: open_value(variables[name], int(slots[0])) for name in used}
     kinds = {name: _kind(frame, value) for name, value in inner.items()}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)

@@ -1,0 +1,54 @@
+"""What to do about what a script lacks: a clause behind what Python says of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import traceback
+
+from smemviz.messages import said
+
+# What is installed under another name than it is imported by.
+_PACKAGES = {
+    "cv2": "opencv-python",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+}
+
+
+def remedy(error: BaseException) -> str:
+    """Return what to do about an exception, with a semicolon before it; nothing where only its script can tell."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"; {_missing(error.name)}"
+    if isinstance(error, FileNotFoundError) and error.filename is not None and not os.path.isabs(error.filename):
+        return "; " + said("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
+    if isinstance(error, IndexError) and "argv" in (_last_line(error) or ""):
+        return "; " + wants_arguments()
+    return ""
+
+
+def wants_arguments() -> str:
+    """Say how a script is given its arguments."""
+    return said("it reads arguments: write them after --, as in smemviz run FILE -- 1024")
+
+
+def _missing(module: str) -> str:
+    root = module.partition(".")[0]
+    if root != module and _is_installed(root):
+        return said("the {package} that is installed has no such part", package=root)
+    package = _PACKAGES.get(root, root)
+    return said("install it with pip install {package}, or put {root}.py beside the file", package=package, root=root)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _last_line(error: BaseException) -> str | None:
+    frames = traceback.extract_tb(error.__traceback__)
+    return frames[-1].line if frames else None
