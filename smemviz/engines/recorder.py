@@ -9,7 +9,7 @@ from dataclasses import replace
 from smemviz.engines.host import main_failed, not_recorded
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker
-from smemviz.errors import BlocksError, KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 
 # Makes one launch with the options of lockstep's ``launch``; returns None for one that its mistakes forbid.
@@ -38,7 +38,7 @@ class Recorder:
         return not self.launches and not self.findings
 
     @contextmanager
-    def recording(self, failed: Callable[[KernelFileError], Finding] = main_failed) -> Iterator[None]:
+    def recording(self, failed: Callable[[PlaceError], Finding] = main_failed) -> Iterator[None]:
         """Let what launches kernels run; once it has launched one, what ends it is a finding.
 
         Raises:
@@ -55,7 +55,7 @@ class Recorder:
         except (LaunchError, UnsupportedError) as error:
             if not self.launches or isinstance(error, BlocksError):
                 raise
-            self.findings.append(not_recorded(error))
+            self.findings.append(not_recorded(error) if error.kernel else failed(error))
 
     def keep(self, launch: Launch, row_bytes: int, findings: Sequence[Finding] = ()) -> None:
         """Keep a launch, each of whose logged requests takes so many bytes, and its mistakes."""

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
-from smemviz.errors import InputError, KernelFileError
+from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.functions import Function, function_in, function_of
 from smemviz.frontends.numba.program import Program, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
@@ -51,8 +51,9 @@ def run_script(
     def find(kernel: FunctionType) -> Function:
         return function_in(kernel, program.file, program.source, program.tree)
 
+    failed = _cell_failed if program.is_notebook else _script_failed
     seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
-    with seeing as recorder, _seeing_cupy(kind, program, recorder), recorder.recording(_script_failed):
+    with seeing as recorder, _seeing_cupy(kind, program, recorder), recorder.recording(failed):
         execute(program, arguments, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
@@ -101,8 +102,12 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     return KernelFileError(program.file, node.lineno, what)
 
 
-def _script_failed(error: KernelFileError) -> Finding:
+def _script_failed(error: PlaceError) -> Finding:
     return replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
+
+
+def _cell_failed(error: PlaceError) -> Finding:
+    return replace(main_failed(error), message=said("a cell ended with {what}", what=error.what))
 
 
 @contextmanager

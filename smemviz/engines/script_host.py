@@ -10,12 +10,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from smemviz.engines.host import numba_type, one_line
 from smemviz.engines.remedies import wants_arguments
-from smemviz.errors import KernelFileError, MissingError, SmemvizError
-from smemviz.frontends.numba.notebook import NOTEBOOK
+from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, PlaceError, SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 
@@ -34,25 +33,42 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
     module = ModuleType("__main__")
     module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
     linecache.checkcache()
-    if program.file.endswith(NOTEBOOK):  # Python would show lines of the file
+    if program.is_notebook:  # Python would show lines of the file
         lines = program.source.splitlines(keepends=True)
         linecache.cache[program.file] = (len(program.source), None, lines, program.file)
+    failed: list[PlaceError] = []
     with _as_main(module, program.file, arguments):
-        try:
-            exec(program.code(), module.__dict__)
-        except SmemvizError:
-            raise
-        except SystemExit as error:
-            if error.code:
-                what = said("exits with status {code}", code=repr(error.code))
-                if not arguments and re.search(r"\b(argv|argparse|click|fire|docopt)\b", program.source):
-                    what = f"{what}; {wants_arguments()}"
-                raise _failure(program.file, error, what) from None
-        except Exception as error:
-            if not has_gpu and type(error).__name__ == "CudaSupportError":
-                asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))
-                raise MissingError(str(asked)) from None
-            raise _failure(program.file, error, one_line(error)) from error
+        for code in program.parts():
+            try:
+                _execute(program, code, module, arguments, has_gpu=has_gpu)
+            except (KernelFileError, LaunchError) as error:  # in a notebook the other cells can be run all the same
+                if isinstance(error, BlocksError):
+                    raise
+                failed.append(error)
+    if len(failed) > 1:
+        first, more = failed[0], len(failed) - 1
+        what = said("{what}; {more} of the cells after it failed as well", what=first.what, more=more)
+        raise KernelFileError(first.file, first.line, what) from first
+    if failed:
+        raise failed[0]
+
+
+def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Sequence[str], *, has_gpu: bool) -> None:
+    try:
+        exec(code, module.__dict__)
+    except SmemvizError:
+        raise
+    except SystemExit as error:
+        if error.code:
+            what = said("exits with status {code}", code=repr(error.code))
+            if not arguments and re.search(r"\b(argv|argparse|click|fire|docopt)\b", program.source):
+                what = f"{what}; {wants_arguments()}"
+            raise _failure(program.file, error, what) from None
+    except Exception as error:
+        if not has_gpu and type(error).__name__ == "CudaSupportError":
+            asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))
+            raise MissingError(str(asked)) from None
+        raise _failure(program.file, error, one_line(error)) from error
 
 
 @contextmanager

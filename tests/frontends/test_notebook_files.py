@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from smemviz import run
 from smemviz.cli.main import main
-from smemviz.errors import InputError
+from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.notebook import script_of
 from smemviz.frontends.reading import read_source
+from smemviz.recordings.recording import Recording
 
 
 def notebook(*cells: str, kind: str = "code", **metadata: object) -> str:
@@ -109,13 +111,39 @@ def double(a):
 """
 
 
-def test_a_notebook_is_run_and_recorded_up_to_the_cell_that_fails(
+def recorded(folder: Path, *cells: str) -> Recording:
+    (folder / "n.ipynb").write_text(notebook(*cells))
+    return run(folder / "n.ipynb", engine="lockstep")
+
+
+LAUNCH = "a = np.arange(40.0)\ndouble[2, 32](a)\n"
+
+
+def test_a_notebook_is_run_and_recorded_also_behind_cells_that_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     launch = "a = np.arange(40.0)\n%time double[2, 32](a)\ndisplay(a[:3])"
-    (tmp_path / "n.ipynb").write_text(notebook("%matplotlib inline", KERNEL, launch, "1 / 0"))
+    (tmp_path / "n.ipynb").write_text(notebook("%matplotlib inline", KERNEL, "1 / 0", launch, "a[40]"))
     assert main(["run", str(tmp_path / "n.ipynb"), "--engine", "lockstep"]) == 1
     shown = capsys.readouterr().out
     assert "[0. 2. 4.]" in shown
     assert "a[i]" in shown
-    assert "n.ipynb:19: the script ended with ZeroDivisionError" in shown
+    assert "n.ipynb:15: a cell ended with ZeroDivisionError: division by zero; 1 of the cells after it failed" in shown
+
+
+def test_a_launch_that_numba_refuses_ends_its_cell_only(tmp_path: Path) -> None:
+    found = recorded(tmp_path, KERNEL, LAUNCH, "double(a)", LAUNCH)
+    assert [launch.kernel for launch in found.launches] == ["double", "double"]
+    assert [one.message for one in found.findings] == [
+        "a cell ended with double needs a launch: double[grid, block](...)"
+    ]
+
+
+def test_main_of_a_notebook_is_called_where_its_cells_do(tmp_path: Path) -> None:
+    calling = "def main(n=40):\n    double[2, 32](np.arange(float(n)))\n"
+    assert len(recorded(tmp_path, KERNEL, calling, "main()\nmain(30)").launches) == 2
+
+
+def test_a_notebook_of_which_nothing_is_launched_says_what_failed_first(tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError, match=r"n\.ipynb:2: ModuleNotFoundError: No module named 'nowhere'; install"):
+        recorded(tmp_path, "import nowhere", KERNEL, "nowhere.go()")

@@ -22,6 +22,7 @@ NOTEBOOK = ".ipynb"
 _RUNNING = "time timeit prun memit lprun mprun capture"
 _OPTIONS = re.compile(r"\s*(?:-[a-zA-Z]+(?:\s*\d+|\s+[\w.]+(?=\s))?\s+)*")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w.,\s]+=\s*)?(?P<mark>%%?|!!?)(?P<name>\w*)(?P<rest>.*)")
+_HEAD = re.compile(r"# %% cell \d+")
 _HELP = re.compile(r"(?P<indent>\s*)(?:\?\??\s*[\w.]+|[\w.]+\?\??)\s*")
 
 
@@ -42,6 +43,11 @@ def script_of(text: str, file: str) -> str:
     parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]
     shown = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
     return ("display = print  # which a notebook knows by itself\n" if shown else "") + "".join(parts)
+
+
+def cell_lines(script: str) -> list[int]:
+    """Return the lines of a script made of a notebook at which its cells begin."""
+    return [number for number, line in enumerate(script.splitlines(), 1) if _HEAD.fullmatch(line)]
 
 
 def _cells(book: dict[str, Any]) -> Iterator[tuple[int, str]]:

@@ -11,12 +11,14 @@ import ast
 import copy
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType
 
 from smemviz.errors import ConstantError, KernelFileError
 from smemviz.frontends.numba.constants import Constant, DtypeName, evaluate, parse_value
+from smemviz.frontends.numba.notebook import NOTEBOOK, cell_lines
 from smemviz.messages import said
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
@@ -93,10 +95,15 @@ class Program:
         return "python"
 
     @property
+    def is_notebook(self) -> bool:
+        """Whether the source is that of a notebook's cells."""
+        return self.file.endswith(NOTEBOOK)
+
+    @property
     def has_main(self) -> bool:
-        """Whether the file has a kernel and a ``main()`` that can be called; any other is a script."""
+        """Whether the file has a kernel and a ``main()`` that can be called; any other is a script, and a notebook."""
         main = find_main(self.tree)
-        return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
+        return not self.is_notebook and bool(self.kernels) and main is not None and _arguments_needed(main) == 0
 
     @property
     def texts(self) -> tuple[list[str], dict[str, str]]:
@@ -124,7 +131,17 @@ class Program:
             raise KernelFileError(self.file, main.lineno, no_arguments())
         return main
 
-    def code(self) -> CodeType:
+    def parts(self) -> list[CodeType]:
+        """Compile the module as ``code`` does, a notebook cell by cell."""
+        if not self.is_notebook:
+            return [self.code()]
+        starts = cell_lines(self.source)
+        cells: dict[int, list[ast.stmt]] = {}
+        for statement in self.statements():
+            cells.setdefault(bisect_right(starts, statement.lineno), []).append(statement)
+        return [self.code(cell) for cell in cells.values()]
+
+    def code(self, statements: list[ast.stmt] | None = None) -> CodeType:
         """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``.
 
         Raises:
@@ -135,7 +152,7 @@ class Program:
                 self.file, 1, said("comes from elsewhere and is not executed; save it and run the file")
             )
         try:
-            return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
+            return compile(ast.Module(statements or self.statements(), []), self.file, "exec", dont_inherit=True)
         except SyntaxError as error:  # one that is no matter of grammar, such as a break outside of a loop
             raise KernelFileError(
                 self.file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)
