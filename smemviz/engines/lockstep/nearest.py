@@ -15,8 +15,8 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
 # not execute.
 _COMPILED = {
-    "builtins": ("hasattr", "isinstance", "iter", "next", "ord", "range", "slice", "sum", "tuple", "type"),
-    "operator": ("contains", "getitem", "is_", "setitem"),
+    "builtins": ("hasattr", "iter", "next", "slice", "type"),
+    "operator": ("getitem", "setitem"),
     "numpy": ("ndenumerate", "ndindex", "nditer"),
     "array": (),
 }
@@ -76,6 +76,14 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "array.item": "a[i]",
     "array.take": "a[i]",
 }
+_INSTEAD |= {
+    "builtins.hasattr": said("True or False, as is known before the kernel runs"),
+    "builtins.slice": "a[start:stop]",
+    "builtins.type": "isinstance(x, int)",
+    "operator.getitem": "a[i]",
+    "operator.setitem": "a[i] = x",
+}
+_INSTEAD |= dict.fromkeys(("builtins.iter", "builtins.next"), said("a loop"))
 _INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), said("a loop"))
 _INSTEAD |= dict.fromkeys(
     (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), said("a loop")

@@ -28,6 +28,11 @@ from smemviz.recordings.text import find_function
 
 # The parts of numba.cuda whose functions go by their own names.
 _PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
+# What several types of NumPy have in common is no type of an element.
+_ABSTRACT: tuple[type, ...] = (
+    *(np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating),
+    *(np.complexfloating, np.flexible, np.character),
+)
 
 
 @dataclass(frozen=True)
@@ -189,9 +194,8 @@ def as_dtype(value: object) -> np.dtype[np.generic] | None:
     if isinstance(value, np.dtype):
         return value
     if isinstance(value, type):
-        if issubclass(value, np.generic) or value in (bool, int, float, complex):
-            return np.dtype(value)
-        return None
+        known = issubclass(value, np.generic) and value not in _ABSTRACT
+        return np.dtype(value) if known or value in (bool, int, float, complex) else None
     if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
         return _record_dtype(value)
     name = value if isinstance(value, str) else getattr(value, "name", None)

@@ -13,14 +13,18 @@ from smemviz.engines.lockstep.memory.records import field_view, is_known
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions import intrinsics, types
 from smemviz.engines.lockstep.values.operators import binary
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites.expressions import OF_ARRAYS
 from smemviz.messages import said
+
+# Of text: what Numba compiles of its methods.
+_OF_TEXT = ("find", "index", "rfind", "isalpha", "isdigit", "islower", "isspace", "isupper")
 
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
@@ -49,9 +53,13 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
-    if node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
+    if isinstance(base, Range) and node.attr in ("start", "stop", "step"):
+        return getattr(base, node.attr)
+    if isinstance(base, np.iinfo | np.finfo) and (found := types.limit(base, node.attr)) is not None:
+        return found
+    if node.attr in ("real", "imag") and not types.is_no_number(base):
         return _part(base, node.attr)
-    raise frame.refuse(node, f".{node.attr} ({ast.unparse(node)})")
+    raise frame.none_of_numba(node, f".{node.attr} ({ast.unparse(node)})")
 
 
 def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
@@ -124,15 +132,25 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
             raise frame.wrong(node, str(error)) from None
     elif isinstance(base, np.dtype) and name == "type" and len(node.args) == 1:
         return cast(frame.value(node.args[0]), base)
-    elif not node.args and not node.keywords and not isinstance(base, tuple | View) and base is not None:
+    elif name == "view" and len(node.args) == 1 and not node.keywords and not types.is_no_number(base):
+        return types.same_bits(frame, node, base, dtype_argument(frame, node.args[0]))
+    elif not node.args and not node.keywords and not types.is_no_number(base):
         if name == "conjugate":
             return np.conjugate(base)
         if name == "bit_count":
             return intrinsics.popc(base)
+        if name == "item":
+            return base
+    elif isinstance(base, str) and name in _OF_TEXT:
+        given = [frame.value(one) for one in node.args]
+        if not node.keywords and all(isinstance(one, str) for one in given):
+            return getattr(base, name)(*given)
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
         raise frame.wrong(node, said("{code} is no function; leave () out", code=ast.unparse(node.func)))
-    raise frame.unknown(node, what, f"array.{name}", ()) if isinstance(base, View) else frame.refuse(node, what)
+    if isinstance(base, View):
+        raise frame.unknown(node, what, f"array.{name}", ())
+    raise frame.none_of_numba(node, what)
 
 
 def _flat(value: Value) -> tuple[Value, ...]:

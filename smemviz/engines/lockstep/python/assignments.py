@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, arrays, expressions, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import said
 
@@ -52,12 +53,14 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
         case ast.Tuple() | ast.List():
             if any(isinstance(one, ast.Starred) for one in target.elts):
                 raise frame.wrong(target, said("{code}: Numba unpacks into no starred name", code=ast.unparse(target)))
+            if isinstance(value, Range) and type(value.length) is int and value.length == len(target.elts):
+                value = tuple(number for _, number in value.numbers())
             if isinstance(value, View) and value.ndim:
                 value = access.items(frame, source, value, len(target.elts))
             if isinstance(value, int | float | np.generic | np.ndarray):
                 raise frame.wrong(target, said("{code} is a number; it fills one name", code=ast.unparse(source)))
             if not isinstance(value, tuple):
-                raise frame.refuse(target, said("unpacking into {code}", code=ast.unparse(target)))
+                raise frame.none_of_numba(target, said("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):
                 raise frame.wrong(
                     target, said("{values} values for {names} names", values=len(value), names=len(target.elts))

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.python import arrays, expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.functions import names, rules
-from smemviz.engines.lockstep.values.typing import Value
+from smemviz.engines.lockstep.python.functions import names, rules, types
+from smemviz.engines.lockstep.values.typing import Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.messages import said
@@ -30,8 +32,8 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     if declaration is not None:
         return frame.machine.shared_array(declaration)
     name = frame.canonical(node.func)
-    if name == "cuda.local.array":
-        return arrays.local_array(frame, node)
+    if name in _OF_NODES:
+        return _OF_NODES[name](frame, node)
     rule = names.CALLS.get(name)
     if rule is not None:
         if node.keywords:
@@ -40,6 +42,17 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Attribute) and not name:
         return arrays.method(frame, node, frame.value(node.func.value))
     return _conversion(frame, node)
+
+
+def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
+    """Return the rule of ``np.iinfo`` or ``np.finfo``, which take a type."""
+
+    def run(frame: Frame, node: ast.Call) -> Value:
+        if len(node.args) != 1 or node.keywords:
+            raise frame.wrong(node, said("{code}: it takes a type", code=short(node)))
+        return types.limits(frame, node, kind, arrays.dtype_argument(frame, node.args[0]))
+
+    return run
 
 
 def _conversion(frame: Frame, node: ast.Call) -> Value:
@@ -58,6 +71,8 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
         what = said("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
+    if isinstance(node.func, ast.Call) and frame.canonical(node.func.func) == "builtins.type" and node.func.args:
+        dtype = dtype_of(frame.value(node.func.args[0]))
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{one}" for one in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
@@ -118,4 +133,10 @@ def _given(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:
     return taken + expressions.values(frame, node.args[len(wanted) :])
 
 
+_OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
+    "cuda.local.array": arrays.local_array,
+    "builtins.isinstance": types.is_instance,
+    "numpy.finfo": _limits(np.finfo),
+    "numpy.iinfo": _limits(np.iinfo),
+}
 EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {ast.Call: _call}

@@ -31,7 +31,7 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
         if value > _MAX_UINT64 or value < 0:
             raise frame.wrong(node, said("{code} does not fit 64 bits", code=short(node)))
         return np.uint64(value)
-    if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes) or value is Ellipsis:
         return value
     raise frame.refuse(node, said("the constant {code}", code=short(node)))
 
@@ -78,7 +78,10 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return value
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
-    raise frame.refuse(node, ast.unparse(node))
+    if isinstance(value, np.ndarray | np.generic):
+        raise frame.refuse(node, ast.unparse(node))
+    several = isinstance(value, list | dict | set | range)
+    raise frame.none_of_numba(node, ast.unparse(node), said("a tuple or an array of the module") if several else "")
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
@@ -140,7 +143,14 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         return access.pick(frame, node, base, parts)
     if isinstance(base, tuple):
         return arrays.item(frame, node, base, parts)
-    raise frame.refuse(node, said("{code}: an index into what is no array", code=short(node)))
+    if (
+        isinstance(base, str | bytes)
+        and len(parts) == 1
+        and type(parts[0]) is int
+        and -len(base) <= parts[0] < len(base)
+    ):
+        return base[parts[0]] if isinstance(base, str) else np.uint8(base[parts[0]])
+    raise frame.none_of_numba(node, said("{code}: an index into what is no array", code=short(node)))
 
 
 def indices(frame: Frame, node: ast.expr) -> tuple[Value, ...]:

@@ -121,7 +121,7 @@ class Frame:
                 mask = rule(self, statement)
             except NotAScalarError as error:
                 what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
-                raise self.refuse(statement, what) from None
+                raise self.none_of_numba(statement, what) from None
         return mask
 
     def value(self, node: ast.expr) -> Value:
@@ -165,16 +165,24 @@ class Frame:
         """Return the error for a construct that this engine does not know."""
         return self.wrong(node, said("{what} is not executed in lockstep; run with engine gpu", what=what))
 
+    def none_of_numba(self, node: ast.AST, what: str, write: str = "") -> UnsupportedError:
+        """Return the error for a construct that Numba refuses as well; ``write`` is what to write for it."""
+        if write:
+            what = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
+            return self.wrong(node, what)
+        return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""
         near = neighbour(name, known)
         called = node.func if isinstance(node, ast.Call) else node
         declared = isinstance(called, ast.Name) and name.startswith("cuda.")  # by cuda.declare_device
         if near is None and not declared and is_none_of_numba(name):
-            if write := instead(name):
-                what = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
-                return self.wrong(node, what)
-            return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+            return self.none_of_numba(node, what, instead(name))
+        if near is None and (write := instead(name)):
+            return self.wrong(
+                node, said("{what} is not executed in lockstep; write {instead}", what=what, instead=write)
+            )
         if near is None:
             return self.refuse(node, what)
         return self.wrong(node, said("{what} is not known; did you mean {near}?", what=what, near=near))

@@ -13,9 +13,11 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, assignments, expressions, operations
 from smemviz.engines.lockstep.python.alone.run import run_alone
 from smemviz.engines.lockstep.python.frame import Frame, Loop
+from smemviz.engines.lockstep.python.functions.ranges import range_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import binary, truth
-from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import said
 
 
@@ -42,7 +44,7 @@ def _for_loop(frame: Frame, node: ast.For) -> Mask:
 
 def _counted(frame: Frame, node: ast.For, call: ast.Call) -> Iterator[Value]:
     """Count a range, binding the target; yields which threads have a next number."""
-    for test, number in _numbers(frame, call):
+    for test, number in range_of(frame, call, expressions.values(frame, call.args)).numbers():
         outer = frame.mask
         running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
         if running.count:
@@ -76,9 +78,6 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
         for together in zip(*(_items_of(frame, one) for one in node.args), strict=False):
             tests, parts = zip(*together, strict=True)
             yield reduce(operations.both, tests), partial(_each_of, parts)
-    elif isinstance(node, ast.Call) and name == "builtins.range":
-        for test, number in _numbers(frame, node):
-            yield test, partial(_same, number)
     elif isinstance(node, ast.Call) and name == "numpy.ndindex" and not node.keywords:
         yield from _places(frame, node)
     else:
@@ -109,6 +108,9 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
     if isinstance(value, tuple):
         for item in value:
             yield True, partial(_same, item)
+    elif isinstance(value, Range):
+        for test, number in value.numbers():
+            yield test, partial(_same, number)
     elif isinstance(value, View) and value.ndim:
         size = value.shape[0]
         for k in range(int(np.max(size))):
@@ -116,30 +118,7 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
     elif isinstance(value, int | float | np.generic | np.ndarray):
         raise frame.wrong(node, said("{code} is a number; write range({code})", code=ast.unparse(node)))
     else:
-        raise frame.refuse(node, said("a loop over {code}", code=ast.unparse(node)))
-
-
-def _numbers(frame: Frame, call: ast.Call) -> Iterator[tuple[Value, Value]]:
-    """Yield where a range has a next number, and that number."""
-    given = [_whole(frame, call, value) for value in expressions.values(frame, call.args)]
-    if call.keywords or not 1 <= len(given) <= 3:
-        raise frame.wrong(call, said("{code}: range takes one to three numbers", code=ast.unparse(call)))
-    start, stop, step = (0, given[0], 1) if len(given) == 1 else (*given, 1)[:3]
-    if not any(isinstance(one, np.ndarray) for one in (start, stop, step)):
-        if step == 0:
-            raise frame.wrong(call, said("{code}: the step is 0", code=ast.unparse(call)))
-        for number in range(start, stop, step):
-            yield True, number
-        return
-    number = start
-    while True:
-        yield np.where(np.asarray(step) > 0, number < stop, number > stop), number
-        number = number + step
-
-
-def _whole(frame: Frame, call: ast.Call, value: Value) -> Value:
-    """Return a bound of a range as an integer: Numba cuts off what a float has behind the point."""
-    return cast(value, INT64) if dtype_of(value).kind == "f" else access.as_index(frame, call, value)
+        raise frame.none_of_numba(node, said("a loop over {code}", code=ast.unparse(node)))
 
 
 def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) -> Mask:

@@ -8,6 +8,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.masks import Lanes
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of, unify
 from smemviz.messages import said
 
@@ -73,7 +74,13 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         return type(new)(*items) if hasattr(type(new), "_fields") else tuple(items)
     if isinstance(new, View) and isinstance(old, View):
         return _merge_views(lanes, new, old)
-    if new is None or old is None or isinstance(new, tuple | View) or isinstance(old, tuple | View):
+    if isinstance(new, Range) and isinstance(old, Range):
+        return Range(*(merge(lanes, a, b) for a, b in zip(new.ends, old.ends, strict=True)))
+    if isinstance(new, str) and isinstance(old, str):
+        if new == old:
+            return new
+        raise CannotMergeError(said("one name stands for different texts in different threads"))
+    if _is_no_number(new) or _is_no_number(old):
         raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
     one, other = dtype_of(new), dtype_of(old)
     if one is other:
@@ -82,6 +89,10 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         return np.where(lanes, np.asarray(new, one), np.asarray(old, one))
     both = unify(one, other)
     return np.where(lanes, np.asarray(cast(new, both), both), np.asarray(cast(old, both), both))
+
+
+def _is_no_number(value: Value) -> bool:
+    return value is None or isinstance(value, tuple | View | str | Range)
 
 
 def _merge_views(lanes: Lanes, new: View, old: View) -> View:

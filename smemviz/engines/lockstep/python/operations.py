@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,10 +14,22 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, dtype_of
+from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
+from smemviz.frontends.numba.constants import evaluate
 from smemviz.messages import said
 
 _MOST_ITEMS = 1000
+_MOST_LETTERS = 4096  # more are not put together before the kernel runs
+_WRITTEN = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+_OF_TEXT: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _INVERTS_TRUE = sys.version_info < (
     3,
     12,
@@ -24,7 +37,25 @@ _INVERTS_TRUE = sys.version_info < (
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
+    written = _written_out(node)
+    if written is not None:
+        return frame.value(written)
     return apply(frame, node, type(node.op), frame.value(node.left), frame.value(node.right))
+
+
+@lru_cache(maxsize=4096)
+def _written_out(node: ast.BinOp) -> ast.Constant | None:
+    """Return what Python computes before Numba sees it, of numbers and texts written out: in more than 64 bits."""
+    if not all(isinstance(one, _WRITTEN) for one in ast.walk(node)):
+        return None
+    value: Any = evaluate(node, {})
+    match node:
+        case ast.BinOp(left=ast.Constant(value=str() as left), op=ast.Add(), right=ast.Constant(value=str() as right)):
+            value = left + right
+        case ast.BinOp(left=ast.Constant(value=str() as left), op=ast.Mult(), right=ast.Constant(value=int() as times)):
+            value = left * times if len(left) * times <= _MOST_LETTERS else None
+    fits = not isinstance(value, int) or -INT64_MAX - 1 <= value <= 2 * INT64_MAX + 1  # else Numba cuts it off as well
+    return ast.copy_location(ast.Constant(value), node) if value is not None and fits else None
 
 
 def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
@@ -37,10 +68,8 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
         if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
             return bounded(frame, node, left * min(right, _MOST_ITEMS + 1))
         what = said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
-        if isinstance(left, View) or isinstance(right, View):
-            text = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=said("a loop"))
-            raise frame.wrong(node, text) from None
-        raise frame.refuse(node, what) from None
+        arrays = isinstance(left, View) or isinstance(right, View)
+        raise frame.none_of_numba(node, what, said("a loop") if arrays else "") from None
     except NoRuleError as error:
         raise frame.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
 
@@ -52,9 +81,8 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
     try:
         return unary(type(node.op), value)
     except NotAScalarError as error:
-        raise frame.refuse(
-            node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
-        ) from None
+        what = said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        raise frame.none_of_numba(node, what) from None
     except NoRuleError as error:
         raise frame.wrong(node, said("Numba has no {what}; convert the operand", what=error.args[0])) from None
 
@@ -80,7 +108,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
     return result
 
 
-def comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Value:
     """Compare two values, which may be tuples."""
     if isinstance(op, ast.Is | ast.IsNot):
         if left is None or right is None:
@@ -93,9 +121,15 @@ def comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, righ
             absent = both(absent, comparison(frame, node, ast.NotEq(), left, item))
         return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
     if isinstance(op, ast.In | ast.NotIn):
-        raise frame.refuse(node, f"'in' ({short(node)})")
-    if isinstance(left, str) and isinstance(right, str) and isinstance(op, ast.Eq | ast.NotEq):
-        return (left == right) == isinstance(op, ast.Eq)
+        if isinstance(right, Range):
+            found = right.has(left)
+        elif isinstance(left, str) and isinstance(right, str):
+            found = left in right
+        else:
+            raise frame.none_of_numba(node, f"'in' ({short(node)})")
+        return found if isinstance(op, ast.In) else unary(ast.Not, found)
+    if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in _OF_TEXT:
+        return _OF_TEXT[type(op)](left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
@@ -106,7 +140,7 @@ def comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, righ
     return apply(frame, node, type(op), left, right)
 
 
-def _order(frame: Frame, node: ast.Compare, op: ast.cmpop, left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
+def _order(frame: Frame, node: ast.expr, op: ast.cmpop, left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
     """Compare two tuples item by item: the first ones that differ decide."""
     if not left or not right:
         return apply(frame, node, type(op), len(left), len(right))

@@ -295,9 +295,8 @@ def truth(value: Value) -> Value:
     """Return a value as a condition: a Python bool, or an array of booleans."""
     if isinstance(value, np.ndarray):
         return value if value.dtype == BOOL else value != 0
-    if isinstance(value, tuple):
-        return bool(value)
-    dtype_of(value)
+    if value is not None and not isinstance(value, tuple | str):
+        dtype_of(value)
     return bool(value)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.messages import said
+
 Value = Any
 Dtype = np.dtype[Any]
 
@@ -23,6 +25,8 @@ COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 _PYTHON: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 _COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
+
+_NAMES = {"NoneType": said("nothing"), "View": said("an array"), "str": said("text")}
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _WRAP = 2**64
@@ -46,7 +50,7 @@ def dtype_of(value: Value) -> Dtype:
         return python
     if isinstance(value, np.generic):
         return value.dtype
-    raise NotAScalarError("nothing" if value is None else f"a {kind.__name__.lower()}")
+    raise NotAScalarError(_NAMES.get(kind.__name__) or f"a {kind.__name__.lower()}")
 
 
 def cast(value: Value, dtype: Dtype) -> Value:

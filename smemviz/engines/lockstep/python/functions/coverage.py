@@ -99,7 +99,7 @@ _OUT = (
      "a record that is stored whole is not followed; store its fields"),
     ("new axes in an index", "x = data[None, :]", "a new axis in an index is not followed; use reshape"),
     ("arithmetic with whole arrays", "x = data + 1",
-     "arithmetic with a view (data + 1): Numba compiles none for CUDA; write a loop"),
+     "arithmetic with an array (data + 1): Numba compiles none for CUDA; write a loop"),
     ("methods that copy arrays or go along one axis", "x = data.copy()",
      ".copy(...) (data.copy()): Numba compiles none for CUDA; write a loop"),
     ("flat, np.nditer and np.ndenumerate", "for x in table.flat:\n    out[0] += x", f".flat (table.flat) {ENGINE}"),

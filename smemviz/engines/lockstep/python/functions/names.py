@@ -22,6 +22,7 @@ from smemviz.engines.lockstep.python.functions import (
     libdevice,
     mathematics,
     output,
+    ranges,
     ufuncs,
     vectors,
     warp,
@@ -29,6 +30,7 @@ from smemviz.engines.lockstep.python.functions import (
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, atomic, compare_and_swap
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import binary, truth
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -53,9 +55,9 @@ def conversion(target: object, dtype: Dtype) -> Rule:
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         if target is float and isinstance(arguments[0], str):
             return _float_of(frame, node, arguments[0])
-        own = dtype_of(arguments[0])
         if dtype == BOOL:
             return truth(arguments[0])
+        own = dtype_of(arguments[0])
         if (target is int and own.kind in "iu") or (target is float and own.kind == "f"):
             return arguments[0]
         if own.kind == "c" and dtype.kind != "c":
@@ -100,9 +102,23 @@ def _abs(x: Value) -> Value:
 def _len(x: Value) -> Value:
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
-    if isinstance(x, tuple | str):
+    if isinstance(x, tuple | str | bytes):
         return len(x)
+    if isinstance(x, Range):
+        return x.length
     raise NotAScalarError(said("what has no length"))
+
+
+def _tuple(x: Value) -> Value:
+    if not isinstance(x, tuple):
+        raise NotAScalarError(said("what is no tuple"))
+    return x
+
+
+def _ord(x: Value) -> Value:
+    if not (isinstance(x, str) and len(x) == 1):
+        raise NotAScalarError(said("what is no single letter"))
+    return ord(x)
 
 
 def _round(x: Value, digits: Value = None) -> Value:
@@ -219,6 +235,8 @@ CALLS: dict[str, Rule] = {
     "builtins.divmod": plain(_divmod, 2),
     "builtins.len": plain(_len, 1),
     "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.ord": plain(_ord, 1),
+    "builtins.tuple": plain(_tuple, 1),
     "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
     "builtins.pow": plain(partial(binary, ast.Pow), 2),
     "builtins.round": plain(_round, 1, 2),
@@ -236,7 +254,7 @@ CALLS: dict[str, Rule] = {
     "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
 }
 CALLS |= warp.CALLS | intrinsics.CALLS | half.CALLS | libdevice.CALLS | vectors.CALLS | ufuncs.CALLS
-CALLS |= hints.CALLS | output.CALLS
+CALLS |= hints.CALLS | output.CALLS | ranges.CALLS
 CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
 CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}
 CALLS |= {name: plain(function, 2) for name, function in mathematics.BINARY.items()}

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.operators import NoRuleError, binary, unary
+from smemviz.engines.lockstep.values.operators import NoRuleError, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import said
 
@@ -33,6 +33,8 @@ _OPERATORS: dict[str, type[ast.AST]] = {
     "floordiv": ast.FloorDiv,
     "ge": ast.GtE,
     "gt": ast.Gt,
+    "is_": ast.Is,
+    "is_not": ast.IsNot,
     "le": ast.LtE,
     "lshift": ast.LShift,
     "lt": ast.Lt,
@@ -128,8 +130,19 @@ def _exp(z: Any) -> Any:
     return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, found).astype(found.dtype)
 
 
-def _binary(op: type[ast.AST]) -> Callable[[Value, Value], Value]:
-    return lambda x, y: binary(op, x, y)
+def _binary(op: type[ast.AST]) -> Rule:
+    """Return the rule of an operator as a function, which takes tuples and text where the operator does."""
+
+    def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+        if issubclass(op, ast.cmpop):
+            return operations.comparison(frame, node, op(), *arguments)
+        return operations.apply(frame, node, op, *arguments)
+
+    return Rule(run, 2, 2)
+
+
+def _contains(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    return operations.comparison(frame, node, ast.In(), arguments[1], arguments[0])
 
 
 def _unary(op: type[ast.unaryop]) -> Callable[[Value], Value]:
@@ -168,7 +181,8 @@ CALLS |= {
     "cmath.polar": plain(_polar, 1),
     "cmath.rect": plain(_rect, 2),
 }
-CALLS |= {f"operator.{name}": plain(_binary(op), 2) for name, op in _OPERATORS.items()}
+CALLS |= {f"operator.{name}": _binary(op) for name, op in _OPERATORS.items()}
+CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
 CONSTANTS = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
 CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.inf": np.inf, "cmath.nan": np.nan}

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, kind_of
 from smemviz.engines.lockstep.python.versions.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.versions.visit import Names, Study, Visit
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 
 _MOST_TURNS = 16
@@ -150,6 +151,8 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
             visit.value(start)
         return 0, _item_of(visit, node.args[0])
     value = visit.value(node)
+    if isinstance(value, Range):
+        return 0
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
         return value.dtype.type(0)
     if isinstance(value, tuple) and value and all(kind_of(one) == kind_of(value[0]) for one in value):

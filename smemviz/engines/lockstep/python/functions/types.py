@@ -1,0 +1,76 @@
+"""What a kernel asks of types: ``isinstance``, ``np.iinfo``, ``np.finfo``, and numbers seen as another type."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.typing import Dtype, NotAScalarError, Value, dtype_of
+from smemviz.frontends.numba.functions import as_dtype
+from smemviz.messages import said
+
+_LIMITS: dict[type, tuple[str, ...]] = {
+    np.iinfo: ("min", "max", "bits"),
+    np.finfo: (
+        *("eps", "epsneg", "iexp", "machep", "max", "maxexp", "min", "minexp", "negep", "nexp", "nmant", "precision"),
+        *("resolution", "tiny", "bits"),
+    ),
+}
+_CONTAINERS = (tuple, str, range)
+
+
+def is_instance(frame: Frame, node: ast.Call) -> bool:
+    """Tell whether a value is of one of the types named: of that very type, as Numba has it."""
+    if len(node.args) != 2 or node.keywords:
+        raise frame.wrong(node, said("{code}: isinstance takes a value and a type", code=short(node)))
+    value, named = frame.value(node.args[0]), node.args[1]
+    found = [_is_of(frame, node, value, one) for one in (named.elts if isinstance(named, ast.Tuple) else [named])]
+    return any(found)
+
+
+def _is_of(frame: Frame, node: ast.Call, value: Value, named: ast.expr) -> bool:
+    target = frame.names.constant(named)
+    dtype = as_dtype(target)
+    plain = not (isinstance(value, tuple) and hasattr(value, "_fields"))
+    if (dtype is None and target not in _CONTAINERS) or not plain:
+        what = said("{code}, but for a plain value and int, float, bool, a NumPy type, tuple or str", code=short(node))
+        raise frame.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+    if dtype is not None:
+        try:
+            return dtype_of(value) == dtype
+        except NotAScalarError:
+            return False
+    return isinstance(value, Range if target is range else target)  # type: ignore[arg-type]
+
+
+def limits(frame: Frame, node: ast.Call, kind: Any, dtype: Dtype) -> Any:
+    """Return the limits of a type of numbers."""
+    try:
+        return kind(dtype)
+    except ValueError:
+        name = ast.unparse(node.func)
+        raise frame.wrong(node, said("{function} of {dtype}: there is none", function=name, dtype=dtype)) from None
+
+
+def limit(value: Any, name: str) -> object:
+    """Return one of the limits of a type, None where there is none of the name."""
+    return getattr(value, name) if name in _LIMITS[type(value)] else None
+
+
+def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value:
+    """Return a number whose bits are those of another; both have as many."""
+    own = dtype_of(value)
+    if own.itemsize != dtype.itemsize or own.kind not in "iuf" or dtype.kind not in "iuf":
+        what = said("{code}: {old} and {new} are no numbers of one size", code=short(node), old=own, new=dtype)
+        raise frame.wrong(node, what)
+    return np.asarray(value, own).view(dtype)[()]
+
+
+def is_no_number(value: Value) -> bool:
+    """Tell whether a value is an array, a tuple or another thing without arithmetic."""
+    return value is None or isinstance(value, tuple | View | str | bytes | Range | np.iinfo | np.finfo)

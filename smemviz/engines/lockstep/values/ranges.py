@@ -1,0 +1,54 @@
+"""Ranges of numbers that are kept as values: how many numbers they have, and which."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from smemviz.engines.lockstep.values.operators import binary
+from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+
+
+@dataclass(frozen=True)
+class Range:
+    """``range(start, stop, step)``; each is a number, or one of each thread."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def ends(self) -> tuple[Value, Value, Value]:
+        """The three numbers."""
+        return self.start, self.stop, self.step
+
+    @property
+    def length(self) -> Value:
+        """How many numbers it has."""
+        if all(type(one) is int for one in self.ends):
+            return len(range(*self.ends))
+        start, stop, step = (np.asarray(one, INT64) for one in self.ends)
+        return np.maximum(-((start - stop) // step), 0)[()]
+
+    def numbers(self) -> Iterator[tuple[Value, Value]]:
+        """Yield where there is a next number, and that number."""
+        if all(type(one) is int for one in self.ends):
+            for number in range(*self.ends):
+                yield True, number
+            return
+        number = self.start
+        while True:
+            yield np.where(np.asarray(self.step) > 0, number < self.stop, number > self.stop), number
+            number = number + self.step
+
+    def has(self, value: Value) -> Value:
+        """Tell whether a number is one of its numbers; a float is where it is whole."""
+        if dtype_of(value).kind == "f":
+            whole = binary(ast.Eq, binary(ast.Mod, value, 1), 0)
+            return np.logical_and(whole, self.has(cast(value, INT64)))[()]
+        value, (start, stop, step) = np.asarray(cast(value, INT64)), (np.asarray(one, INT64) for one in self.ends)
+        inside = np.where(step > 0, (value >= start) & (value < stop), (value <= start) & (value > stop))
+        return (inside & ((value - start) % step == 0))[()]
