@@ -203,7 +203,10 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
 
 def main_failed(error: PlaceError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), said("main() ended with {what}", what=error.what))
+    what = said("main() ended with {what}", what=error.what)
+    if not isinstance(error, KernelFileError):  # no exception's name, but a sentence
+        what = said("main() ended here: {what}", what=error.what)
+    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
 
 
 def not_recorded(error: PlaceError, *, ran: bool = False) -> Finding:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import traceback
+from pathlib import Path
 
 from smemviz.messages import said
 
@@ -38,6 +40,9 @@ def _missing(module: str) -> str:
     root = module.partition(".")[0]
     if root != module and _is_installed(root):
         return said("the {package} that is installed has no such part", package=root)
+    for folder in Path(sys.path[0]).resolve().parents:  # a part of a package that is run as a script
+        if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
+            return said("it lies in {folder}; run with PYTHONPATH={folder}", folder=folder)
     package = _PACKAGES.get(root, root)
     return said("install it with pip install {package}, or put {root}.py beside the file", package=package, root=root)
 

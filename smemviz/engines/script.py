@@ -103,11 +103,17 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
 
 
 def _script_failed(error: PlaceError) -> Finding:
-    return replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
+    what = said("the script ended with {what}", what=error.what)
+    if not isinstance(error, KernelFileError):
+        what = said("the script ended here: {what}", what=error.what)
+    return replace(main_failed(error), message=what)
 
 
 def _cell_failed(error: PlaceError) -> Finding:
-    return replace(main_failed(error), message=said("a cell ended with {what}", what=error.what))
+    what = said("a cell ended with {what}", what=error.what)
+    if not isinstance(error, KernelFileError):
+        what = said("a cell ended here: {what}", what=error.what)
+    return replace(main_failed(error), message=what)
 
 
 @contextmanager

@@ -262,6 +262,19 @@ def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:
     assert finding.message == "the script ended with ValueError: no"
 
 
+def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "layers" / "inner").mkdir(parents=True)
+    with pytest.raises(InputError) as error:
+        run(small(tmp_path / "layers" / "inner", "\nimport layers.conv\n"))
+    assert str(error.value).endswith(f"it lies in {tmp_path}; run with PYTHONPATH={tmp_path}")
+
+
+def test_a_launch_that_cannot_be_made_ends_the_script_with_a_sentence(tmp_path: Path) -> None:
+    once = "\nkernel[1, 32](np.zeros(32))\nkernel[1, 8 / 2](np.zeros(32))\n"
+    (finding,) = run(small(tmp_path, once)).findings
+    assert finding.message == "the script ended here: the block is one to three integers; 4.0 is not"
+
+
 def test_constants_that_are_not_given_by_name_are_refused() -> None:
     with pytest.raises(InputError, match="constants are given by name"):
         smemviz.run("kernels/square.py", constants=["IPAD"])  # type: ignore[arg-type]

@@ -135,7 +135,7 @@ def test_a_launch_that_numba_refuses_ends_its_cell_only(tmp_path: Path) -> None:
     found = recorded(tmp_path, KERNEL, LAUNCH, "double(a)", LAUNCH)
     assert [launch.kernel for launch in found.launches] == ["double", "double"]
     assert [one.message for one in found.findings] == [
-        "a cell ended with double needs a launch: double[grid, block](...)"
+        "a cell ended here: double needs a launch: double[grid, block](...)"
     ]
 
 
