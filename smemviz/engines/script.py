@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -12,7 +12,6 @@ from typing import Any
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
@@ -53,7 +52,7 @@ def run_script(
 
     failed = _cell_failed if program.is_notebook else _script_failed
     seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
-    with seeing as recorder, _seeing_cupy(kind, program, recorder), recorder.recording(failed):
+    with seeing as recorder, _seeing_cuda_cpp(kind, program, recorder), recorder.recording(failed):
         execute(program, arguments, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
@@ -62,24 +61,18 @@ def run_script(
 
 
 @contextmanager
-def _seeing_cupy(kind: EngineName, program: Program, recorder: Recorder) -> Iterator[None]:
-    """Let a recorder see the raw kernels of CuPy that a script launches."""
+def _seeing_cuda_cpp(kind: EngineName, program: Program, recorder: Recorder) -> Iterator[None]:
+    """Let a recorder see the kernels in CUDA C++ that a script launches through CuPy or cuda.core."""
     if kind == "lockstep":
-        from smemviz.engines.lockstep.host.cupy import stand_in_for_cupy
-        from smemviz.engines.lockstep.log import ROW_BYTES
-        from smemviz.engines.lockstep.ptx.host.launching import launch
+        from smemviz.engines.lockstep.host.stand_ins.seeing import seeing
 
-        with stand_in_for_cupy(program, RawKernels(program, recorder, launch, ROW_BYTES)):
-            yield
-    elif "cupy" in program.source and importlib.util.find_spec("cupy"):
-        from smemviz.engines.gpu.ptx.cupy import watched_cupy
-        from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
-        from smemviz.engines.gpu.ptx.reports import ROW_BYTES
-
-        with watched_cupy(RawKernels(program, recorder, Gpu().launch, ROW_BYTES), recorder):
+        with seeing(program, recorder):
             yield
     else:
-        yield
+        from smemviz.engines.gpu.ptx.libraries import watched
+
+        with watched(program, recorder):
+            yield
 
 
 def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
@@ -90,7 +83,8 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     if kind == "gpu":
         what = said(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
-            "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep"
+            "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep, "
+            "those of PyCUDA and of the driver itself with none: launch them with cupy.RawKernel or cuda.core"
         )
         return KernelFileError(program.file, 1, what)
     if not program.kernels:

@@ -68,6 +68,12 @@ def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Se
         if not has_gpu and type(error).__name__ == "CudaSupportError":
             asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))
             raise MissingError(str(asked)) from None
+        if not has_gpu and type(error).__name__ == "DynamicLibNotFoundError":
+            what = said(
+                "asks the driver itself, whose launches are not recorded; launch the kernel with cuda.core or "
+                "cupy.RawKernel"
+            )
+            raise _failure(program.file, error, what) from None
         raise _failure(program.file, error, one_line(error)) from error
 
 

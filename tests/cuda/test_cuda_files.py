@@ -214,3 +214,19 @@ def test_a_name_of_the_library_that_the_device_uses_stays(tmp_path: Path) -> Non
     out = np.zeros(4, np.int32)
     smemviz.cuda_cpp(text + "__global__ void k(int *out) { out[threadIdx.x] = twice(threadIdx.x); }")["k"][1, 4](out)
     assert out.tolist() == [0, 2, 4, 6]
+
+
+def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> None:
+    text = """
+    __global__ void k(float *out) {
+        __shared__ union { float a[64]; int b[32]; } both, pair[2];
+        both.a[threadIdx.x * 2] = 1; pair[1].b[threadIdx.x] = 2;
+        __syncthreads();
+        out[threadIdx.x] = both.a[threadIdx.x * 2] + pair[1].b[threadIdx.x];
+    }
+    """
+    out = np.zeros(32, np.float32)
+    recording = smemviz.cuda_cpp(text)["k"][1, 32](out)
+    assert (out == 3).all()
+    found = {array.name: array.nbytes for array in recording.launches[0].arrays if array.space == "shared"}
+    assert found == {"both": 256, "pair": 512}

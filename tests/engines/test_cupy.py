@@ -14,6 +14,7 @@ from helpers.cupy_scripts import TURN
 
 import smemviz
 from smemviz.engines.gpu.ptx.cupy import watched_cupy
+from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at, ndarray
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
@@ -120,7 +121,7 @@ def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ("cupy.fft.fft(out)", "cupy.fft is not known where there is no GPU; run it on one"),
+        ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known where there is no GPU; run it on one"),
         ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known where there is no GPU"),
         ("cupy.RawModule(path='a.cubin')", "a RawModule of a compiled file runs on a GPU only; give it code"),
     ],
@@ -136,7 +137,7 @@ def test_parts_of_one_array_are_refused(tmp_path: Path) -> None:
         recorded(tmp_path, script("k((1,), (8,), (out[:16], out[8:24]))", parameters="float *out, float *b"))
 
 
-class Array(np.ndarray):
+class Array(ndarray):
     """An array of a CuPy that there is none of."""
 
     def get(self, order: str) -> np.ndarray:
@@ -178,7 +179,7 @@ def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
     recorder = Recorder()
     x, y = np.ones((32, 32), np.float32).view(Array), np.zeros((32, 32), np.float32).view(Array)
     code = TURN.split('r"""')[1].split('"""')[0]
-    with watched_cupy(RawKernels(read_program(path), recorder, launch, 1), recorder):
+    with watched_cupy(RawKernels(read_program(path), recorder, launch, 1, memory_at), recorder):
         kernel = real.RawKernel(code, "turn")
         assert kernel.attributes == {"num_regs": 8}
         kernel((1,), (32, 32), (x, y, 32))

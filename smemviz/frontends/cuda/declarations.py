@@ -36,11 +36,30 @@ def shared_statements(tokens: Sequence[Token]) -> Iterator[SharedStatement]:
     """Give the declarations of shared memory in order."""
     for first, token in enumerate(tokens):
         if token.text == "__shared__":
-            last = next((i for i in range(first, len(tokens)) if tokens[i].text == ";"), first)
+            last = _semicolon(tokens, first)
             yield SharedStatement(first, last, tuple(_declarators(tokens[first + 1 : last])))
 
 
+def _semicolon(tokens: Sequence[Token], first: int) -> int:
+    """Return the number of the semicolon that ends a declaration, which may declare the members of a class too."""
+    index = first
+    while index < len(tokens) and tokens[index].text != ";":
+        index = closing(tokens, index) + 1 if tokens[index].text == "{" else index + 1
+    return index if index < len(tokens) else first
+
+
+def _behind_class(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return what is behind a class that a declaration declares: the names of what is of it."""
+    for index, token in enumerate(tokens):
+        if token.text == "{" and any(one.text in ("struct", "union", "class") for one in tokens[:index]):
+            return tokens[closing(tokens, index) + 1 :]
+        if token.text in ("=", "["):
+            break
+    return tokens
+
+
 def _declarators(tokens: Sequence[Token]) -> Iterator[Declarator]:
+    tokens = _behind_class(tokens)
     name: Token | None = None
     extents: list[Span] = []
     depth, done, index = 0, False, 0

@@ -33,6 +33,12 @@ _FLOAT = """#pragma once
 #define DBL_EPSILON 2.2204460492503131e-016
 """
 _MATH = "#pragma once\n#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
+# CuPy's own is thrust's, of which the compiler's library has the same under another name.
+_COMPLEX = """#pragma once
+#include <cuda/std/complex>
+namespace thrust = cuda::std;
+using cuda::std::complex;
+"""
 _HOST = "#pragma once\nnamespace std {}\n"
 _OF_THE_HOST = """
 assert.h cassert stdio.h cstdio stdlib.h cstdlib string.h cstring stddef.h cstddef time.h ctime ctype.h cctype
@@ -59,6 +65,7 @@ HEADERS = {
     "cfloat": "#include <float.h>\n",
     "math.h": _MATH,
     "cmath": "#include <math.h>\n" + _HOST,
+    "cupy/complex.cuh": _COMPLEX,
     **dict.fromkeys(
         (
             *_OF_THE_HOST.split(),

@@ -121,6 +121,16 @@ def start(
         checked(driver.cuLaunchKernel(function, *shape, ctypes.addressof(pointers), 0))
 
 
+def memory_at(address: int) -> NDArray[np.uint8] | None:
+    """Return a copy of the bytes from an address to the end of the memory that it is in, None where it is in none."""
+    error, start, size = driver.cuMemGetAddressRange(address)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        return None
+    found = np.empty(int(start) + int(size) - address, np.uint8)
+    checked(driver.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes))
+    return found
+
+
 @lru_cache(maxsize=64)
 def assembled(ptx: str, *, with_lines: bool = False) -> bytes:
     """Return the machine code that the driver makes of PTX for the GPU in use, with the lines of its source or without.

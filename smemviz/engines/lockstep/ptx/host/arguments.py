@@ -57,7 +57,7 @@ class Given(Generic[_Memory]):
     def add(self, name: str, array: NDArray[Any]) -> Held:
         """Copy an array into global memory; one that is there already is the same memory."""
         for _, known, allocation in self._arrays:
-            if known is array:
+            if known is array or (known.nbytes == array.nbytes > 0 and known.ctypes.data == array.ctypes.data):
                 return allocation
         flat = np.frombuffer(array.tobytes("C" if array.flags.c_contiguous else "F"), np.uint8)
         self._arrays.append((name, array, self.memory.place(name, flat)))
@@ -113,8 +113,13 @@ def _bytes(
         raise LaunchError(
             *place, said("{name} is a pointer and takes an array; {value} is none", name=name, value=repr(value))
         )
-    if isinstance(value, bytes) and len(value) == size:
-        return np.frombuffer(value, np.uint8)
+    if isinstance(value, bytes):
+        if len(value) == size:
+            return np.frombuffer(value, np.uint8)
+        given_size = len(value)
+        raise LaunchError(
+            *place, said("{name} takes {size} bytes; {given} are given", name=name, size=size, given=given_size)
+        )
     dtype = np.dtype(parameter.element.dtype) if parameter and parameter.element.lanes == 1 else None
     if isinstance(value, np.ndarray) and value.ndim:
         raise LaunchError(*place, said("{name} is a number; the launch gives an array", name=name))

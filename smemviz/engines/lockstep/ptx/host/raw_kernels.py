@@ -1,11 +1,13 @@
-"""Launches of CuPy's raw kernels, shown to a recorder as they happen."""
+"""Launches of CUDA C++ that a script makes through a library, shown to a recorder as they happen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.host import configuration, launch_place
 from smemviz.engines.lockstep.ptx.host.embedded import embedded
@@ -20,18 +22,34 @@ from smemviz.recordings.data import Finding, Launch
 
 _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
+# Returns the bytes of the device from an address to the end of the memory that it is in, None where it is in none.
+MemoryAt = Callable[[int], NDArray[np.uint8] | None]
+
 
 class RawKernels:
     """Makes the launches of raw kernels; those of ``script`` stand in its strings.
 
-    ``make`` makes a launch, each of whose logged requests takes ``row_bytes``.
+    ``make`` makes a launch, each of whose logged requests takes ``row_bytes``; ``memory_at`` finds what an address is
+    passed for. CuPy and cuda.core pass numbers alike, ``library`` is the one that messages name.
     """
 
-    def __init__(self, script: Program, recorder: Recorder, make: Make, row_bytes: int) -> None:
+    def __init__(
+        self,
+        script: Program,
+        recorder: Recorder,
+        make: Make,
+        row_bytes: int,
+        memory_at: MemoryAt,
+        library: str = "CuPy",
+        numbers: str = "cupy",
+    ) -> None:
         self._script = script
         self._recorder = recorder
         self._make = make
         self._row_bytes = row_bytes
+        self._memory_at = memory_at
+        self._library = library
+        self._numbers = numbers
         self._others: dict[str, str] = {}
 
     def program(self, code: str, name: str, options: Sequence[str]) -> CudaProgram:
@@ -48,10 +66,11 @@ class RawKernels:
     ) -> bool:
         """Make one launch of so many blocks, threads and bytes of dynamic shared memory; tell whether it was made.
 
-        Arrays are NumPy's. ``expressions`` are the kernels that C++ gives names of its own.
+        Arrays are NumPy's, a pointer may be an address, and what is passed as it is, bytes. ``expressions`` are the
+        kernels that C++ gives names of its own.
 
         Raises:
-            LaunchError: for a launch that CuPy does not make, or that does not pass what the kernel takes.
+            LaunchError: for a launch that the library does not make, or that does not pass what the kernel takes.
             UnsupportedError: for a kernel that is not executed in lockstep.
         """
         place = launch_place("")
@@ -59,35 +78,65 @@ class RawKernels:
         def make(**options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
             entry = Entry(program, compile_program(program, [name], program.view), name)
             if entry.symbol != name and name not in expressions:
-                what = said('CuPy finds no {name}, which C++ gives another name; write extern "C" before it', name=name)
+                what = said(
+                    '{library} finds no {name}, which C++ gives another name; write extern "C" before it',
+                    library=self._library,
+                    name=name,
+                )
                 raise LaunchError(*place, what)
-            _check_arguments(entry, args, place)
             grid, block, dynamic = shape
-            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), args, place, **options)
+            passed = self._passed(entry, args, place)
+            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), passed, place, **options)
 
         return self._recorder.make(name, make, self._row_bytes, program.file)
 
+    def _passed(self, entry: Entry, args: Sequence[Any], place: tuple[str, int]) -> list[Any]:
+        """Return the arguments with arrays for addresses and bytes for what is no number of C++'s own."""
+        known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
+        names = [*entry.program.kernel(entry.name, place[1]).parameters, *[""] * len(args)]
+        found: list[Any] = []
+        for name, value in zip(names, args, strict=False):
+            parameter = known.get(name)
+            if parameter is not None and parameter.pointer and isinstance(value, int | np.integer) and value:
+                value = self._array_at(int(value), parameter, place)
+            elif isinstance(value, complex | np.complexfloating | np.void):
+                value = (np.complex128(value) if isinstance(value, complex) else value).tobytes()
+            elif parameter is not None:
+                self._check(parameter, value, place)
+            found.append(value)
+        return found
 
-def _check_arguments(entry: Entry, args: Sequence[Any], place: tuple[str, int]) -> None:
-    """Refuse numbers of which a kernel would read other bytes than those that CuPy passes.
+    def _array_at(self, address: int, parameter: Parameter, place: tuple[str, int]) -> NDArray[Any]:
+        memory = self._memory_at(address)
+        if memory is None:
+            what = said(
+                "{name} is a pointer, and there is no array at {address}: pass the array, or keep it until the launch",
+                name=parameter.name,
+                address=hex(address),
+            )
+            raise LaunchError(*place, what)
+        dtype = np.dtype(parameter.element.dtype or np.uint8)
+        return memory[: len(memory) // dtype.itemsize * dtype.itemsize].view(dtype)
 
-    CuPy passes Python's numbers as 8 bytes, whatever the kernel takes, and NumPy's as they are.
-    """
-    known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
-    for name, value in zip(entry.program.kernel(entry.name, place[1]).parameters, args, strict=False):
-        parameter = known.get(name)
+    def _check(self, parameter: Parameter, value: Any, place: tuple[str, int]) -> None:
+        """Refuse a number of which a kernel would read other bytes than those that are passed.
+
+        Python's numbers are passed as 8 bytes, whatever the kernel takes, and NumPy's as they are.
+        """
         passed = value.dtype if isinstance(value, np.generic) else _PASSED.get(type(value))
-        if parameter is None or passed is None or parameter.pointer or parameter.element.lanes != 1:
-            continue
+        if passed is None or parameter.pointer or parameter.element.lanes != 1:
+            return
         if not parameter.element.dtype or _fits(passed, parameter):
-            continue
+            return
         dtype = parameter.element.dtype
         raise LaunchError(
             *place,
             said(
-                "{name} is a {dtype}, and CuPy passes {value} as {passed}; write cupy.{dtype}({value})",
-                name=name,
+                "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
+                name=parameter.name,
                 dtype=dtype,
+                library=self._library,
+                numbers=self._numbers,
                 value=value,
                 passed=str(passed),
             ),
@@ -99,3 +148,21 @@ def _fits(passed: np.dtype[Any], parameter: Parameter) -> bool:
     if "f" in (passed.kind, wanted.kind) or "c" in (passed.kind, wanted.kind):
         return passed == wanted
     return passed.itemsize >= wanted.itemsize  # the lowest byte comes first
+
+
+def number_of(value: Any) -> Any:
+    """Return a number of ctypes as NumPy's; everything else as it is."""
+    if isinstance(value, ctypes.c_void_p):
+        return value.value or 0
+    return np.ctypeslib.as_array(value)[()] if type(value).__module__ == "ctypes" else value
+
+
+def macros(options: Any) -> tuple[str, ...]:
+    """Return those of cuda.core's ``ProgramOptions``, or a dictionary of them, that decide what a text means."""
+    named = options if isinstance(options, dict) else vars(options or object)
+    found: list[str] = []
+    for letter, name in (("D", "define_macro"), ("U", "undefine_macro")):
+        given = named.get(name) or []
+        for one in [given] if isinstance(given, str | tuple) else given:
+            found.append(f"-{letter}{one if isinstance(one, str) else '='.join(map(str, one))}")
+    return tuple(found)

@@ -1,0 +1,77 @@
+"""Launches of cuda.core on a GPU, each recorded before it happens."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from smemviz.engines.gpu.ptx.cupy import made_after
+from smemviz.engines.gpu.ptx.watched import Watched, real
+from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.host.stand_in import replaced
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
+from smemviz.engines.recorder import Recorder
+from smemviz.errors import UnsupportedError
+from smemviz.messages import said
+
+
+@contextmanager
+def watched_cuda_core(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
+    """Show each launch of a kernel in CUDA C++ that is made while this lasts."""
+    with ExitStack() as stack:
+        for name in ("cuda.core", "cuda.core.experimental"):
+            try:
+                module = importlib.import_module(name)
+            except ImportError:  # an old version has only the one, a new one only the other
+                continue
+            stack.enter_context(replaced(module, _replacements(module, kernels, recorder)))
+        yield
+
+
+def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[str, Any]:
+    """Return what takes the places of a module's own."""
+    program, launch, linker = core.Program, core.launch, core.Linker
+
+    class Code(Watched):
+        """What was compiled."""
+
+        def get_kernel(self, name: Any) -> Watched:
+            plain = name.decode() if isinstance(name, bytes) else name
+            return Watched(self._real.get_kernel(name), _given=(*self._given, plain))
+
+    class Text(Watched):
+        """A program of CUDA C++."""
+
+        def compile(self, *given: Any, **named: Any) -> Code:
+            expressions = named.get("name_expressions") or (given[1] if len(given) > 1 else ())
+            return Code(self._real.compile(*given, **named), _given=(*self._given, tuple(expressions)))
+
+    def made(code: Any, code_type: Any, options: Any = None) -> Any:
+        made = program(code, code_type, options)
+        return Text(made, _given=(code, macros(options))) if str(code_type).lower() == "c++" else made
+
+    def launched(stream: Any, config: Any, kernel: Any, *values: Any) -> None:
+        def record() -> bool:
+            if not isinstance(kernel, Watched):
+                raise UnsupportedError(*launch_place(""), said("a kernel that is not made of CUDA C++ is not recorded"))
+            if config.cluster is not None:
+                raise UnsupportedError(*launch_place(""), said("a launch of clusters is not recorded"))
+            core.Device().sync()  # what the arguments hold when the kernel begins is copied now
+            code, options, expressions, name = kernel._given
+            shape = (config.grid, config.block, config.shmem_size or 0)
+            given = kernels.program(code, name, options)
+            return kernels.launch(given, name, shape, _passed(values), expressions)
+
+        made_after(recorder, record, lambda: launch(stream, config, real(kernel), *values))
+
+    def linked(*codes: Any, **named: Any) -> Any:
+        return linker(*map(real, codes), **named)
+
+    return {"Program": made, "launch": launched, "Linker": linked}
+
+
+def _passed(values: Sequence[Any]) -> list[Any]:
+    """Return arguments with addresses for buffers."""
+    return [int(one.handle) if type(one).__name__ == "Buffer" else number_of(one) for one in values]

@@ -1,0 +1,32 @@
+"""CUDA C++ that a script launches on a GPU through CuPy or cuda.core, each launch recorded before it happens."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.recorder import Recorder
+from smemviz.frontends.numba.program import Program
+
+
+@contextmanager
+def watched(program: Program, recorder: Recorder) -> Iterator[None]:
+    """Record the launches of the libraries that a script names, while this lasts."""
+    from smemviz.engines.gpu.ptx.cuda_core import watched_cuda_core
+    from smemviz.engines.gpu.ptx.cupy import watched_cupy
+    from smemviz.engines.gpu.ptx.driver import memory_at
+    from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
+
+    launch = Gpu().launch
+    with ExitStack() as stack:
+        if "cupy" in program.source and importlib.util.find_spec("cupy"):
+            kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)
+            stack.enter_context(watched_cupy(kernels, recorder))
+        if "cuda.core" in program.source or "cuda.core" in sys.modules:
+            kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
+            stack.enter_context(watched_cuda_core(kernels, recorder))
+        yield

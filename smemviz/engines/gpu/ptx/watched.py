@@ -1,0 +1,23 @@
+"""What stands before an object of a library whose launches are recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Watched:
+    """An object of a library; what is not the launch is left to it."""
+
+    def __init__(self, real: Any, **given: Any) -> None:
+        self.__dict__.update(_real=real, **given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._real, name, value)
+
+
+def real(value: Any) -> Any:
+    """Return the object of the library."""
+    return value._real if isinstance(value, Watched) else value

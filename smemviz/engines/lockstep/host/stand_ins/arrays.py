@@ -1,0 +1,143 @@
+"""Memory of the device: NumPy's under another name, found again by its address."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.host.stand_ins.modules import Known
+from smemviz.errors import LaunchError
+from smemviz.messages import said
+
+_told: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()  # memory whose address was asked for, by it
+
+
+def address(array: NDArray[Any]) -> int:
+    """Return where an array begins; its memory is found by it while it lasts."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    _told[owner.ctypes.data] = owner
+    return int(array.ctypes.data)
+
+
+def memory_at(where: int) -> NDArray[np.uint8] | None:
+    """Return the bytes from an address to the end of the memory that it is in, None where it is in none."""
+    for start, owner in list(_told.items()):
+        if start <= where < start + owner.nbytes:
+            flat = (owner if owner.flags.c_contiguous else owner.T).reshape(-1).view(np.ndarray)
+            return flat.view(np.uint8)[where - start :]
+    return None
+
+
+def bytes_at(where: int, size: int) -> NDArray[np.uint8]:
+    """Return so many bytes of the device.
+
+    Raises:
+        LaunchError: when they are not there.
+    """
+    found = memory_at(where)
+    if found is None or len(found) < size:
+        what = said("there are no {size} bytes of the device at {address}", size=size, address=hex(where))
+        raise LaunchError(*launch_place(""), what)
+    return found[:size]
+
+
+class Memory(Known):
+    """Bytes of the device, of their own or at an address."""
+
+    _of = "cupy.cuda."
+    device_id = 0
+
+    def __init__(self, size: int, at: int | None = None) -> None:
+        self._bytes = np.zeros(int(size), np.uint8) if at is None else bytes_at(int(at), int(size))
+        self.ptr = address(self._bytes)
+        self.size = int(size)
+
+
+class MemoryPointer(Known):
+    """A place in the memory of the device."""
+
+    _of = "cupy.cuda."
+    device_id = 0
+
+    def __init__(self, mem: Memory, offset: int) -> None:
+        self.mem = mem
+        self.ptr = mem.ptr + int(offset)
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    def __add__(self, offset: int) -> MemoryPointer:
+        return MemoryPointer(self.mem, self.ptr - self.mem.ptr + offset)
+
+    def copy_from(self, mem: Any, size: int) -> None:
+        """Fill so many bytes from memory of the device or of the host."""
+        place = mem.ptr if isinstance(mem, MemoryPointer) else ctypes.cast(mem, ctypes.c_void_p).value
+        ctypes.memmove(bytes_at(self.ptr, size).ctypes.data, place or 0, size)
+
+    copy_from_host = copy_from_host_async = copy_from_device = copy_from_async = copy_from
+
+    def memset(self, value: int, size: int) -> None:
+        """Give each of so many bytes a value."""
+        bytes_at(self.ptr, size)[:] = value
+
+
+class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
+    """An array of the device."""
+
+    def __new__(
+        cls, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
+    ) -> ndarray:
+        """Make an array of zeros: what is in new memory is not told; or one of memory that is there."""
+        if memptr is None:
+            return np.zeros(shape, dtype, order).view(cls)
+        kind = np.dtype(dtype)
+        count = int(np.prod(shape, dtype=np.int64))
+        return super().__new__(cls, shape, kind, bytes_at(memptr.ptr, count * kind.itemsize), 0, strides, order)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Keep what is one number in an array, as CuPy does."""
+        return array.view(type(self))
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(found, np.generic):
+            return super().__getitem__((*key, ...) if isinstance(key, tuple) else (key, ...))
+        return found
+
+    @property
+    def data(self) -> Any:
+        """Where it begins."""
+        place = address(self)
+        memory = memory_at(place)
+        held = Memory(0 if memory is None else len(memory), place) if memory is not None else Memory(0)
+        return MemoryPointer(held, 0)
+
+    @property
+    def device(self) -> Any:
+        """The device that it is on."""
+        return 0
+
+    def get(self, stream: Any = None, order: Any = "C", out: Any = None, blocking: bool = True) -> Any:
+        """Return a copy in host memory, or fill ``out``."""
+        if out is None:
+            return np.array(self, order=order, subok=False)
+        out[...] = self
+        return out
+
+    def set(self, arr: Any, stream: Any = None) -> None:
+        """Fill the array from one of the host."""
+        self[...] = arr
+
+
+def on_device(value: Any) -> Any:
+    """Return arrays and numbers of NumPy, in lists and tuples too, as arrays of the device."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value).view(ndarray)
+    return type(value)(map(on_device, value)) if type(value) in (list, tuple) else value

@@ -1,0 +1,157 @@
+"""Modules of which a part is known; asking for the rest is one line that names it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import ModuleType
+from typing import Any, NoReturn
+
+from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.host.stand_in import replaced
+from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
+
+Rule = Callable[[str], Any]  # finds what a module has by a rule; returns None for what it has not
+
+
+def unknown(name: str) -> UnsupportedError:
+    """Return the error for something of a module that is not stood in for."""
+    return UnsupportedError(*launch_place(""), _unknown(name))
+
+
+def _unknown(name: str) -> str:
+    return said("{name} is not known where there is no GPU; run it on one", name=name)
+
+
+class Module(ModuleType):
+    """A module, or one in it, of which a part is known."""
+
+    def __init__(self, name: str, script: Program, known: dict[str, Any], rule: Rule = lambda name: None) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self.__dict__.update(known)
+        self._script = script
+        self._rule = rule
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self._rule(name)
+        if found is not None:
+            return found
+        file, line = launch_place("")
+        what = _unknown(f"{self.__name__}.{name}")
+        raise UnsupportedError(file, line, what) if file == self._script.file else AttributeError(what)
+
+
+class Known:
+    """An object of which a part is known; ``_of`` is its module."""
+
+    _of = ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise unknown(f"{self._of}{type(self).__name__.lstrip('_')}.{name}")
+
+
+class Nothing(Known):
+    """What there is no need of where every call is done when it returns."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def use(self) -> Any:
+        """Return itself."""
+        return self
+
+    def synchronize(self) -> None:
+        """Wait for nothing."""
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    """Do nothing."""
+
+
+def tree(modules: Iterable[Module]) -> dict[str, ModuleType]:
+    """Return modules by name, each an attribute of the one around it."""
+    found = {one.__name__: one for one in modules}
+    for name, one in found.items():
+        outer, _, last = name.rpartition(".")
+        if outer in found:
+            setattr(found[outer], last, one)
+    return dict(found)
+
+
+class _Finder:
+    """Says of a module that is missing from a package what to do."""
+
+    def __init__(self, packages: Sequence[str], instead: Callable[[str], str]) -> None:
+        self._packages = packages
+        self._instead = instead
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse the modules of a package."""
+        if any(name == package or name.startswith(f"{package}.") for package in self._packages):
+            self._refuse(name)
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise ModuleNotFoundError(self._instead(name))  # without its name: nothing is to be installed
+
+
+@contextmanager
+def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterator[None]:
+    """Let modules be imported in the place of ``packages`` while this lasts; nothing else of them is found."""
+    before = {name: one for name, one in sys.modules.items() if _is_of(name, packages)}
+    finder: Any = _Finder(packages, _unknown)
+    with ExitStack() as stack:
+        for package in packages:
+            outer, _, last = package.rpartition(".")
+            if outer:
+                stack.enter_context(replaced(_namespace(outer), {last: modules[package]}))
+        for name in before:
+            del sys.modules[name]
+        sys.modules.update(modules)
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+            for name in [name for name in sys.modules if _is_of(name, packages)]:
+                del sys.modules[name]
+            sys.modules.update(before)
+
+
+@contextmanager
+def refused(packages: Sequence[str], instead: Callable[[str], str]) -> Iterator[None]:
+    """Say what to do, while this lasts, of packages that are imported."""
+    finder: Any = _Finder(packages, instead)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _is_of(name: str, packages: Sequence[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def _namespace(name: str) -> ModuleType:
+    """Return a package that holds nothing itself, made where nothing of it is installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = []
+        return sys.modules[name]

@@ -1,0 +1,207 @@
+"""The part of CuPy that scripts with raw kernels get where there is no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import smemviz
+from smemviz.errors import KernelFileError, LaunchError, MissingError, UnsupportedError
+from smemviz.frontends.cuda import nvrtc
+from smemviz.recordings.recording import Recording
+
+HEAD = '''\
+import numpy as np
+import cupy as cp
+
+code = r"""
+struct Pair { float a; int b; };
+extern "C" {
+__global__ void twice(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }
+__global__ void add(const float *a, const float *b, float *out) {
+    int i = threadIdx.x;
+    out[i] = a[i] + b[i];
+}
+__global__ void with_pair(Pair pair, double2 two, float *out) { out[threadIdx.x] = pair.a * pair.b + two.y; }
+__global__ void dynamic(float *out) {
+    extern __shared__ float held[];
+    held[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = held[31 - threadIdx.x];
+}
+}
+"""
+module = cp.RawModule(code=code)
+twice, add, dynamic = (module.get_function(name) for name in ("twice", "add", "dynamic"))
+a = cp.arange(32, dtype=cp.float32)
+'''
+
+
+def recorded(folder: Path, body: str) -> Recording:
+    path = folder / "script.py"
+    path.write_text(HEAD + dedent(body))
+    recording = smemviz.run(path, engine="lockstep")
+    assert recording.findings == ()
+    return recording
+
+
+def test_what_numpy_has_cupy_has(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        """\
+        twice((1,), (32,), (a, 32))
+        matrix = cp.asarray(np.eye(4, dtype=np.float32)) * 2
+        assert float(cp.linalg.norm(matrix)) == 4.0 and cp.add.reduce(a).shape == ()
+        assert type(a.sum()) is type(a[3]) is type(cp.sqrt(a)) is cp.ndarray and float(a.sum().get()) == 992
+        a[3] = 1
+        assert a[3] == 1 and f"{a[3]:.1f}" == "1.0" and int(cp.argmax(a)) == 31
+        cp.testing.assert_allclose(cp.fft.ifft(cp.fft.fft(a)).real, a, rtol=1e-5)
+        draw = cp.random.default_rng(7)
+        assert draw.random(3, dtype=cp.float32).dtype == cp.float32
+        assert cp.random.normal(0, 1, (2, 3), cp.float32).dtype == cp.float32
+        assert cp.random.RandomState(1).uniform(0, 1, 5, dtype=cp.float32).dtype == cp.float32
+        assert cp.random.randint(0, 9, 5).dtype == int and cp.get_array_module(a) is cp
+        """,
+    )
+
+
+def test_devices_pools_streams_and_times(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        """\
+        import math
+        from cupyx.profiler import benchmark, time_range
+        import cupyx
+        device = cp.cuda.Device()
+        assert device.compute_capability == "90" and device.attributes["MultiProcessorCount"] == 132
+        assert cp.cuda.runtime.getDeviceProperties(0)["sharedMemPerBlock"] == 48 * 1024
+        start, stop = cp.cuda.Event(), cp.cuda.stream.Event()
+        with cp.cuda.Stream(non_blocking=True) as stream, time_range("once"):
+            start.record(stream)
+            twice((1,), (32,), (a, 32))
+            stop.record()
+        stream.wait_event(stop)
+        assert math.isnan(cp.cuda.get_elapsed_time(start, stop))
+        assert "no time is measured" in str(benchmark(lambda: twice((1,), (32,), (a, 32)), (), n_repeat=1000))
+        cp.get_default_memory_pool().free_all_blocks()
+        place = cp.cuda.alloc(128)
+        other = cp.ndarray((32,), cp.float32, memptr=place)
+        place.copy_from_device(a.data, 128)
+        twice((1,), (32,), (place, np.int32(32)))
+        assert (other == 2 * a).all() and cupyx.zeros_pinned((2,)).shape == (2,)
+        @cp.memoize(for_each_device=True)
+        def shape(n):
+            return (n,)
+        assert shape(3) is shape(3)
+        """,
+    )
+
+
+def test_structs_are_passed_by_value_and_addresses_for_arrays(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path,
+        """\
+        pair = np.array([(1.5, 4)], np.dtype([("a", np.float32), ("b", np.int32)]))
+        two = np.array([1.0, 3.0]).view(np.dtype([("x", np.float64), ("y", np.float64)]))
+        kernel = module.get_function("with_pair")
+        kernel((1,), (32,), (pair[0], two, a))
+        assert (a == 9).all()
+        part = a[8:]
+        twice((1,), (32,), (part.data.ptr, 24))
+        twice((0,), (32, 1, 1), (a.data, 8))
+        assert (a == 18).all()
+        add((1,), (32,), (a, a, a))
+        assert (a == 36).all()
+        """,
+    )
+    assert len(recording.launches) == 4
+
+
+def test_complex_numbers(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        '''\
+        kernel = cp.RawKernel(r"""
+        #include <cupy/complex.cuh>
+        extern "C" __global__ void turn(complex<float> *a, complex<float> by) {
+            a[threadIdx.x] *= by * thrust::conj(by);
+        }
+        """, "turn", options=("-std=c++11",))
+        numbers = cp.full(32, 1j, dtype=cp.complex64)
+        kernel((1,), (32,), (numbers, cp.complex64(1 + 1j)))
+        assert (numbers == 2j).all()
+        ''',
+    )
+
+
+def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match=r"65536 bytes of dynamic shared memory fails; write dynamic\.max_dynamic"):
+        recorded(tmp_path, "dynamic((1,), (32,), (a,), shared_mem=65536)")
+    recorded(
+        tmp_path,
+        """\
+        dynamic.max_dynamic_shared_size_bytes = 65536
+        dynamic((1,), (32,), (a,), shared_mem=65536)
+        assert (a == cp.arange(31, -1, -1)).all()
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (
+            "cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a)",
+            "kernels of cupy.ElementwiseKernel are not recorded",
+        ),
+        ("cp.cuda.texture.TextureObject()", "cupy.cuda.texture is not known where there is no GPU; run it on one"),
+        ("twice.num_regs", "cupy.RawKernel.num_regs is not known where there is no GPU; run it on one"),
+        ("module.get_global('table')", "cupy.RawModule.get_global is not known where there is no GPU"),
+        ("cp.cuda.Stream().begin_capture()", "cupy.cuda.Stream.begin_capture is not known where there is no GPU"),
+    ],
+)
+def test_what_is_missing_is_one_line(tmp_path: Path, body: str, what: str) -> None:
+    with pytest.raises(UnsupportedError, match=what) as failed:
+        recorded(tmp_path, body)
+    assert failed.value.line == len(HEAD.splitlines()) + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
+        ("import cupyx.scipy.ndimage", "cupyx.scipy is not known where there is no GPU; run it on one"),
+        (
+            "from pycuda.compiler import SourceModule",
+            "PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core$",
+        ),
+    ],
+)
+def test_names_that_are_missing_are_one_line(tmp_path: Path, body: str, what: str) -> None:
+    with pytest.raises(KernelFileError, match=what):
+        recorded(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("twice((1,), (32,), (np.zeros(32), 32))", r"of shape \(32,\), is no argument; move it with cupy.asarray"),
+        ("twice((1,), (32,), (12345, 32))", "a is a pointer, and there is no array at 0x3039"),
+        ("module.get_function('with_pair')((1,), (1,), (np.float32(1), 2.0, a))", "pair takes 8 bytes"),
+    ],
+)
+def test_arguments_that_do_not_fit(tmp_path: Path, body: str, what: str) -> None:
+    with pytest.raises(LaunchError, match=what):
+        recorded(tmp_path, body)
+
+
+def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: None)
+    nvrtc._library.cache_clear()
+    try:
+        with pytest.raises(MissingError, match="needs NVRTC, which is not installed: pip install"):
+            recorded(tmp_path, "twice((1,), (32,), (a, 33 - 1))  # compiled nowhere yet\nprint('x')")
+    finally:
+        nvrtc._library.cache_clear()
