@@ -7,6 +7,7 @@ goes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
+_AT_ONCE = 4096  # rows of single lanes, which stay in the processor's cache
 _FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
 
 
@@ -56,12 +58,13 @@ class _Serial:
         """Return a part of the requests, in a table where steps do not matter."""
         return replace(self, sites=self.sites[at], addresses=self.addresses[at], values=self.values[at])
 
-    @property
-    def table(self) -> NDArray[np.int64]:
-        """The addresses of all lanes, (k, 32)."""
-        rows = np.full((len(self.sites), WARP_SIZE), -1, np.int64)
-        rows[:, self.lane] = self.addresses
-        return rows
+    def tables(self) -> Iterator[NDArray[np.int64]]:
+        """Give the addresses of all lanes, (some, 32), in memory that is used again for the next ones."""
+        rows = np.full((min(len(self.sites), _AT_ONCE), WARP_SIZE), -1, np.int64)
+        for first in range(0, len(self.sites), _AT_ONCE):
+            addresses = self.addresses[first : first + _AT_ONCE]
+            rows[: len(addresses), self.lane] = addresses
+            yield rows[: len(addresses)]
 
 
 class Log:
@@ -178,7 +181,8 @@ class Log:
         for execution in self._pending:
             if isinstance(execution, _Serial):
                 for number in np.unique(execution.sites).tolist():
-                    by_site.setdefault((number, 1), []).append(execution.of(execution.sites == number).table)
+                    for table in execution.of(execution.sites == number).tables():
+                        add_requests(self.totals, number, self.sites[number], [table], 1)
                 self._keep_serial(execution)
                 continue
             rows, times = _distinct_rows(execution)
@@ -235,14 +239,18 @@ class Log:
         start = after - taken
         n = int(after[-1]) if len(after) else 0
         addresses = np.empty((n, WARP_SIZE), np.int64)
-        values = np.full((n, WARP_SIZE), np.nan)
+        # Where nothing is stored in shared memory one NaN stands for all of them.
+        known = any(_has_values(execution) for execution in executions)
+        values = np.full((n, WARP_SIZE), np.nan) if known else np.broadcast_to(np.nan, (n, WARP_SIZE))
         site, step, epoch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
         for execution in executions:
             if isinstance(execution, _Serial):
                 first, many = start[execution.warp] + execution.step, len(execution.sites)
                 here = slice(first, first + many)
                 addresses[here] = -1
-                addresses[here, execution.lane], values[here, execution.lane] = execution.addresses, execution.values
+                addresses[here, execution.lane] = execution.addresses
+                if known:
+                    values[here, execution.lane] = execution.values
                 site[here], epoch[here] = execution.sites, execution.epoch
                 step[here] = np.arange(execution.step, execution.step + many)
                 continue
@@ -272,6 +280,12 @@ class NoLog(Log):
 
     def barrier(self, mask: Mask) -> None:
         """Note nothing."""
+
+
+def _has_values(execution: _Execution | _Serial) -> bool:
+    if isinstance(execution, _Serial):
+        return not bool(np.isnan(execution.values).all())
+    return execution.values is not None
 
 
 def _rows(execution: _Execution) -> Any:

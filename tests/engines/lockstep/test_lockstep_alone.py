@@ -143,6 +143,59 @@ BODIES = {
     + "out[i] = 3 if i >= 0 and "
     + " and ".join(["i < 9"] * 60)
     + " else 4\n",
+    "integers at the ends of their types": """
+        n = 9223372036854775800
+        m = -9223372036854775800
+        w = uint64(3)
+        near = 1 << 31
+        for i in range(12):
+            n += 1
+            m -= i
+            w = w * uint64(6364136223846793005) - uint64(i)
+            out[i] = (n * 3 + m) % 8 + ((m - n) >> 3) + (n & 255) + (i << 60) + abs(m) // 7 - (-m)
+            out[i + 1] += int(w >> uint64(40)) + near * near * 4 + (n if n < m else m * 2)
+            if n > 0 and m * 2 > n or i - 1 < out[i - 2]:
+                out[0] = n + m if n + m != -1 else 7
+            near = near * 2 + 1
+    """,
+    "tuples and complex numbers": """
+        a, b = 0, 1
+        z = 0j
+        rows, columns = out.size, 3
+        for i in range(9):
+            a, b = b, a + b
+            z = z * z + complex(0.1 * i, -0.3) - 1
+            out[i], out[i + 1] = out[i + 1], out[i] + a
+            real[i] = abs(z) + z.imag * columns - (z * 2.5).real
+            if abs(z) > 1e300 or not 0 <= i < rows < 99 or (i > 4 and out[i] > 50 and real[i] < 1):
+                break
+            z = -z
+        real[10] = a
+    """,
+    "atomics": """
+        part = cuda.shared.array(4, float32)
+        for i in range(4):
+            part[i] = 0
+        for i in range(12):
+            cuda.atomic.add(out, i % 3, 3000000000000000000)
+            old = cuda.atomic.sub(real, i - 2, 0.1)
+            cuda.atomic.max(real, (i + 1) % 5, old * 3 if i % 2 else math.nan)
+            cuda.atomic.min(part, i % 4, real[i] - 0.5)
+            cuda.atomic.xor(out, i % 5, out[i] * 2)
+            out[i] += cuda.atomic.exch(out, 7, i) + int(cuda.atomic.add(part, 3 - i % 4, 0.1) * 10)
+            cuda.atomic.add(out, i + 20, 1)
+        real[3] += part[1]
+    """,
+    "the larger and the smaller": """
+        small = int32(-2147483648)
+        for i in range(6):
+            x = float32(i) * float32(0.1) - float32(0.25)
+            y = math.nan if i == 3 else 0.0 * -i
+            real[i] = max(x, float32(0.05)) + min(x * x, x, i)
+            real[i + 6] = max(y, 0.0) + min(0.0, y) + max(i, x) + abs(x) + math.sqrt(x) + math.fabs(x)
+            out[i] = max(small, int32(i - 3)) + min(small, int32(i)) + abs(small) + int(x * 1e10) + int32(x * 1e12)
+            out[i + 6] = uint8(x * 100) + int16(x * 1e5) + uint64(x) + float32(1e300 * i) / float32(1e-300)
+    """,
     "an index that is no integer": """
         for i in range(3):
             out[i / 1] = i
@@ -199,9 +252,49 @@ def test_a_loop_leaves_the_same(monkeypatch, text, grid, thread, log_bytes):
         assert (ran > 0) == (grid == 1)
 
 
+TURNS = """
+    i = 0
+    while i < 40:
+        for j in range(7):
+            if j == i % 9:
+                break
+            out[j] += 1
+        if out[0] % 3:
+            k = 0
+            while k < i % 5:
+                k += 1
+                if k == 3:
+                    continue
+                out[k] += k
+        j = i
+        while out[j % 8] > j:
+            j += 1
+        i += 1
+"""
+
+
+def test_as_many_turns_are_counted(monkeypatch):
+    """Whatever the limit: it is met in the same turn of the same loop, or in none."""
+
+    def left(most):
+        def launch():
+            out = np.zeros(SIZE, np.int64)
+            parameters = {"before": TWICE, "parameters": "out", "block": 1, "limits": Limits(iterations=most)}
+            return body(textwrap.dedent(TURNS), out, harmless=True, **parameters), out
+
+        alone, interpreted, _ = both_ways(monkeypatch, launch)
+        assert alone == interpreted
+        return len(alone)
+
+    lengths = [left(most) for most in [*range(1, 12), *range(300, 420)]]
+
+    assert set(lengths) == {2, 3}  # both an error and what was recorded are among them
+
+
 OWN = re.compile(
-    r"loop|[VUMRF]|me|note|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|"
-    r"[tvkcqmbof]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write"
+    r"loop|[VUMRFz]|me|noted?|group|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|complex|bool|abs|len|"
+    r"[tvkcqpmbof]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
+    r"atomic|index"
 )
 STRANGE = """
     __class__ = x ** 0
@@ -258,6 +351,35 @@ def test_races_with_other_threads_are_found_alike(monkeypatch, barrier, thread):
 
     assert alone == interpreted
     assert alone[1] != ()
+    assert ran > 0
+
+
+MESSAGES = """
+    for b in range(4):
+        if cuda.grid(1) == 32 * b:
+            out[8 + b] = 1
+            {before}
+            for k in range(3):
+                cuda.atomic.add(out, k, k)
+                {fence}
+                old = cuda.atomic.add(out, 4, 1)
+            if old == {last}:
+                for k in range(8):
+                    out[16] += out[8 + k]
+"""
+
+
+@pytest.mark.parametrize("before", ["cuda.threadfence()", "pass"])
+@pytest.mark.parametrize("fence", ["cuda.threadfence()", "pass"])
+@pytest.mark.parametrize("last", [3, 11])
+def test_what_blocks_tell_each_other_is_heard_alike(monkeypatch, before, fence, last):
+    def launch():
+        out = np.zeros(64, np.int64)
+        return body(MESSAGES.format(before=before, fence=fence, last=last), out, harmless=True, grid=4, block=32), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
     assert ran > 0
 
 

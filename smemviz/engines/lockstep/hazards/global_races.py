@@ -117,6 +117,20 @@ class GlobalRaces:
             cells = watched.cells(addresses[here], None, len(here), site.width)
             numbers = np.repeat(first + here, len(cells) // len(here))
             watched.own(effect_of(site.op), cells, thread, numbers)
+        self._exchange_serial(thread, sites, first)
+
+    def _exchange_serial(self, thread: int, sites: NDArray[np.int32], first: int) -> None:
+        """Let a thread update as by ``exchange``: what is said, the first update says, and the last one hears."""
+        if self._messages is None:
+            return
+        ops = [self._sites[number].op for number in sites.tolist()]
+        updates = [place for place, op in enumerate(ops) if effect_of(op) == "update"]
+        hearing = [place for place in updates if not ops[place].startswith("reduce")]
+        block = np.array([(thread - 1) // self._slots])
+        for place in updates[:1]:
+            self._messages.update(block, first + place, returns=False)
+        for place in hearing[-1:]:
+            self._messages.update(block, first + place, returns=True)
 
     def syncwarp(self, mask: Mask) -> None:
         """Let threads pass a barrier of their warp."""

@@ -171,7 +171,17 @@ def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
     if op not in _UFUNCS:
         raise NoRuleError(_describe(op, one, other))
     both = quotient(one, other) if op is ast.Div else arithmetic(one, other)
-    return both, both, _UFUNCS[op]
+    return both, both, _complex_product if op is ast.Mult and both.kind == "c" else _UFUNCS[op]
+
+
+def _complex_product(a: Any, b: Any) -> Any:
+    """Multiply complex numbers, every product rounded: what NumPy does depends on the processor."""
+    if type(a) is complex and type(b) is complex:
+        return a * b
+    result = np.empty(np.broadcast(a, b).shape, np.result_type(a, b))
+    result.real = a.real * b.real - a.imag * b.imag
+    result.imag = a.real * b.imag + a.imag * b.real
+    return result[()]
 
 
 def _shift_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:

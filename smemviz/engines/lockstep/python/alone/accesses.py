@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +15,13 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, View
 from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
-from smemviz.frontends.numba.sites import SiteTree
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value
 
 
 @dataclass(frozen=True)
 class Access:
-    """An access in the text of a loop: the array's name, its type, and how often it is subscripted.
+    """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has."""
 
-    ``number`` tells its loads in the list, and the one behind it its stores.
-    """
-
-    node: ast.Subscript
     name: str
     dtype: Dtype
     axes: int
@@ -52,24 +47,47 @@ def is_only_thread(machine: Machine) -> bool:
 class Accesses:
     """What one thread, in ``slot`` of the batch, did since it was handed on last.
 
-    An item of ``noted`` is where in its memory an element lies, times ``many``, and the number of its access;
-    ``stored`` are the values of stores to shared memory.
+    An item of ``noted`` is where in its memory an element lies, -1 for what is told otherwise; ``groups`` are the
+    numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
     """
 
-    def __init__(self, machine: Machine, tree: SiteTree, mask: Mask, many: int) -> None:
+    def __init__(self, machine: Machine, mask: Mask) -> None:
         self._machine = machine
-        self._tree = tree
         self._mask = mask
         self.slot = int(np.flatnonzero(mask.lanes)[0])
         self.thread = machine.in_global.number_of(self.slot)
         self.noted: list[int] = []
+        self.groups: list[int] = []
         self.stored: list[Any] = []
-        self._many = many
-        self._site = np.full(many, -1, np.int32)
-        self._scale, self._shift = np.ones(many, np.int64), np.zeros(many, np.int64)
-        self._size, self._base = np.ones(many, np.int64), np.zeros(many, np.int64)
-        self._dtypes: dict[int, Dtype] = {}
         self._owned: dict[Watched, list[int]] = {}
+
+    def prepare(
+        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[int, ...]], views: Mapping[str, View]
+    ) -> None:
+        """Take what is noted: the site and the access of each number, and the numbers in each group."""
+        made = self._machine.table.sites
+        reached = [views[access.name] for _, access in sites]
+        self._site = np.array([site for site, _ in sites], np.int32)
+        self._scale = np.array([self._scale_of(view) for view in reached], np.int64)
+        self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
+        self._size = np.array([view.dtype.itemsize for view in reached], np.int64)
+        self._base = np.array([view.memory.base for view in reached], np.int64)
+        self._dtypes = [view.dtype for view in reached]
+        self._in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
+        self._stores = self._in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
+        for number, (_, access) in enumerate(sites):
+            watched = self._machine.in_global.watched.get(views[access.name].memory)
+            if watched in self._owned:
+                self._owned[watched].append(number)
+        self._length = np.array([len(group) for group in groups], np.int64)
+        self._first = np.cumsum(self._length) - self._length
+        self._numbers = np.array([number for group in groups for number in group], np.int64)
+
+    def _scale_of(self, view: View) -> int:
+        return len(view.memory.lanes) if isinstance(view.memory, LocalMemory) else 1
+
+    def _shift_of(self, view: View) -> int:
+        return int(open_value(view.memory.place(0, view.dtype), self.slot))
 
     def reach(self, access: Access, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
@@ -77,24 +95,15 @@ class Accesses:
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
         become places in a memory by a factor, which is 1 but in local memory.
         """
-        memory, slot = view.memory, self.slot
-        scale = len(memory.lanes) if isinstance(memory, LocalMemory) else 1
-        shift = open_value(memory.place(0, view.dtype), slot)
-        for number, sites in ((access.number, self._tree.loads), (access.number + 1, self._tree.stores)):
-            self._site[number] = sites.get(access.node, -1)
-            self._scale[number], self._shift[number] = scale, shift
-            self._dtypes[number] = view.dtype
-            self._size[number], self._base[number] = view.dtype.itemsize, memory.base
-        flat: Any = memory.elements(view.dtype)
-        if view.dtype != FLOAT32:
-            flat = memoryview(flat)
+        memory, slot, scale = view.memory, self.slot, self._scale_of(view)
+        flat = memoryview(memory.elements(view.dtype))  # type: ignore[arg-type]
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
-        bound = (flat, open_value(view.offset, slot) * scale + shift, *sizes, *strides)
+        bound = (flat, open_value(view.offset, slot) * scale + self._shift_of(view), *sizes, *strides)
         if way != "owned":
             return bound
         watched = self._machine.in_global.watched[memory]
-        self._owned.setdefault(watched, []).extend((access.number, access.number + 1))
+        self._owned.setdefault(watched, [])
         owners: Any = watched.owners
         return *bound, memoryview(owners), (memory.base - watched.start) // watched.nbytes
 
@@ -102,15 +111,21 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.noted:
             return
-        places, numbers = np.divmod(np.array(self.noted, np.int64), self._many)
+        groups = np.array(self.groups, np.int64)
+        length = self._length[groups]
+        end = np.cumsum(length)
+        numbers = self._numbers[np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)]
+        places = np.array(self.noted, np.int64)
         self.noted.clear()
-        sites = self._site[numbers]
+        self.groups.clear()
+        if places.min() < 0:
+            numbers, places = numbers[places >= 0], places[places >= 0]
+        sites, stores = self._site[numbers], self._stores[numbers]
         elements = (places - self._shift[numbers]) // self._scale[numbers]
         addresses = elements * self._size[numbers] + self._base[numbers]
-        shared = np.array([site.space == "shared" for site in self._machine.table.sites])[sites]
-        stores = np.array([site.op == "store" for site in self._machine.table.sites])[sites]
         values = np.full(len(sites), np.nan)
-        values[shared & stores] = np.array(self.stored, np.float64)
+        values[stores] = np.array(self.stored, np.float64)
+        shared = self._in_shared[numbers]
         if shared.any():
             self._look_at_shared(np.flatnonzero(shared), numbers, addresses, stores)
         self.stored.clear()
@@ -128,12 +143,17 @@ class Accesses:
         stores: NDArray[np.bool_],
     ) -> None:
         """Have accesses to shared memory looked at; what is done again and again, once."""
-        stored = iter(self.stored)
+        loads = places[~stores[places]]
+        _, first = np.unique(addresses[loads] * len(self._site) + numbers[loads], return_index=True)
+        distinct: dict[int, Value] = dict.fromkeys(loads[first].tolist())
         seen: set[tuple[int, int, bytes]] = set()
-        each = zip(numbers[places].tolist(), addresses[places].tolist(), stores[places].tolist(), strict=True)
-        for number, address, stores_one in each:
-            value = self._dtypes[number].type(next(stored)) if stores_one else None
-            key = number, address, b"" if value is None else value.tobytes()
+        for place, stored in zip(np.flatnonzero(stores).tolist(), self.stored, strict=True):
+            number, address = int(numbers[place]), int(addresses[place])
+            value = self._dtypes[number].type(stored)
+            key = number, address, value.tobytes()
             if key not in seen:
                 seen.add(key)
-                self._machine.hazards.add(int(self._site[number]), address, self._mask, value)
+                distinct[place] = value
+        for place in sorted(distinct):
+            site, address = int(self._site[numbers[place]]), int(addresses[place])
+            self._machine.hazards.add(site, address, self._mask, distinct[place])

@@ -1,14 +1,21 @@
-"""Arithmetic in the text of a loop: numbers of known types, converted and combined."""
+"""Arithmetic in the text of a loop: numbers of known types, converted and combined.
+
+Sums and products of integers are wrapped where somebody looks at them, and not before: what is beyond 64 bits makes no
+difference below. Numbers in single precision are Python's: of two of them, what an operator gives in double precision
+and rounded to single is what it gives in single precision.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import math
+from dataclasses import replace
 
 import numpy as np
 
+from smemviz.engines.lockstep.python.alone.atoms import NEAR, Atom, Span, combined, full
 from smemviz.engines.lockstep.python.alone.values import is_known, type_of
-from smemviz.engines.lockstep.python.alone.writer import MAX, MIN, Atom, Writer
+from smemviz.engines.lockstep.python.alone.writer import Writer
 from smemviz.engines.lockstep.values.operators import (
     COMPARISONS,
     SYMBOLS,
@@ -17,7 +24,16 @@ from smemviz.engines.lockstep.values.operators import (
     of_python_integers,
     rule_of,
 )
-from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Dtype, cast, wrap
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Dtype,
+    cast,
+)
 
 _SIGNS, _BITS, ORDERS = (
     {op: SYMBOLS[op] for op in ops}
@@ -27,32 +43,83 @@ _EXACT = 2**53  # up to here every integer is a float64
 _FAR = 2.0**62
 
 
+def settled(writer: Writer, atom: Atom) -> Atom:
+    """Return a value as it is: an integer within its type, a number in single precision rounded."""
+    if atom.settled:
+        return atom
+    dtype = atom.dtype
+    assert dtype is not None
+    if atom.loose:
+        return writer.rounded(atom.text)
+    (low, high), (least, most) = full(dtype), atom.within
+    name = writer.let(atom.text, dtype).text
+    if least < low and most > high:
+        outside = f"not {low} <= {name} <= {high}"
+    else:
+        outside = f"{name} < {low}" if least < low else f"{name} > {high}"
+    back = f"({name} - {low}) % {high - low + 1} + {low}" if low else f"{name} & {high}"
+    writer.put(f"if {outside}: {name} = {back}")
+    return Atom(name, dtype, (low, high))
+
+
+def value(writer: Writer, node: ast.expr) -> Atom:
+    """Write an expression; return what it is worth."""
+    return settled(writer, writer.write(node))
+
+
+def simple(writer: Writer, atom: Atom) -> Atom:
+    """Return a value as it is, under a name if it has none, so that it may be written several times."""
+    atom = settled(writer, atom)
+    return atom if atom.is_simple else replace(atom, text=writer.let(atom.text, atom.dtype).text)
+
+
 def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
-    """Convert a number of a known type to another."""
-    text, own = atom
+    """Convert a number of a known type to another; it may have to be settled then."""
+    own = atom.dtype
     assert own is not None
     if own == dtype:
         return atom
-    if own.kind in "biu" and dtype == FLOAT64:
-        return (repr(float(text.strip("()"))), dtype) if is_literal(text) else writer.let(f"float({text})", dtype)
-    if own == FLOAT32 and dtype == FLOAT64:
-        return writer.let(f"float({text})", dtype)
-    if own == FLOAT64 and dtype == FLOAT32:
-        return writer.let(f"{writer.constant(np.float32)}({text})", dtype)
     if own.kind in "iu" and dtype.kind in "iu":
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-        if np.iinfo(own).min >= low and np.iinfo(own).max <= high:
-            return text, dtype
-        size = high - low + 1
-        return _held(writer, text, dtype, low, high, lambda name: f"({name} - {low}) % {size} + {low}")
-    if own == BOOL and dtype == INT64:
-        return writer.let(f"int({text})", dtype)
+        low, high = full(own)
+        if dtype.itemsize <= own.itemsize:  # what is beyond its own type makes no difference in the other
+            return Atom(atom.text, dtype, atom.within)
+        atom = settled(writer, atom)
+        return Atom(atom.text, dtype, (max(low, atom.within[0]), min(high, atom.within[1])))
+    if own == FLOAT64 and dtype == FLOAT32:
+        near = float(np.float32(float(atom.text))) if atom.is_number else math.inf
+        return Atom(repr(near), dtype) if math.isfinite(near) else Atom(atom.text, dtype, loose=True)
+    atom = settled(writer, atom)
+    text = atom.text
+    if own.kind in "biu" and dtype == FLOAT64:
+        return Atom(repr(float(text.strip("()"))) if atom.is_literal else f"float({text})", dtype)
+    if own == FLOAT32 and dtype == FLOAT64:
+        return Atom(text, dtype)
+    if own == BOOL and dtype.kind in "iu":
+        return Atom(f"int({text})", dtype, (0, 1))
     if own.kind in "iu" and dtype == FLOAT32:
-        exact, far = f"{writer.constant(np.float32)}({text})", _cast(writer, atom, dtype)
-        return writer.let(f"{exact} if -{_EXACT} <= {text} <= {_EXACT} else {far}", dtype)
-    if own == FLOAT64 and dtype == INT64:
-        return writer.let(f"int({text}) if -{_FAR} < {text} < {_FAR} else {_cast(writer, atom, dtype)}", dtype)
+        low, high = atom.within
+        if low >= -_EXACT and high <= _EXACT:
+            return Atom(f"float({text})", dtype, loose=True)
+        atom = simple(writer, atom)
+        exact = closed(f"{writer.constant(np.float32)}({atom.text})", dtype)
+        inside = f"-{_EXACT} <= {atom.text} <= {_EXACT}"
+        return writer.let(f"{exact} if {inside} else {_cast(writer, atom, dtype)}", dtype)
+    if own in (FLOAT64, FLOAT32) and dtype.kind in "iu":
+        return _cut_off(writer, simple(writer, atom), dtype)
+    if own in (FLOAT64, FLOAT32) and dtype == COMPLEX128:
+        return Atom(f"complex({text})", dtype)
     return writer.let(_cast(writer, atom, dtype), dtype)
+
+
+def _cut_off(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
+    """Write what a float is without the digits behind its point; what is far is saturated elsewhere."""
+    low, high = full(dtype)
+    ends = (-_FAR, _FAR) if dtype.itemsize == 8 else (float(low), float(high))
+    if dtype.itemsize < 4:
+        ends = 0.0, float(high)
+    inside = f"{max(ends[0], 0.0) if low == 0 else ends[0]} <= {atom.text} <= {ends[1]}"
+    made = writer.let(f"int({atom.text}) if {inside} else {_cast(writer, atom, dtype)}", dtype)
+    return replace(made, span=(low, high))
 
 
 def _cast(writer: Writer, atom: Atom, dtype: Dtype) -> str:
@@ -61,32 +128,13 @@ def _cast(writer: Writer, atom: Atom, dtype: Dtype) -> str:
 
 def closed(text: str, dtype: Dtype) -> str:
     """Return the text of a number of NumPy as one of a known type."""
-    if dtype == FLOAT32:
-        return text
     python = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[dtype.kind]
     return f"{python}({text})"
 
 
-def _held(writer: Writer, text: str, dtype: Dtype, low: int, high: int, back: Callable[[str], str]) -> Atom:
-    """Bring an integer into the range of its type."""
-    name, _ = writer.let(text, dtype)
-    writer.put(f"if not {low} <= {name} <= {high}: {name} = {back(name)}")
-    return name, dtype
-
-
-def wrapped(writer: Writer, text: str) -> Atom:
-    """Give an integer a name, brought into 64 bits."""
-    return _held(writer, text, INT64, MIN, MAX, lambda name: f"{writer.constant(wrap)}({name})")
-
-
-def is_literal(text: str) -> bool:
-    """Tell whether a text is an integer, perhaps in parentheses."""
-    return text.lstrip("(-").rstrip(")").isdigit()
-
-
 def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right: Atom) -> Atom:
     """Write a binary operator or a comparison of two numbers."""
-    one, other = left[1], right[1]
+    one, other = left.dtype, right.dtype
     try:
         if one is None or other is None:
             raise NoRuleError
@@ -95,41 +143,90 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
     except NoRuleError:
         dtype = None
     if one is None or other is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
-        sides = f"{writer.opened(left)}, {writer.opened(right)}"
+        sides = f"{writer.opened(settled(writer, left))}, {writer.opened(settled(writer, right))}"
         return writer.let(f"R.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
-    if op is ast.Pow and right[0] == "2" and left_type in (INT64, FLOAT32, FLOAT64):  # what squaring comes to
+    if op is ast.Pow and right.text == "2" and left_type in (INT64, FLOAT32, FLOAT64):  # what squaring comes to
+        left = simple(writer, left)
         op, right, right_type = ast.Mult, left, left_type
-    a, b = converted(writer, left, left_type)[0], converted(writer, right, right_type)[0]
+    a, b = converted(writer, left, left_type), converted(writer, right, right_type)
+    made = _combined(writer, op, a, b, dtype)
+    if made is not None:
+        return made
+    a, b = settled(writer, a), settled(writer, b)
     if op in ORDERS and left_type == right_type and left_type.kind != "c":
-        return writer.let(f"{a} {ORDERS[op]} {b}", BOOL)
+        return Atom(f"({a.text} {ORDERS[op]} {b.text})", BOOL)
     if left_type == right_type == dtype:
         made = _arithmetic(writer, op, a, b, dtype)
         if made is not None:
             return made
-    text = f"{writer.constant(function)}({writer.opened((a, left_type))}, {writer.opened((b, right_type))})"
+    text = f"{writer.constant(function)}({writer.opened(a)}, {writer.opened(b)})"
     return writer.let(closed(text, dtype), dtype)
 
 
-def _arithmetic(writer: Writer, op: type[ast.AST], a: str, b: str, dtype: Dtype) -> Atom | None:
-    """Write an operator on two numbers of one type where Python has it, or NumPy for its own numbers."""
-    if op in (ast.Add, ast.Sub) and dtype == INT64 and b.isdigit():  # leaves 64 bits at one end only
-        name, _ = writer.let(f"{a} {_SIGNS[op]} {b}", INT64)
-        left = f"{name} > {MAX}" if op is ast.Add else f"{name} < {MIN}"
-        writer.put(f"if {left}: {name} = {writer.constant(wrap)}({name})")
-        return name, INT64
-    if op in _SIGNS and dtype == INT64:
-        return wrapped(writer, f"{a} {_SIGNS[op]} {b}")
-    if op in _SIGNS and dtype == UINT64:
-        return writer.let(f"({a} {_SIGNS[op]} {b}) & {2**64 - 1}", dtype)
-    if op in _SIGNS and dtype in (FLOAT32, FLOAT64):
-        return writer.let(f"{a} {_SIGNS[op]} {b}", dtype)
+def _combined(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype) -> Atom | None:
+    """Write what integers of 64 bits give that need not be wrapped before."""
+    if a.dtype != dtype or dtype not in (INT64, UINT64):
+        return None
+    if op in _SIGNS and b.dtype == dtype:
+        span = combined(_SIGNS[op], a.within, b.within)
+        if span is None:
+            a, b = settled(writer, a), settled(writer, b)
+            span = combined(_SIGNS[op], a.within, b.within)
+        step = None
+        if op is not ast.Mult and NEAR[0] <= b.within[0] and b.within[1] <= NEAR[1]:
+            step = a.text, max(abs(end) for end in b.within)
+        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, span, step=step)
+    if op is ast.BitAnd and b.dtype == dtype and b.is_literal and b.within[0] >= 0:
+        return Atom(f"({a.text} & {b.text})", dtype, (0, b.within[1]))
+    if op is ast.Mod and b.dtype == dtype and b.is_literal and b.within[0] > 0 and b.within[0].bit_count() == 1:
+        return Atom(f"({a.text} % {b.text})", dtype, (0, b.within[0] - 1))
+    if op is ast.LShift and b.within[0] >= 0 and b.within[1] < 64 and b.dtype.kind in "iu":  # type: ignore[union-attr]
+        span = combined("*", a.within, (1 << b.within[0], 1 << b.within[1]))
+        return None if span is None else Atom(f"({a.text} << {b.text})", dtype, span)
+    return None
+
+
+def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype) -> Atom | None:
+    """Write an operator on two numbers of one type where Python has it."""
+    if op in _SIGNS and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, loose=dtype == FLOAT32)
     if op in _BITS and dtype.kind in "biu":
-        return writer.let(f"{a} {_BITS[op]} {b}", dtype)
-    if op is ast.Div and dtype == FLOAT64:
-        return writer.let(f"{a} / {b} if {b} else float({writer.constant(np.true_divide)}({a}, {b}))", dtype)
+        return Atom(f"({a.text} {_BITS[op]} {b.text})", dtype, _of_bits(op, a, b))
+    if op is ast.Div and dtype in (FLOAT64, FLOAT32):
+        return _quotient(writer, a, b, dtype)
     if op in (ast.FloorDiv, ast.Mod) and dtype == INT64:
         sign, function = "//" if op is ast.FloorDiv else "%", of_python_integers(op)
-        return writer.let(f"{a} {sign} {b} if {b} > 0 else {writer.constant(function)}({a}, {b})", dtype)
-    if op is ast.RShift and dtype == INT64 and is_literal(b) and 0 <= int(b.strip("()")) < 64:
-        return writer.let(f"{a} >> {b}", dtype)
+        if b.within[0] > 0:
+            return Atom(f"({a.text} {sign} {b.text})", dtype, _of_division(op, a.within, b.within))
+        a, b = simple(writer, a), simple(writer, b)
+        far = f"{writer.constant(function)}({a.text}, {b.text})"
+        return Atom(f"({a.text} {sign} {b.text} if {b.text} > 0 else {far})", dtype, full(INT64))
+    if op is ast.RShift and dtype in (INT64, UINT64) and b.within[0] >= 0 and b.within[1] < 64:
+        low, high = a.within
+        return Atom(f"({a.text} >> {b.text})", dtype, (min(low, low >> b.within[0]), max(high, high >> b.within[0])))
     return None
+
+
+def _of_bits(op: type[ast.AST], a: Atom, b: Atom) -> Span | None:
+    if a.dtype == BOOL:
+        return None
+    if min(a.within[0], b.within[0]) >= 0:
+        high = max(a.within[1], b.within[1])
+        return 0, min(a.within[1], b.within[1]) if op is ast.BitAnd else (1 << high.bit_length()) - 1
+    return full(a.dtype) if a.dtype is not None else None
+
+
+def _of_division(op: type[ast.AST], one: Span, other: Span) -> Span:
+    """Return the span of a quotient, or of a remainder, by what is above 0."""
+    if op is ast.Mod:
+        return 0, min(one[1], other[1] - 1) if one[0] >= 0 else other[1] - 1
+    return min(one[0], one[0] // other[1]), max(0, one[1])
+
+
+def _quotient(writer: Writer, a: Atom, b: Atom, dtype: Dtype) -> Atom:
+    loose = dtype == FLOAT32
+    if b.is_number and float(b.text):
+        return Atom(f"({a.text} / {b.text})", dtype, loose=loose)
+    a, b = simple(writer, a), simple(writer, b)
+    far = f"float({writer.constant(np.true_divide)}({a.text}, {b.text}))"
+    return Atom(f"({a.text} / {b.text} if {b.text} else {far})", dtype, loose=loose)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python import access, operations
-from smemviz.engines.lockstep.python.alone import statements
+from smemviz.engines.lockstep.python.alone import expressions, statements
 from smemviz.engines.lockstep.python.alone.accesses import Accesses, way_to
-from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, type_of
-from smemviz.engines.lockstep.python.alone.writer import Array, Kind, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.alone.atoms import Kind, Span, full, union
+from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, span_of, type_of
+from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
 from smemviz.engines.lockstep.python.merging import Apart
@@ -32,7 +33,7 @@ Loop = ast.For | ast.While
 _UNASSIGNED: Any = object()
 _PASSES = 6  # over a loop until the types of its variables stay
 _FEW = 8  # threads for which NumPy has no advantage
-_OFTEN = 4096  # turns after which what was noted is handed on
+_OFTEN = 1 << 14  # turns after which what was noted is handed on
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,10 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
         return None
     inner = {name: open_value(variables[name], int(slots[0])) for name in used}
     kinds = {name: _kind(frame, value) for name, value in inner.items()}
+    spans = {name: span_of(variables[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
-        text = _text(frame, node, int(slots[0]), kinds)
+        text = _text(frame, node, int(slots[0]), kinds, {name: span for name, span in spans.items() if span})
         if text is None or not (mask.count == 1 or text.writer.pure):
             return None
         outer = [variables[name] for name in used]
@@ -113,17 +115,22 @@ def _used(frame: Frame, node: Loop) -> list[str]:
 
 def _kind(frame: Frame, value: Value) -> Kind:
     if isinstance(value, View):
-        return Array(value.dtype, value.ndim, value.memory.space, way_to(frame.machine, value))
+        way = way_to(frame.machine, value)
+        whole = not isinstance(value.memory, LocalMemory) and way != "far"
+        unit = whole and value.ndim > 0 and type(value.strides[-1]) is int and value.strides[-1] == 1
+        start = value.memory.place(value.offset, value.dtype)
+        first = whole and type(start) is int and start == 0
+        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first)
     return type_of(value)
 
 
-def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind]) -> _Text | None:
+def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind], spans: dict[str, Span]) -> _Text | None:
     """Return a loop as text for these types of its variables, None where it is not written so."""
     cache = frame.machine.alone
-    key = (id(frame.tree), node, id(frame.versions), tuple(kinds.items()))
+    key = (id(frame.tree), node, id(frame.versions), tuple(kinds.items()), tuple(spans.items()))
     if key not in cache:
         try:
-            made = _compiled(_written(frame, node, slot, kinds))
+            made = _compiled(_written(frame, node, slot, kinds, spans))
         except NotWrittenError:
             made = None
         cache[key] = frame.versions, made  # which keeps them, and their number, from being another's
@@ -131,42 +138,59 @@ def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind]) -> _Text 
     return found
 
 
-def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind]) -> Writer:
-    kinds = entry
+def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: dict[str, Span]) -> Writer:
+    """Write a loop until nothing changes: from any integer to what is known of it by what it is given."""
+    kinds: dict[str, Kind] = entry
+    spans: dict[str, Span] = {}
     for _ in range(_PASSES):
-        writer = Writer(frame, slot, dict(kinds), set(entry))
+        writer = Writer(frame, expressions.RULES, slot, dict(kinds), set(entry), spans)
         statements.loop(writer, node)
         now = dict(entry)
         for name, assigned in writer.assigned.items():
             several = {*assigned, entry[name]} if name in entry else set(assigned)
             now[name] = several.pop() if len(several) == 1 else None
-        if now == kinds:
+        closer = _closer(writer, now, near, frame.machine.limits.iterations)
+        if now == kinds and closer == spans:
             break
-        kinds = now
+        kinds, spans = now, closer if now == kinds else {}
     else:
-        raise NotWrittenError
+        if now != kinds:
+            raise NotWrittenError
     several_threads = frame.machine.root.count > 1
     if several_threads and any(kinds[name] is None for name in writer.assigned):
         raise NotWrittenError  # what the others hold may have another type
     return writer
 
 
+def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns: int) -> dict[str, Span]:
+    """Return where integers lie: where they were, what they are given, and what steps in all turns come to."""
+    spans = dict(near)
+    for name, kind in kinds.items():
+        if name not in writer.assigned or not isinstance(kind, np.dtype) or kind.kind not in "iu":
+            continue
+        way = writer.steps.get(name, 0) * (turns + 1)
+        low, high = union([*writer.held.get(name, []), *([near[name]] if name in near else [])] or [full(kind)])
+        least, most = full(kind)
+        spans[name] = (low - way, high + way) if least <= low - way and high + way <= most else (least, most)
+    return spans
+
+
 def _compiled(writer: Writer) -> _Text:
-    wanted = [*writer.names.values(), *(name for _, _, name in writer.bound.values())]
+    wanted = [*writer.names.values(), *(name for _, name, _, _ in writer.bound.values())]
     for made, way in writer.accesses:
         number, axes = made.number, range(made.axes)
         wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
     results = "".join(f"{writer.variable(name)}, " for name in writer.assigned)
     lines = [
-        "def loop(V, U, M, R, F, me, note, stored, due, bound):",
+        "def loop(V, U, M, R, F, z, me, noted, note, group, stored, due, bound):",
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
         *writer.lines,
         "    M.iterations = it",
         "    return True, @V",
     ]
-    text = "\n".join(lines).replace("@V", f"({results})").replace("@MANY", str(2 * len(writer.accesses)))
+    text = "\n".join(lines).replace("@V", f"({results})")
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     return _Text(namespace["loop"], writer)
@@ -182,13 +206,17 @@ def _run(
 ) -> list[tuple[bool, tuple[Any, ...]]] | None:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
     writer, machine, inner = text.writer, frame.machine, frame.variables
-    throughout = [(frame.value(node), dtype) for node, dtype, _ in writer.bound.values()]
-    if any(type_of(open_value(value, int(slots[0]))) != dtype for value, dtype in throughout):
-        return None
-    accesses = Accesses(machine, frame.tree, frame.mask, 2 * len(writer.accesses))
+    throughout = [(frame.value(node), dtype, span) for node, _, dtype, span in writer.bound.values()]
+    for slot in slots.tolist():
+        for value, dtype, span in throughout:
+            one = open_value(value, slot)
+            if type_of(one) != dtype or span_of(one, dtype) != span:
+                return None
+    accesses = Accesses(machine, frame.mask)
     reached = [one for made, way in writer.accesses for one in accesses.reach(made, inner[made.name], way)]
-    runner = Runner(frame, accesses)
-    note, stored = accesses.noted.append, accesses.stored.append
+    accesses.prepare(writer.sites, writer.groups, inner)
+    runner, single = Runner(frame, accesses), memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
+    noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
     begin, most, results = machine.iterations, machine.iterations, []
     for slot in slots.tolist():
         if len(slots) > 1:
@@ -197,11 +225,10 @@ def _run(
         for name in writer.names:
             value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
             bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
-        bound += [known(open_value(value, slot), dtype) for value, dtype in throughout]
+        bound += [known(open_value(value, slot), dtype) for value, dtype, _ in throughout]
         machine.iterations = begin
-        results.append(
-            text.run(inner, _UNASSIGNED, machine, runner, frame, accesses.thread, note, stored, begin, bound + reached)
-        )
+        given = inner, _UNASSIGNED, machine, runner, frame, single, accesses.thread, *noted
+        results.append(text.run(*given, min(machine.limits.iterations + 1, begin + _OFTEN), [*bound, *reached]))
         most = max(most, machine.iterations)
     machine.iterations = most
     accesses.hand_on()
@@ -276,6 +303,12 @@ class Runner:
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""
         return self.open(access.load(self._begin(), node, view, indices))
+
+    def atomic(self, node: ast.Call, used: bool, name: str, *given: Value) -> Value:
+        """Update an element, or find that there is none."""
+        frame = self._begin()
+        frame.statement_call = None if used else node
+        return self.open(rules.apply(names.CALLS[name], frame, node, list(given)))
 
     def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
         """Store in an element, or find that there is none."""

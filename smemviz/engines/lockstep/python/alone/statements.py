@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from smemviz.engines.lockstep.python.alone import expressions
-from smemviz.engines.lockstep.python.alone.arithmetic import converted, operate
-from smemviz.engines.lockstep.python.alone.expressions import truth, write
-from smemviz.engines.lockstep.python.alone.values import is_known
-from smemviz.engines.lockstep.python.alone.writer import Atom, NotWrittenError, Writer
-from smemviz.engines.lockstep.values.typing import FLOAT32, INT64
+from smemviz.engines.lockstep.python.alone import loops
+from smemviz.engines.lockstep.python.alone.arithmetic import closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.alone.calls import atomic
+from smemviz.engines.lockstep.python.alone.elements import fitting, reach, store, view
+from smemviz.engines.lockstep.python.alone.expressions import truth
+from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 
 _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert)
 
@@ -23,21 +24,16 @@ def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
     for statement in body:
         outer, writer.statement = writer.statement, statement
         rule = _RULES.get(type(statement))
-        before = len(writer.lines), len(writer.accesses), writer.indent, set(writer.sure)
-        assigned = {name: list(kinds) for name, kinds in writer.assigned.items()}
+        mark = writer.mark()
         try:
             goes_on = False if rule is None else rule(writer, statement)
             done = rule is not None
         except NotWrittenError:
-            if not isinstance(statement, _LEFT_TO_THE_INTERPRETER):
-                raise
             done = False
         if not done:
-            lines, accesses, writer.indent, writer.sure = before
-            writer.assigned = assigned
-            del writer.lines[lines:], writer.accesses[accesses:]
             if not isinstance(statement, _LEFT_TO_THE_INTERPRETER):
                 raise NotWrittenError
+            writer.back(mark)
             goes_on = not isinstance(statement, ast.Return | ast.Raise)
             writer.leave(statement, ends=not goes_on)
         writer.statement = outer
@@ -46,35 +42,55 @@ def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
     return True
 
 
-def _inner(writer: Writer, body: Callable[[], bool]) -> bool:
-    """Write lines further in."""
-    writer.indent += 1
-    before = len(writer.lines)
-    goes_on = body()
-    if len(writer.lines) == before:
-        writer.put("pass")
-    writer.indent -= 1
-    return goes_on
-
-
 # -- assignments
 
 
 def _expression(writer: Writer, node: ast.Expr) -> bool:
-    if not isinstance(node.value, ast.Constant):
+    call = node.value
+    if isinstance(call, ast.Call) and writer.frame.canonical(call.func).startswith("cuda.atomic."):
+        if atomic(writer, call, writer.frame.canonical(call.func), used=False) is None:
+            raise NotWrittenError
+        return True
+    if not isinstance(call, ast.Constant):
         raise NotWrittenError
     return True
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:
+    names = node.targets[0]
+    if len(node.targets) == 1 and isinstance(names, ast.Tuple):
+        return _unpacked(writer, names, node.value)
     if not all(isinstance(target, ast.Name | ast.Subscript) for target in node.targets):
         raise NotWrittenError
-    value = write(writer, node.value)
+    atom = writer.write(node.value)
+    if len(node.targets) > 1:
+        atom = simple(writer, atom)
     for target in node.targets:
-        if isinstance(target, ast.Name):
-            _name(writer, target, target.id, value)
-        elif isinstance(target, ast.Subscript):
-            _store(writer, target, value)
+        _bind(writer, target, atom)
+    return True
+
+
+def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
+    if isinstance(target, ast.Name):
+        assign(writer, target, target.id, atom)
+    elif isinstance(target, ast.Subscript):
+        _store(writer, target, atom)
+    else:
+        raise NotWrittenError
+
+
+def _unpacked(writer: Writer, target: ast.Tuple, given: ast.expr) -> bool:
+    """Assign numbers to several targets: all of them are known before the first is assigned."""
+    if not isinstance(given, ast.Tuple) or len(given.elts) != len(target.elts):
+        raise NotWrittenError
+    if any(isinstance(one, ast.Starred) for one in (*given.elts, *target.elts)):
+        raise NotWrittenError
+    values = []
+    for one in given.elts:
+        atom = value(writer, one)
+        values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
+    for one, atom in zip(target.elts, values, strict=True):
+        _bind(writer, one, atom)
     return True
 
 
@@ -82,103 +98,43 @@ def _annotated(writer: Writer, node: ast.AnnAssign) -> bool:
     if not isinstance(node.target, ast.Name):
         raise NotWrittenError
     if node.value is not None:
-        _name(writer, node.target, node.target.id, write(writer, node.value))
+        assign(writer, node.target, node.target.id, writer.write(node.value))
     return True
 
 
-def _name(writer: Writer, node: ast.AST, name: str, value: Atom) -> None:
-    """Assign to a variable, in the type that it is kept in there."""
-    found = writer.frame.versions.kept.get(node)
-    if found is not None:
-        name = found[0]
-        value = _converted(writer, value, found[1])
-    writer.assign(name, value)
-
-
-def _converted(writer: Writer, value: Atom, convert: Any) -> Atom:
-    kind = convert.keywords["kind"]
-    if isinstance(kind, np.dtype) and value[1] is not None and is_known(kind):
-        return converted(writer, value, kind)
-    return writer.let(f"R.open({writer.constant(convert)}({writer.opened(value)}))", None)
-
-
-def moves(writer: Writer, node: ast.AST, edge: str) -> None:
-    """Let what variables hold go on in the types that it meets others in."""
-    for move in writer.frame.versions.moves.get((node, edge), ()):
-        if writer.array(move.source):
-            raise NotWrittenError
-        source = writer.variable(move.source), writer.kinds.get(move.source)
-        sure = move.source in writer.sure
-        if not sure:
-            writer.put(f"if {source[0]} is not U:")
-            writer.indent += 1
-        was_sure = move.target in writer.sure
-        writer.assign(move.target, _converted(writer, source, move.convert))
-        if not sure:
-            writer.indent -= 1
-            if not was_sure:
-                writer.sure.discard(move.target)
-
-
-def _moved(writer: Writer, node: ast.AST, edge: str) -> bool:
-    moves(writer, node, edge)
-    return True
-
-
-def _store(writer: Writer, node: ast.Subscript, value: Atom) -> None:
-    made = expressions.access(writer, node)
-    if made is None or value[1] is None:
+def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
+    made = reach(writer, node.value, node.slice)
+    if made is None:
         raise NotWrittenError
-    one, array, indices, inside = made
-    if array.space == "constant" or (value[1].kind == "c" and array.dtype.kind != "c"):
-        raise NotWrittenError
-    writer.put(f"if {inside}:")
-    _inner(writer, lambda: _put(writer, one, array, value))
-    writer.put("else:")
-    place = f"{writer.constant(node)}, V[{writer.constant(one.name)}], ({', '.join(indices)},)"
-    writer.put(f"    R.store({place}, {writer.opened(value)})")
-
-
-def _put(writer: Writer, one: Any, array: Any, value: Atom) -> bool:
-    """Write a store whose place is known."""
-    text, _ = converted(writer, value, array.dtype)
-    expressions.note(writer, one, "store")
-    if array.space == "shared" and one.node in writer.frame.tree.stores:
-        writer.put(f"stored({text})")
-    writer.put(f"m{one.number}[q{one.number}] = {text}")
-    return True
+    place = f"{writer.constant(node)}, {view(writer, made)}, {made.indices}"
+    atom = atom if atom.loose else settled(writer, atom)  # an array rounds
+    far = f"R.store({place}, {writer.opened(atom)})"
+    store(writer, node, made, fitting(writer, made.array, atom), made.inside, far)
 
 
 def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     target = node.target
     if isinstance(target, ast.Name):
         old = writer.number(writer.kept(node, target.id), target, node)
-        value = operate(writer, node, type(node.op), old, write(writer, node.value))
-        _name(writer, target, target.id, value)
+        assign(writer, target, target.id, operate(writer, node, type(node.op), old, writer.write(node.value)))
         return True
-    made = expressions.access(writer, target) if isinstance(target, ast.Subscript) else None
-    if made is None or made[1].space == "constant":
+    made = reach(writer, target.value, target.slice) if isinstance(target, ast.Subscript) else None
+    if made is None or made.array.space == "constant" or not isinstance(target, ast.Subscript):
         raise NotWrittenError
-    one, array, indices, inside = made
     near, held, old_name = writer.new(), writer.new(), writer.new()
-    place = f"{writer.constant(target)}, V[{writer.constant(one.name)}]"
-    writer.put(f"{near} = {inside}")
+    place = f"{writer.constant(target)}, {view(writer, made)}"
+    writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
-    writer.indent += 1
-    expressions.note(writer, one, "load")
-    writer.put(f"{old_name} = m{one.number}[q{one.number}]")
-    writer.indent -= 1
+    writer.put(f"    {old_name} = {made.element}")
     writer.put("else:")
-    writer.put(f"    {held}, {old_name} = R.locate({place}, ({', '.join(indices)},))")
-    if array.dtype != FLOAT32 and array.dtype.kind in "iu":
-        writer.put(f"    {old_name} = int({old_name})")
-    new = operate(writer, node, type(node.op), (old_name, array.dtype), write(writer, node.value))
-    if new[1] is None or (new[1].kind == "c" and array.dtype.kind != "c"):
-        raise NotWrittenError
-    writer.put(f"if {near}:")
-    _inner(writer, lambda: _put(writer, one, array, new))
-    writer.put("else:")
-    writer.put(f"    R.write({place}, {held}, {writer.opened(new)})")
+    writer.astray(f"{held}, {old_name} = R.locate({place}, {made.indices})", made.place)
+    writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
+    writer.note(made.place, writer.frame.tree.loads.get(target), made.access)
+    again = made.again(writer)
+    new = operate(writer, node, type(node.op), of_load(old_name, made.array.dtype), writer.write(node.value))
+    new = new if new.loose else settled(writer, new)
+    far = f"R.write({place}, {held}, {writer.opened(new)})"
+    store(writer, target, again, fitting(writer, made.array, new), near, far)
     return True
 
 
@@ -186,13 +142,16 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 
 
 def _branch(writer: Writer, node: ast.If) -> bool:
-    test = truth(writer, write(writer, node.test))
+    test = truth(writer, writer.write(node.test))
     before = set(writer.sure)
     ends = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
-        writer.put(word)
+        if word == "else:" and not part and (node, way) not in writer.frame.versions.moves:
+            ends.append((True, set(before)))
+            continue
+        writer.fork(word)
         writer.sure = set(before)
-        ends.append((_inner(writer, lambda way=way, part=part: _way(writer, node, way, part)), writer.sure))  # type: ignore[misc]
+        ends.append((inner(writer, lambda way=way, part=part: _way(writer, node, way, part)), writer.sure))  # type: ignore[misc]
     sure = [assigned for goes_on, assigned in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
@@ -207,82 +166,14 @@ def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt]) -> bo
 
 def loop(writer: Writer, node: ast.For | ast.While) -> bool:
     """Write a loop over a range, or one with a condition."""
-    if node.orelse:
-        raise NotWrittenError
-    writer.enter()
-    moves(writer, node, "enter")
-    if isinstance(node, ast.While):
-        writer.put("while True:")
-        _inner(writer, lambda: _while(writer, node))
-    else:
-        _for(writer, node)
-    writer.depth -= 1
-    return True
-
-
-def _while(writer: Writer, node: ast.While) -> bool:
-    outer, writer.statement = writer.statement, node
-    before = set(writer.sure)
-    test = truth(writer, write(writer, node.test))
-    writer.put(f"if not {test}:")
-    _inner(writer, lambda: _ended(writer, node))
-    writer.sure = set(before)
-    _turn(writer, node)
-    writer.sure = before
-    writer.statement = outer
-    return True
-
-
-def _ended(writer: Writer, node: ast.While) -> bool:
-    moves(writer, node, "end")
-    writer.put("break")
-    return False
-
-
-def _for(writer: Writer, node: ast.For) -> None:
-    call = node.iter
-    simple = isinstance(call, ast.Call) and writer.frame.canonical(call.func) == "builtins.range" and not call.keywords
-    if not simple or not isinstance(node.target, ast.Name) or not isinstance(call, ast.Call):
-        raise NotWrittenError
-    given = [write(writer, one) for one in call.args]
-    if not 1 <= len(given) <= 3 or any(dtype is None or dtype.kind not in "iuf" for _, dtype in given):
-        raise NotWrittenError
-    ends = [converted(writer, one, INT64)[0] for one in given]
-    number, target = writer.new(), node.target
-    if len(ends) == 3:
-        writer.put(f"if not {ends[2]}: R.no_step({writer.constant(call)})")
-    before = set(writer.sure)
-    writer.put(f"for {number} in range({', '.join(ends)}):")
-
-    def turn() -> bool:
-        _name(writer, target, target.id, (number, INT64))
-        return _turn(writer, node)
-
-    _inner(writer, turn)
-    writer.sure = before
-    writer.put("else:")
-    _inner(writer, lambda: _moved(writer, node, "end"))
+    return loops.write(writer, node, lambda: _turn(writer, node))
 
 
 def _turn(writer: Writer, node: ast.For | ast.While) -> bool:
-    """Write one turn, which is counted."""
-    writer.put("it += 1")
-    writer.put(f"if it >= due: due = R.due(it, {node.lineno})")
+    """Write one turn."""
     if block(writer, node.body):
         moves(writer, node, "turn")
     return True
-
-
-def _break(writer: Writer, node: ast.Break) -> bool:
-    moves(writer, node, "leave")
-    writer.put("break")
-    return False
-
-
-def _continue(writer: Writer, node: ast.Continue) -> bool:
-    moves(writer, node, "leave")
-    writer.put("continue")
-    return False
 
 
 _RULES: dict[type[ast.AST], Callable[[Writer, Any], bool]] = {
@@ -292,8 +183,8 @@ _RULES: dict[type[ast.AST], Callable[[Writer, Any], bool]] = {
     ast.If: _branch,
     ast.For: loop,
     ast.While: loop,
-    ast.Break: _break,
-    ast.Continue: _continue,
+    ast.Break: loops.leave,
+    ast.Continue: loops.leave,
     ast.Pass: lambda writer, node: True,
     ast.Expr: _expression,
 }

@@ -1,7 +1,7 @@
 """Numbers of one thread: those of a type that Python's own numbers hold exactly are kept as such, which is faster.
 
-Integers of all widths are ``int``, booleans ``bool``, float64 ``float`` and complex128 ``complex``; any other number
-is NumPy's. A value whose type is not known beforehand is *open*: only int64 and not the narrower ones are ``int`` then.
+Integers of all widths are ``int``, booleans ``bool``, float32 and float64 ``float``, complex128 ``complex``. A value
+whose type is not known beforehand is *open*: only int64 and float64 and not the narrower ones are Python's then.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.python.alone.atoms import NEAR, Span, full
 from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value, dtype_of
 
 _PYTHON: dict[Dtype, type] = {BOOL: bool, INT64: int, FLOAT64: float, COMPLEX128: complex}
@@ -35,7 +36,7 @@ def open_value(value: Value, slot: int) -> Value:
 
 def known(value: Value, dtype: Dtype) -> Any:
     """Return an open number of a type that is known."""
-    return int(value) if dtype.kind in "iu" else value
+    return int(value) if dtype.kind in "iu" else float(value) if dtype == FLOAT32 else value
 
 
 def opened(value: Any, dtype: Dtype) -> Value:
@@ -49,3 +50,13 @@ def type_of(value: Value) -> Dtype | None:
         return None
     dtype = dtype_of(value)
     return dtype if is_known(dtype) else None
+
+
+def span_of(value: Value, dtype: Dtype) -> Span | None:
+    """Return where integers like a value, or an array of them, are taken to lie: near 0, or anywhere in their type."""
+    if dtype.kind not in "iu":
+        return None
+    low, high = full(dtype)
+    if not NEAR[0] <= np.min(value) <= np.max(value) <= NEAR[1]:
+        return low, high
+    return max(low, NEAR[0]), min(high, NEAR[1])

@@ -1,26 +1,29 @@
 """Writes a loop of a kernel as the text of a Python function that one thread runs.
 
-Every value has a name of its own there, and every name the type that the kernel's variable has; what is not written so
-is done by the interpreter, statement by statement or expression by expression. No text of the kernel gets into it.
+Every name has the type there that the kernel's variable has; what is not written so is done by the interpreter,
+statement by statement or expression by expression. No text of the kernel gets into it.
+
+Elements that are loaded and stored one after the other, with no branch between, are a group, and noted together.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from smemviz.engines.lockstep.python.alone.accesses import Access
+from smemviz.engines.lockstep.python.alone.atoms import Atom, Kind, Span, full
 from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
-Kind = Any  # a dtype; None for an open value; what tells arrays apart
-Atom = tuple[str, Dtype | None]  # a name or a number of the text, and its type, None where that is open
-
 # Loops in each other and levels of indentation; Python has limits.
 _DEEPEST, _FURTHEST_IN = 12, 80
-MIN, MAX = -(2**63), 2**63 - 1
+_LONGEST = 160  # what is written in one piece
 
 
 class NotWrittenError(Exception):
@@ -29,37 +32,67 @@ class NotWrittenError(Exception):
 
 @dataclass(frozen=True)
 class Array:
-    """An array that a name stands for throughout a loop."""
+    """An array that a name stands for throughout a loop.
+
+    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
+    """
 
     dtype: Dtype
     axes: int
     space: str
     way: str
+    unit: bool
+    first: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was written further in, what is to be noted of it, and what it is worth."""
+
+    lines: list[str]
+    noted: list[tuple[str, int]]
+    atom: Atom
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the text of the value is all there is."""
+        return not self.lines and not self.noted
 
 
 @dataclass
 class Writer:
     """The text as it grows; ``kinds`` are the types of the variables, as far as they are known.
 
-    ``sure`` are the variables that are assigned whichever way was taken. A loop that is ``pure`` only computes: nothing
-    but its variables tells that it ran.
+    ``sure`` are the variables that are assigned whichever way was taken, ``spans`` where integers among them lie at any
+    time, ``held`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
+    that is ``pure`` only computes: nothing but its variables tells that it ran. One that ``counts`` has turns in it
+    beside its own; ``turns`` is what counts those of a loop when one leaves it.
     """
 
     frame: Frame
+    rules: Mapping[type[ast.AST], Callable[[Writer, Any], Atom | None]]
     slot: int
     kinds: dict[str, Kind]
     sure: set[str]
+    spans: dict[str, Span]
     lines: list[str] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
-    bound: dict[str, tuple[ast.expr, Dtype, str]] = field(default_factory=dict)
+    bound: dict[str, tuple[ast.expr, str, Dtype, Span | None]] = field(default_factory=dict)
     accesses: list[tuple[Access, str]] = field(default_factory=list)
+    sites: list[tuple[int, Access]] = field(default_factory=list)
+    groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     assigned: dict[str, list[Kind]] = field(default_factory=dict)
+    held: dict[str, list[Span]] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    turns: list[str] = field(default_factory=list)
     statement: ast.stmt | None = None
     pure: bool = True
+    counts: bool = False
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
+    _noted: list[tuple[str, int]] = field(default_factory=list)
     _known: dict[int, str] = field(default_factory=dict)
 
     # -- text
@@ -70,6 +103,40 @@ class Writer:
             raise NotWrittenError
         self.lines.append("    " * self.indent + line)
 
+    def fork(self, line: str) -> None:
+        """Add a line after which some lines may be left out, or done again."""
+        self.flush()
+        self.put(line)
+
+    def mark(self) -> tuple[Any, ...]:
+        """Return where the text is, to go back there."""
+        assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
+        held = {name: list(spans) for name, spans in self.held.items()}
+        state = self.indent, set(self.sure), assigned, held, dict(self.steps), list(self._noted)
+        return len(self.lines), len(self.accesses), len(self.sites), *state
+
+    def back(self, mark: tuple[Any, ...]) -> None:
+        """Forget what was written since."""
+        lines, accesses, sites, *state = mark
+        self.indent, self.sure, self.assigned, self.held, self.steps, self._noted = state
+        del self.lines[lines:], self.accesses[accesses:], self.sites[sites:]
+
+    def aside(self, write: Callable[[], Atom]) -> Part:
+        """Write what is to stand further in, and keep it for later."""
+        at, noted = len(self.lines), self._noted
+        self.indent, self._noted = self.indent + 1, []
+        atom = write()
+        part = Part(self.lines[at:], self._noted, atom)
+        del self.lines[at:]
+        self.indent, self._noted = self.indent - 1, noted
+        return part
+
+    def add(self, part: Part) -> Atom:
+        """Write what was kept, further in; return what it is worth, to be used there."""
+        self.lines += part.lines
+        self._noted = part.noted
+        return part.atom
+
     def new(self) -> str:
         """Return a name that is not taken."""
         self.temporaries += 1
@@ -79,7 +146,43 @@ class Writer:
         """Give a value a name."""
         name = self.new()
         self.put(f"{name} = {text}")
-        return name, dtype
+        return Atom(name, dtype)
+
+    def rounded(self, text: str) -> Atom:
+        """Give a number a name, rounded to single precision."""
+        self.put(f"z[0] = {text}")
+        return self.let("z[0]", FLOAT32)
+
+    def short(self, atom: Atom) -> Atom:
+        """Return a value under a name if its text has become long."""
+        return atom if len(atom.text) < _LONGEST else replace(atom, text=self.let(atom.text, atom.dtype).text)
+
+    # -- what is noted
+
+    def note(self, place: str, site: int | None, access: Access) -> None:
+        """Note an access at a place that has a name, unless that is -1, where it is a request."""
+        if site is not None:
+            self._noted.append((place, len(self.sites)))
+            self.sites.append((site, access))
+
+    def flush(self) -> None:
+        """Write down what is to be noted."""
+        self.lines += ["    " * self.indent + line for line in self._noting()]
+        self._noted = []
+
+    def _noting(self) -> list[str]:
+        if not self._noted:
+            return []
+        places, numbers = zip(*self._noted, strict=True)
+        number = self.groups.setdefault(numbers, len(self.groups))
+        what = f"note({places[0]})" if len(places) == 1 else f"noted += {', '.join(places)}"
+        return [what, f"group({number})"]
+
+    def astray(self, done: str, place: str) -> None:
+        """Write what is done instead of an access at a place: all that was noted before goes before it, and once."""
+        places = [name for name, _ in self._noted]
+        for line in (*self._noting(), done, " = ".join([*places, place, "-1"])):
+            self.put(f"    {line}")
 
     def constant(self, value: Any) -> str:
         """Return the name of an object from outside."""
@@ -92,6 +195,19 @@ class Writer:
     def open(self, value: Value) -> Value:
         """Return what the thread has of a value."""
         return open_value(value, self.slot)
+
+    def write(self, node: ast.expr) -> Atom:
+        """Write an expression; return what it is worth, which may have to be settled."""
+        rule = self.rules.get(type(node))
+        mark = self.mark()
+        try:
+            atom = None if rule is None else rule(self, node)
+        except NotWrittenError:
+            atom = None
+        if atom is not None:
+            return self.short(atom)
+        self.back(mark)
+        return self.interpreted(node)
 
     # -- variables
 
@@ -106,30 +222,41 @@ class Writer:
 
     def number(self, name: str, node: ast.Name, at: ast.AST | None = None) -> Atom:
         """Return a variable; one that may not be assigned has to be looked at."""
-        kind, variable = self.kinds.get(name), self.variable(name)
-        if isinstance(kind, Array):
-            raise NotWrittenError
+        atom = self.atom(name)
         if name not in self.sure:
             self.pure = False
-            self.put(f"if {variable} is U: F.read({self.constant(node)}, {self.constant(at)})")
-        return variable, kind
+            self.put(f"if {atom.text} is U: F.read({self.constant(node)}, {self.constant(at)})")
+        return atom
 
-    def assign(self, name: str, atom: Atom) -> None:
-        """Give a variable a value; nothing else is named by a variable, which may be assigned again."""
+    def atom(self, name: str) -> Atom:
+        """Return what a variable holds."""
+        kind = self.kinds.get(name)
+        if isinstance(kind, Array):
+            raise NotWrittenError
+        span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
+        return Atom(self.variable(name), kind, span)
+
+    def assign(self, name: str, atom: Atom, *, written: bool = False) -> None:
+        """Give a variable a settled value; nothing else is named by a variable, which may be assigned again."""
         if isinstance(self.kinds.get(name), Array):
             raise NotWrittenError
-        text, dtype = atom
-        wanted = self.kinds.setdefault(name, dtype)
-        if wanted is None and dtype is not None:
-            text = self.opened(atom)
-        self.put(f"{self.variable(name)} = {text}")
-        self.assigned.setdefault(name, []).append(dtype)
+        wanted = self.kinds.setdefault(name, atom.dtype)
+        text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
+        variable = self.variable(name)
+        if not written:
+            self.put(f"{variable} = {text}")
+        self.assigned.setdefault(name, []).append(atom.dtype)
+        if atom.dtype is not None and atom.dtype.kind in "iu":
+            if atom.step is not None and atom.step[0] == variable:
+                self.steps[name] = self.steps.get(name, 0) + atom.step[1]
+            else:
+                self.held.setdefault(name, []).append(atom.within)
         self.sure.add(name)
 
     def opened(self, atom: Atom) -> str:
         """Return the text of a number as an open value."""
-        text, dtype = atom
-        if dtype is None or dtype in (BOOL, INT64, FLOAT64, FLOAT32) or dtype.kind == "c":
+        text, dtype = atom.text, atom.dtype
+        if dtype is None or dtype in (BOOL, INT64, FLOAT64) or dtype.kind == "c":
             return text
         return f"{self.constant(dtype.type)}({text})"
 
@@ -142,7 +269,8 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
-        self.pure = False
+        self.flush()
+        self.pure, self.counts = False, True
         stored: set[str] = set()
         for one in ast.walk(node):
             if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
@@ -160,14 +288,14 @@ class Writer:
         if isinstance(kind, Array) or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
-        text = f"V[{self.constant(name)}] = {self.opened((variable, kind))}"
+        text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"
         self.put(text if name in self.sure else f"if {variable} is not U: {text}")
 
     def take_back(self, stored: set[str]) -> None:
         """Go on with what the interpreter assigned."""
-        self.put("it = M.iterations")
+        self._count_on()
         for name in sorted(stored):
-            self.assign(name, (f"V.get({self.constant(name)}, U)", None))
+            self.assign(name, Atom(f"V.get({self.constant(name)}, U)", None))
             self.sure.discard(name)
 
     def leave(self, node: ast.stmt, *, ends: bool) -> None:
@@ -190,11 +318,16 @@ class Writer:
             raise NotWrittenError
         self.hand_over(node)
         atom = self.let(f"R.value({self.constant(node)}, {self.constant(self.statement)})", None)
-        self.put("it = M.iterations")
+        self._count_on()
         return atom
+
+    def _count_on(self) -> None:
+        self.put("it = M.iterations")
+        self.put(f"if it >= due: due = R.due(it, {self.statement.lineno if self.statement else 0})")
 
     def end(self, result: str) -> None:
         """Leave the text: what it holds then is written down by whoever called it."""
+        self.flush()
         self.put("M.iterations = it")
         self.put(f"return {result}, @V")
 

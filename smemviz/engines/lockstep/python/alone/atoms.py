@@ -1,0 +1,95 @@
+"""Values in the text of a loop: their text, their type, and where integers lie, so that what fits is not looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.values.typing import Dtype
+
+Span = tuple[int, int]  # the lowest and the highest integer that a value may be
+Kind = Any  # a dtype; None for an open value; what tells arrays apart
+
+# A variable or a bound that is no further from 0 than this is near: two of them multiplied stay in 64 bits.
+NEAR: Span = (-(2**31), 2**31)
+_WIDEST = 2**200  # of what is not brought into 64 bits yet
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A value: ``dtype`` is None where its type is open.
+
+    An integer whose ``span`` leaves its type has to be wrapped before anybody looks at it, and a number in single
+    precision that is ``loose`` has to be rounded. ``step`` is what the value is away from a variable, which it names.
+    """
+
+    text: str
+    dtype: Dtype | None
+    span: Span | None = None
+    loose: bool = False
+    step: tuple[str, int] | None = None
+
+    @property
+    def within(self) -> Span:
+        """Where an integer lies."""
+        assert self.dtype is not None
+        return full(self.dtype) if self.span is None else self.span
+
+    @property
+    def settled(self) -> bool:
+        """Whether the text gives the value as it is."""
+        if self.loose or self.span is None or self.dtype is None:
+            return not self.loose
+        low, high = full(self.dtype)
+        return low <= self.span[0] and self.span[1] <= high
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether this is an integer that is written out, perhaps in parentheses."""
+        return self.text.lstrip("(-").rstrip(")").isdigit()
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the text may occur several times: a name or a number."""
+        return self.is_literal or self.is_number or self.text.isidentifier()
+
+    @property
+    def is_number(self) -> bool:
+        """Whether this is a number that is written out with a point, and not below 0."""
+        return self.text.replace(".", "", 1).isdigit() and "." in self.text
+
+
+def full(dtype: Dtype) -> Span:
+    """Return the span of an integer type."""
+    if dtype.kind == "b":
+        return 0, 1
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+def is_near(low: int, high: int) -> bool:
+    """Tell whether integers are near 0."""
+    return NEAR[0] <= low and high <= NEAR[1]
+
+
+def union(spans: list[Span]) -> Span:
+    """Return the smallest span of several."""
+    return min(low for low, _ in spans), max(high for _, high in spans)
+
+
+def combined(sign: str, one: Span, other: Span) -> Span | None:
+    """Return the span of a sum, a difference or a product, None where it is too wide to go on with."""
+    if sign == "+":
+        ends = [one[0] + other[0], one[1] + other[1]]
+    elif sign == "-":
+        ends = [one[0] - other[1], one[1] - other[0]]
+    else:
+        ends = [a * b for a in one for b in other]
+    low, high = min(ends), max(ends)
+    return (low, high) if low > -_WIDEST and high < _WIDEST else None
+
+
+def of_load(text: str, dtype: Dtype) -> Atom:
+    """Return what was loaded, or given, under a name."""
+    return Atom(text, dtype, full(dtype) if dtype.kind in "iu" else None)

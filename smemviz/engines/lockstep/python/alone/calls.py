@@ -1,0 +1,161 @@
+"""Calls in the text of a loop: conversions, functions of numbers, and atomics, which one thread need not wait for."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import numpy as np
+
+from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, operate, settled, simple, value
+from smemviz.engines.lockstep.python.alone.atoms import Atom, full, of_load, union
+from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of, bound, reach, view
+from smemviz.engines.lockstep.python.alone.values import is_known, type_of
+from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.functions import names
+from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
+from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
+from smemviz.frontends.numba.functions import as_dtype
+
+_ADDED: dict[str, type[ast.operator]] = {
+    "add": ast.Add,
+    "sub": ast.Sub,
+    "and_": ast.BitAnd,
+    "or_": ast.BitOr,
+    "xor": ast.BitXor,
+}
+_ORDERED = {"max": ">", "min": "<"}
+
+
+def call(writer: Writer, node: ast.Call) -> Atom | None:
+    """Write a call of a function of numbers, None for any other."""
+    frame = writer.frame
+    if node in frame.tree.calls or node in frame.tree.declarations or node.keywords:
+        return None
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return None
+    name = frame.canonical(node.func)
+    if name.startswith("cuda.atomic."):
+        return atomic(writer, node, name)
+    of_array = name == "builtins.len" and len(node.args) == 1 and array_of(writer, node.args[0]) is not None
+    if of_array or name in ("cuda.grid", "cuda.gridsize"):
+        return bound(writer, node)
+    rule = names.CALLS.get(name)
+    if rule is None:
+        return _conversion(writer, node)
+    if not name.startswith("math.") and name.removeprefix("builtins.") not in ("abs", "min", "max", "complex"):
+        return None
+    given = [value(writer, one) for one in node.args]
+    if any(one.dtype is None for one in given):
+        raise NotWrittenError
+    try:
+        result = type_of(writer.open(rule.run(frame, node, [one.dtype.type(1) for one in given])))  # type: ignore[union-attr]
+    except REFUSALS:
+        raise NotWrittenError from None
+    if result is None:
+        raise NotWrittenError
+    made = _of_numbers(writer, name, given, result)
+    if made is not None:
+        return made
+    arguments = ", ".join(writer.opened(atom) for atom in given)
+    text = f"R.call({writer.constant(node)}, {writer.constant(name)}, [{arguments}])"
+    return writer.let(closed(text, result), result)
+
+
+def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
+    target = writer.frame.names.constant(node.func)
+    dtype = None if target is None or isinstance(target, str) else as_dtype(target)
+    if dtype is None or len(node.args) != 1:
+        return None
+    if isinstance(node.args[0], ast.Constant):
+        return bound(writer, node)
+    given = writer.write(node.args[0])
+    if given.dtype is None or not is_known(dtype) or dtype.kind == "c" or given.dtype.kind == "c":
+        raise NotWrittenError
+    if (target is int and given.dtype.kind in "iu") or (target is float and given.dtype.kind == "f"):
+        return given
+    return converted(writer, given, dtype)
+
+
+def _of_numbers(writer: Writer, name: str, given: list[Atom], result: Dtype) -> Atom | None:
+    """Write a function that Python has too."""
+    if name in ("builtins.min", "builtins.max") and result.kind != "c":
+        return _extreme(writer, ">" if name == "builtins.max" else "<", given, result)
+    if name == "math.sqrt" and given[0].dtype in (FLOAT64, FLOAT32):
+        one = simple(writer, given[0]).text
+        far = f"float({writer.constant(np.sqrt)}({one}))"
+        return Atom(f"({writer.constant(math.sqrt)}({one}) if {one} >= 0 else {far})", result, loose=result == FLOAT32)
+    if name == "builtins.abs" and given[0].dtype == result:
+        span = (0, max(abs(end) for end in given[0].within)) if result.kind in "iu" else None
+        return Atom(f"abs({given[0].text})", result, span)
+    if name == "builtins.abs" and given[0].dtype == COMPLEX128:
+        return Atom(f"{writer.constant(_magnitude)}({given[0].text})", result)
+    if name == "builtins.complex" and result == COMPLEX128 and all(one.dtype != COMPLEX128 for one in given):
+        parts = [converted(writer, one, FLOAT64).text for one in given]
+        return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
+    return None
+
+
+def _magnitude(z: complex) -> float:
+    try:
+        return abs(z)
+    except OverflowError:
+        return math.inf
+
+
+def _extreme(writer: Writer, sign: str, given: list[Atom], dtype: Dtype) -> Atom | None:
+    if len(given) < 2:
+        return None
+    floats = len(given) == 2 and all(one.dtype is not None and one.dtype.kind == "f" for one in given)
+    span = union([converted(writer, one, dtype).within for one in given]) if dtype.kind in "iu" else None
+    atoms = [simple(writer, converted(writer, one, dtype)) for one in given]
+    one = atoms[0]
+    for other in atoms[1:]:
+        pick = f"{other.text} if {other.text} {sign} {one.text} else {one.text}"
+        if floats:  # of equal ones, and beside what is not a number, the sign matters
+            function = writer.constant(np.fmax if sign == ">" else np.fmin)
+            pick = f"{one.text} if {one.text} {sign} {other.text} else {other.text} if {other.text} {sign} {one.text}"
+            pick += f" else float({function}({writer.opened(one)}, {writer.opened(other)}))"
+        one = writer.let(pick, dtype)
+    return Atom(one.text, dtype, full(dtype) if span is None and dtype.kind in "iu" else span)
+
+
+def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> Atom | None:
+    """Write an atomic on an element; its value is what the element held."""
+    name = name.removeprefix("cuda.atomic.")
+    if len(node.args) != 3 or name not in (*_ADDED, *_ORDERED, "exch"):
+        return None
+    made = reach(writer, *node.args[:2])
+    if made is None or made.array.space not in ("shared", "global"):
+        return None
+    dtype = made.array.dtype
+    if dtype.name not in ATOMICS[name].dtypes:
+        return None
+    old = writer.new()
+    given = writer.write(node.args[2])
+    if given.dtype is None or given.dtype.kind == "c":
+        raise NotWrittenError
+    given = simple(writer, converted(writer, given, dtype))
+    writer.put(f"if {made.inside}:")
+    writer.indent += 1
+    writer.put(f"{old} = {made.element}")
+    writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), given)}")
+    writer.indent -= 1
+    writer.put("else:")
+    call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
+    far = f"R.atomic({call}, {view(writer, made)}, {made.indices}, {writer.opened(given)})"
+    writer.astray(f"{old} = {closed(far, dtype) if used else far}", made.place)
+    writer.note(made.place, writer.frame.tree.atomics.get(node), made.access)
+    return of_load(old, dtype)
+
+
+def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, given: Atom) -> str:
+    """Return the text of what an atomic stores."""
+    if name == "exch":
+        return given.text
+    if name in _ORDERED:
+        return f"{given.text} if {given.text} {_ORDERED[name]} {old.text} else {old.text}"
+    dtype = old.dtype
+    assert dtype is not None
+    new = converted(writer, operate(writer, node, _ADDED[name], old, given), dtype)
+    return new.text if new.loose else settled(writer, new).text

@@ -1,0 +1,144 @@
+"""Elements of arrays in the text of a loop, and what is worth the same throughout."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from smemviz.engines.lockstep.python.alone.accesses import Access
+from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, settled, simple
+from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.alone.values import span_of, type_of
+from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
+from smemviz.engines.lockstep.values.operators import NoRuleError
+from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
+from smemviz.errors import SmemvizError
+
+REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupError, ValueError, TypeError)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """An element whose place has a name; ``inside`` is the text of whether it is there."""
+
+    access: Access
+    array: Array
+    indices: str
+    inside: str
+    place: str
+
+    @property
+    def element(self) -> str:
+        """The text of the element."""
+        return f"m{self.access.number}[{self.place}]"
+
+    def again(self, writer: Writer) -> Reached:
+        """Return the same element under another name of its place, to be noted once more."""
+        place = f"p{self.access.number}"
+        writer.put(f"{place} = {self.place}")
+        return replace(self, place=place)
+
+
+def bound(writer: Writer, node: ast.expr) -> Atom | None:
+    """Return what is worth the same throughout the loop, and evaluated before it."""
+    key = ast.dump(node)
+    if key not in writer.bound:
+        try:
+            value = writer.open(writer.frame.value(node))
+            dtype = type_of(value)
+        except REFUSALS:
+            return None
+        if dtype is None:
+            return None
+        writer.bound[key] = node, f"c{len(writer.bound)}", dtype, span_of(value, dtype)
+    return Atom(*writer.bound[key][1:])
+
+
+def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
+    """Return the variable and the array that an expression names."""
+    if not isinstance(node, ast.Name) or node.id not in writer.frame.names.locals:
+        return None
+    name = writer.kept(node, node.id)
+    array = writer.array(name)
+    return None if array is None else (name, array)
+
+
+def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
+    """Write the indices of an element, None for what is no element of an array that is reached here.
+
+    After the text of whether it is there its place has a name.
+    """
+    found = array_of(writer, base)
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    if found is None or found[1].way == "far" or len(parts) != found[1].axes or not parts:
+        return None
+    if any(isinstance(part, ast.Slice | ast.Starred) or _is_text(part) for part in parts):
+        return None
+    name, array = found
+    writer.pure = False
+    indices = []
+    for part in parts:
+        atom = writer.write(part)
+        if atom.dtype is None or atom.dtype.kind not in "iu":
+            raise NotWrittenError
+        indices.append(simple(writer, converted(writer, atom, INT64)))
+    number = len(writer.accesses)
+    made = Access(name, array.dtype, array.axes, number)
+    writer.accesses.append((made, array.way))
+    tests, terms = [], [] if array.first else [f"b{number}"]
+    for axis, atom in enumerate(indices):
+        tests.append(f"{'' if atom.within[0] >= 0 else '0 <= '}{atom.text} < n{number}_{axis}")
+        unit = array.unit and axis == array.axes - 1
+        terms.append(atom.text if unit else f"{atom.text} * s{number}_{axis}")
+    writer.put(f"q{number} = {' + '.join(terms)}")
+    if array.way == "owned":
+        tests.append(f"((w := o{number}[q{number} + f{number}]) == me or not w)")
+    return Reached(made, array, f"({', '.join(atom.text for atom in indices)},)", " and ".join(tests), f"q{number}")
+
+
+def view(writer: Writer, made: Reached) -> str:
+    """Return the text of the array of an element."""
+    return f"V[{writer.constant(made.access.name)}]"
+
+
+def store(writer: Writer, node: ast.Subscript, made: Reached, atom: Atom, inside: str, far: str) -> None:
+    """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
+    site = writer.frame.tree.stores.get(node)
+    writer.put(f"if {inside}:")
+    if made.array.space == "shared" and site is not None:
+        writer.put(f"    stored({atom.text})")
+    writer.put(f"    {made.element} = {atom.text}")
+    writer.put("else:")
+    writer.astray(far, made.place)
+    writer.note(made.place, site, made.access)
+
+
+def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:
+    """Return a number as an array holds it; an array rounds what it is given."""
+    if atom.dtype is None or array.space == "constant" or (atom.dtype.kind == "c" and array.dtype.kind != "c"):
+        raise NotWrittenError
+    atom = converted(writer, atom, array.dtype)
+    if array.space == "shared":
+        return simple(writer, atom)
+    return atom if atom.loose else settled(writer, atom)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not isinstance(node.value, int)
+
+
+def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
+    """Write the load of an element."""
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and isinstance(node.slice, ast.Constant):
+        return None if array_of(writer, node.value.value) is None else bound(writer, node)
+    made = reach(writer, node.value, node.slice)
+    if made is None:
+        return None
+    result, dtype = writer.new(), made.array.dtype
+    writer.put(f"if {made.inside}:")
+    writer.put(f"    {result} = {made.element}")
+    writer.put("else:")
+    far = f"R.load({writer.constant(node)}, {view(writer, made)}, {made.indices})"
+    writer.astray(f"{result} = {closed(far, dtype)}", made.place)
+    writer.note(made.place, writer.frame.tree.loads.get(node), made.access)
+    return of_load(result, dtype)

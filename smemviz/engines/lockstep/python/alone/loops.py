@@ -1,0 +1,223 @@
+"""Loops in the text of a loop, and how their turns are counted.
+
+One with no loop in it counts by itself: it goes over as many turns as are left before they are to be looked at again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, simple
+from smemviz.engines.lockstep.python.alone.atoms import Atom, Span
+from smemviz.engines.lockstep.python.alone.expressions import truth
+from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.values.typing import BOOL, INT64
+
+_LOOPS = (ast.For, ast.While)
+
+Turn = Callable[[], bool]
+
+
+def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
+    """Write a loop over a range, or one with a condition; ``turn`` writes its body."""
+    if node.orelse:
+        raise NotWrittenError
+    writer.enter()
+    moves(writer, node, "enter")
+    ways: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
+    outer, writer.counts = writer.counts, any(isinstance(one, _LOOPS) for part in node.body for one in ast.walk(part))
+    mark = writer.mark()
+    if not writer.counts:
+        ways[0](writer, node, turn)
+        if writer.counts:
+            writer.back(mark)
+    if writer.counts:
+        ways[1](writer, node, turn)
+    writer.counts = writer.counts or outer
+    writer.depth -= 1
+    return True
+
+
+def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
+    """Write how a turn ends before its end."""
+    moves(writer, node, "leave")
+    if isinstance(node, ast.Break) and writer.turns[-1]:
+        writer.fork(writer.turns[-1])
+    writer.fork("break" if isinstance(node, ast.Break) else "continue")
+    return False
+
+
+def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
+    writer.put("it += 1")
+    writer.put(f"if it >= due: due = R.due(it, {node.lineno})")  # type: ignore[attr-defined]
+    _turn(writer, turn, "")
+
+
+def _turn(writer: Writer, turn: Turn, left: str) -> bool:
+    """Write a turn; ``left`` counts those that there were where one leaves the loop."""
+    writer.turns.append(left)
+    turn()
+    writer.turns.pop()
+    return True
+
+
+def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
+    moves(writer, node, "end")
+    if last:
+        writer.fork(last)
+    return False
+
+
+# -- loops with a condition
+
+
+def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
+    writer.fork("while True:")
+
+    def once() -> bool:
+        sure = set(writer.sure)
+        writer.fork(f"if not {_test(writer, node).text}:")
+        inner(writer, lambda: _ended(writer, node, "break"))
+        writer.sure = set(sure)
+        _counted(writer, node, turn)
+        writer.sure = sure
+        return True
+
+    inner(writer, once)
+
+
+def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
+    part = writer.aside(lambda: _test(writer, node))
+    if not part.is_short:  # evaluated once more where turns are counted, it would load once more
+        writer.counts = True
+        return
+    test, sure = part.atom.text, set(writer.sure)
+    writer.fork("while True:")
+
+    def turns() -> bool:
+        writer.put("for it in range(it + 1, due):")
+        inner(writer, once)
+        writer.put("else:")
+        inner(writer, more)
+        writer.put("break")
+        return True
+
+    def once() -> bool:
+        writer.put(f"if not {test}:")
+        inner(writer, lambda: _ended(writer, node, "it -= 1; break"))
+        writer.sure = set(sure)
+        _turn(writer, turn, "")
+        writer.sure = set(sure)
+        return True
+
+    def more() -> bool:
+        writer.put(f"if {test}:")
+        writer.put(f"    due = R.due(it + 1, {node.lineno})")
+        writer.put("    continue")
+        return _ended(writer, node, "")
+
+    inner(writer, turns)
+    writer.sure = sure
+
+
+def _test(writer: Writer, node: ast.While) -> Atom:
+    outer, writer.statement = writer.statement, node
+    test = truth(writer, writer.write(node.test))
+    writer.statement = outer
+    return Atom(test, BOOL)
+
+
+# -- loops over a range
+
+
+def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
+    numbers, number, bind = _range(writer, node)
+    sure = set(writer.sure)
+    writer.fork(f"for {number} in {numbers}:")
+
+    def once() -> bool:
+        bind()
+        _counted(writer, node, turn)
+        return True
+
+    inner(writer, once)
+    writer.sure = sure
+    writer.put("else:")
+    inner(writer, lambda: _ended(writer, node, ""))
+
+
+def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
+    numbers, number, bind = _range(writer, node)
+    sure = set(writer.sure)
+    left, part = writer.let(numbers, None).text, writer.new()
+    writer.fork("while True:")
+
+    def turns() -> bool:
+        writer.put(f"{part} = {left}[:due - it - 1]")
+        writer.put(f"for {number} in {part}:")
+        inner(writer, once)
+        writer.put("else:")
+        inner(writer, more)
+        writer.put("break")
+        return True
+
+    def once() -> bool:
+        bind()
+        return _turn(writer, turn, f"it += {part}.index({number}) + 1")
+
+    def more() -> bool:
+        writer.put(f"it += len({part})")
+        writer.put(f"{left} = {left}[len({part}):]")
+        writer.put(f"if {left}:")
+        writer.put(f"    due = R.due(it + 1, {node.lineno})")
+        writer.put("    continue")
+        writer.sure = set(sure)
+        return _ended(writer, node, "")
+
+    inner(writer, turns)
+    writer.sure = sure
+
+
+def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:
+    """Return the text of the range that a loop goes over, that of its number, and what binds its target to that."""
+    call, target = node.iter, node.target
+    if not isinstance(call, ast.Call) or writer.frame.canonical(call.func) != "builtins.range" or call.keywords:
+        raise NotWrittenError
+    given = [writer.write(one) for one in call.args]
+    if not isinstance(target, ast.Name) or not 1 <= len(given) <= 3:
+        raise NotWrittenError
+    if any(one.dtype is None or one.dtype.kind not in "iuf" for one in given):
+        raise NotWrittenError
+    ends = [settled(writer, converted(writer, one, INT64)) for one in given]
+    if len(ends) == 3 and ends[2].within[0] <= 0:
+        ends[2] = simple(writer, ends[2])
+        writer.put(f"if not {ends[2].text}: R.no_step({writer.constant(call)})")
+    name, kept = target.id, target in writer.frame.versions.kept
+    inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.Name) and one.id == name]
+    again = any(isinstance(one.ctx, ast.Store) for one in inside)
+    plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
+    number = Atom(writer.variable(name) if plain else writer.new(), INT64, _within(ends))
+
+    def bind() -> None:
+        if plain:
+            writer.assign(name, number, written=True)
+        else:
+            assign(writer, target, name, number)
+
+    return f"range({', '.join(end.text for end in ends)})", number.text, bind
+
+
+def _within(ends: list[Atom]) -> Span:
+    """Return where the numbers of a range lie."""
+    begin, end = ((0, 0), ends[0].within) if len(ends) == 1 else (ends[0].within, ends[1].within)
+    step = ends[2].within if len(ends) == 3 else (1, 1)
+    low = begin[0] if step[0] > 0 else min(begin[0], end[0] + 1)
+    high = begin[1] if step[1] < 0 else max(begin[1], end[1] - 1)
+    if step[0] > 0:
+        high = max(low, end[1] - 1)
+    if step[1] < 0:
+        low = min(high, end[0] + 1)
+    return low, high

@@ -1,0 +1,59 @@
+"""Variables in the text of a loop: what they are given, and what they go on as where ways meet."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled
+from smemviz.engines.lockstep.python.alone.atoms import Atom
+from smemviz.engines.lockstep.python.alone.values import is_known
+from smemviz.engines.lockstep.python.alone.writer import Writer
+
+
+def inner(writer: Writer, body: Callable[[], bool]) -> bool:
+    """Write lines further in."""
+    writer.indent += 1
+    before = len(writer.lines)
+    goes_on = body()
+    writer.flush()
+    if len(writer.lines) == before:
+        writer.put("pass")
+    writer.indent -= 1
+    return goes_on
+
+
+def assign(writer: Writer, node: ast.AST, name: str, value: Atom) -> None:
+    """Assign to a variable, in the type that it is kept in there."""
+    found = writer.frame.versions.kept.get(node)
+    if found is not None:
+        name = found[0]
+        value = _converted(writer, value, found[1])
+    writer.assign(name, replace(settled(writer, value), step=value.step))
+
+
+def _converted(writer: Writer, value: Atom, convert: Any) -> Atom:
+    kind = convert.keywords["kind"]
+    if isinstance(kind, np.dtype) and value.dtype is not None and is_known(kind):
+        return converted(writer, value, kind)
+    return writer.let(f"R.open({writer.constant(convert)}({writer.opened(settled(writer, value))}))", None)
+
+
+def moves(writer: Writer, node: ast.AST, edge: str) -> None:
+    """Let what variables hold go on in the types that it meets others in."""
+    for move in writer.frame.versions.moves.get((node, edge), ()):
+        source = writer.atom(move.source)
+        sure = move.source in writer.sure
+        if not sure:
+            writer.fork(f"if {source.text} is not U:")
+            writer.indent += 1
+        was_sure = move.target in writer.sure
+        writer.assign(move.target, settled(writer, _converted(writer, source, move.convert)))
+        if not sure:
+            writer.indent -= 1
+            if not was_sure:
+                writer.sure.discard(move.target)
