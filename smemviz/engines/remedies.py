@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -28,6 +29,10 @@ def remedy(error: BaseException) -> str:
         return "; " + said("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
     if isinstance(error, IndexError) and "argv" in (_last_line(error) or ""):
         return "; " + wants_arguments()
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return "; " + said("the file is a part of a package: run the script that imports it")
+    if older := isinstance(error, AttributeError) and re.search(r"use `(\w+)` by itself", str(error)):
+        return "; " + said("it is written for an older NumPy: write {name} instead", name=older[1])
     return ""
 
 

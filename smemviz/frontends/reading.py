@@ -10,7 +10,7 @@ from pathlib import Path
 from smemviz.errors import InputError
 from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import wanted_launches
-from smemviz.frontends.numba.notebook import NOTEBOOK, script_of
+from smemviz.frontends.numba.notebook import NOTEBOOK, script_of, without_magics
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import said
 
@@ -45,7 +45,9 @@ def read_source(path: str | Path) -> str:
         if found.st_size > _MAX_SOURCE_BYTES and not (is_notebook and found.st_size <= _MAX_NOTEBOOK_BYTES):
             raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
-        return script_of(text, path.as_posix()) if is_notebook else text
+        if is_notebook:
+            return script_of(text, path.as_posix())
+        return without_magics(text) if path.suffix == ".py" else text
     except FileNotFoundError:
         raise InputError(said("{path}: no such file", path=path)) from None
     except IsADirectoryError:

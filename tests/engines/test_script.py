@@ -208,6 +208,11 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
             "import sys\nif len(sys.argv) < 2: sys.exit(2)\n",
             "small.py:13: exits with status 2; it reads arguments: write them after --",
         ),
+        (
+            "np.zeros(3, np.float)\n",
+            "small.py:12: AttributeError: module 'numpy' has no attribute 'float'.; "
+            "it is written for an older NumPy: write float instead",
+        ),
         ("kernel[1, 32]()\n", "small.py:12: kernel takes 1 argument (out); the launch gives 0"),
         ("kernel[0, 32](None)\n", "small.py:12: the grid (0, 1, 1) has a size below 1"),
         ("import broken\n", "small.py:12: SyntaxError: '(' was never closed (broken.py, line 1)"),
@@ -267,6 +272,12 @@ def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path
     with pytest.raises(InputError) as error:
         run(small(tmp_path / "layers" / "inner", "\nimport layers.conv\n"))
     assert str(error.value).endswith(f"it lies in {tmp_path}; run with PYTHONPATH={tmp_path}")
+
+
+@pytest.mark.filterwarnings("ignore::ImportWarning")
+def test_a_part_of_a_package_that_is_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ImportError: .*; the file is a part of a package: run the script that"):
+        run(small(tmp_path, "\nfrom . import other\n"))
 
 
 def test_a_launch_that_cannot_be_made_ends_the_script_with_a_sentence(tmp_path: Path) -> None:

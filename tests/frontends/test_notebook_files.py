@@ -111,6 +111,18 @@ def double(a):
 """
 
 
+def test_a_script_with_magics_is_run_without_them(tmp_path: Path) -> None:
+    text = f"# %%\n%matplotlib inline\n{KERNEL}a = np.arange(40.0)\nif True:\n    %time double[2, 32](a)\n"
+    (tmp_path / "cells.py").write_text(text)
+    (launch,) = run(tmp_path / "cells.py", engine="lockstep").launches
+    assert [site.line for site in launch.sites] == [10, 10]
+
+
+def test_a_script_that_is_no_python_without_magics_either_is_read_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text("%matplotlib inline\nprint 'two'\n")
+    assert read_source(tmp_path / "two.py").startswith("%matplotlib")
+
+
 def recorded(folder: Path, *cells: str) -> Recording:
     (folder / "n.ipynb").write_text(notebook(*cells))
     return run(folder / "n.ipynb", engine="lockstep")

@@ -22,6 +22,7 @@ NOTEBOOK = ".ipynb"
 _RUNNING = "time timeit prun memit lprun mprun capture"
 _OPTIONS = re.compile(r"\s*(?:-[a-zA-Z]+(?:\s*\d+|\s+[\w.]+(?=\s))?\s+)*")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w.,\s]+=\s*)?(?P<mark>%%?|!!?)(?P<name>\w*)(?P<rest>.*)")
+_MARKED = re.compile(r"^\s*[%!]\w", re.MULTILINE)
 _HEAD = re.compile(r"# %% cell \d+")
 _HELP = re.compile(r"(?P<indent>\s*)(?:\?\??\s*[\w.]+|[\w.]+\?\??)\s*")
 
@@ -43,6 +44,14 @@ def script_of(text: str, file: str) -> str:
     parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]
     shown = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
     return ("display = print  # which a notebook knows by itself\n" if shown else "") + "".join(parts)
+
+
+def without_magics(text: str) -> str:
+    """Return a script without what only IPython knows, which editors that run a file cell by cell take too."""
+    if not _MARKED.search(text) or _is_python(text):
+        return text
+    plain = "\n".join(map(_plain, text.split("\n")))
+    return plain if _is_python(plain) else text
 
 
 def cell_lines(script: str) -> list[int]:
