@@ -276,7 +276,7 @@ def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path
 
 @pytest.mark.filterwarnings("ignore::ImportWarning")
 def test_a_part_of_a_package_that_is_run_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="ImportError: .*; the file is a part of a package: run the script that"):
+    with pytest.raises(InputError, match=r"ImportError: .*; the file is a part of a package: run the script that"):
         run(small(tmp_path, "\nfrom . import other\n"))
 
 
