@@ -59,8 +59,8 @@ def speaking(tag: str) -> Iterator[None]:
 def best_of(wanted: Iterable[str]) -> str:
     """Return the first of some language tags that is spoken here; only primary subtags count: zh-CN gives zh-Hans."""
     by_primary = {tag.split("-")[0]: tag for tag in LANGUAGES}
-    found = (by_primary.get(tag.replace("_", "-").split("-")[0].lower()) for tag in wanted)
-    return next((tag for tag in found if tag), "en")
+    tags = (by_primary.get(tag.replace("_", "-").split("-")[0].lower()) for tag in wanted)
+    return next((tag for tag in tags if tag), "en")
 
 
 def gettext(message: str, /, **values: Any) -> str:
@@ -68,9 +68,9 @@ def gettext(message: str, /, **values: Any) -> str:
     return _filled(_catalogue(spoken()).gettext(message), values)
 
 
-def ngettext(one: str, many: str, n: int, /, **values: Any) -> str:
+def ngettext(singular: str, plural: str, n: int, /, **values: Any) -> str:
     """Return the form of a message for ``n`` things; ``{n}`` is the number."""
-    return _filled(_catalogue(spoken()).ngettext(one, many, n), {"n": n, **values})
+    return _filled(_catalogue(spoken()).ngettext(singular, plural, n), {"n": n, **values})
 
 
 def pgettext(context: str, message: str, /, **values: Any) -> str:
@@ -114,8 +114,8 @@ class _Untranslated(_gettext.NullTranslations):
     def gettext(self, message: str) -> str:
         return English(message)
 
-    def ngettext(self, one: str, many: str, n: int) -> str:
-        return English(one if n == 1 else many)
+    def ngettext(self, singular: str, plural: str, n: int) -> str:
+        return English(singular if n == 1 else plural)
 
     def pgettext(self, context: str, message: str) -> str:
         return English(message)

@@ -43,9 +43,9 @@ def said(message: str, /, **values: Any) -> str:
     return message.format_map(values)
 
 
-def nsaid(one: str, many: str, n: int, /, **values: Any) -> str:
+def nsaid(singular: str, plural: str, n: int, /, **values: Any) -> str:
     """Return the form of a message for ``n`` things, in English, as ``said`` does; ``{n}`` is the number."""
-    return said(one if n == 1 else many, n=n, **values)
+    return said(singular if n == 1 else plural, n=n, **values)
 
 
 def say(text: str) -> str | None:
@@ -63,14 +63,14 @@ def recognised(text: str, *, within: bool = False) -> tuple[Message, dict[str, A
     Of several it is one that stands around a text of another message, else the one that says most itself. ``within`` is
     for a text that is a value of another message.
     """
-    found = [
+    recognised_by = [
         (pattern, values)
         for pattern in _patterns(spoken())
         if (values := pattern.values(text)) is not None
         and (within or not (pattern.general and pattern.open) or _telling(values.values()))
     ]
-    around = (one for one in found if one[0].around and _telling([one[1]["what"]]))
-    pattern, values = next(around, found[0] if found else (None, {}))
+    around = (candidate for candidate in recognised_by if candidate[0].around and _telling([candidate[1]["what"]]))
+    pattern, values = next(around, recognised_by[0] if recognised_by else (None, {}))
     return (pattern.message, values) if pattern else None
 
 
@@ -136,8 +136,8 @@ class Pattern:
 
     def values(self, text: str) -> dict[str, Any] | None:
         """Return the values in a text, numbers as such, or None when it is not of this message."""
-        found = self.text.fullmatch(text) if self.anchor in text else None
-        return found and {name: self.readers[name](value) for name, value in found.groupdict().items()}
+        match = self.text.fullmatch(text) if self.anchor in text else None
+        return match and {name: self.readers[name](value) for name, value in match.groupdict().items()}
 
 
 def pattern_of(message: Message, form: str) -> Pattern:
@@ -168,5 +168,9 @@ def pattern_of(message: Message, form: str) -> Pattern:
 @cache
 def _patterns(tag: str) -> tuple[Pattern, ...]:
     """Return the patterns of all messages, those that say most themselves first."""
-    forms = [(one, form) for one in said_messages(tag) for form in ([one] if isinstance(one, str) else one)]
+    forms = [
+        (message, form)
+        for message in said_messages(tag)
+        for form in ([message] if isinstance(message, str) else message)
+    ]
     return tuple(sorted((pattern_of(*form) for form in forms), key=lambda pattern: -pattern.own))

@@ -77,11 +77,11 @@ def _put(answer: _Answer, response: Response) -> Response:
 def _stamp(files: Iterable[Path]) -> int:
     """Return what changes when one of the files does, or what was recorded of those that lie beside them."""
     recorded = (path for folder in {file.parent for file in files} for path in folder.glob("recordings/*/*"))
-    found = set()
+    stamps = set()
     for path in (*files, *recorded):
         try:
             status = path.stat()
         except OSError:  # it is there no more, which is a change as well
             continue
-        found.add((path, status.st_mtime_ns, status.st_size))
-    return hash(frozenset(found))
+        stamps.add((path, status.st_mtime_ns, status.st_size))
+    return hash(frozenset(stamps))

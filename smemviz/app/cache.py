@@ -78,7 +78,7 @@ class Cache(Generic[Key, Value]):
         entry = _Entry(value, _ENTRY + size_of(key) + self._weigh(value), visitor())
         with self._lock:
             self._entries.pop(key, None)
-            own = [(old, one.bytes) for old, one in self._entries.items() if one.visitor == entry.visitor]
+            own = [(old, stored.bytes) for old, stored in self._entries.items() if stored.visitor == entry.visitor]
             room = self._share - entry.bytes
             for old, taken in reversed(own):
                 room -= taken
@@ -109,20 +109,20 @@ def size_of(value: object) -> int:
     seen: set[int] = set()
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen or one is None:
+        part = waiting.pop()
+        if id(part) in seen or part is None:
             continue
-        seen.add(id(one))
-        total += sys.getsizeof(one, 0)
-        if isinstance(one, np.ndarray):
-            waiting.append(one.base)
-        elif isinstance(one, Mapping):
-            waiting += [*one.keys(), *one.values()]
-        elif isinstance(one, (list, tuple, set, frozenset)):
-            waiting += one
-        elif is_dataclass(one):
-            waiting += [getattr(one, field.name) for field in fields(one)]
-        elif not isinstance(one, (str, bytes, int, float, type)):
-            total += sys.getsizeof(getattr(one, "__dict__", None), 0)
-            waiting += getattr(one, "__dict__", {}).values()
+        seen.add(id(part))
+        total += sys.getsizeof(part, 0)
+        if isinstance(part, np.ndarray):
+            waiting.append(part.base)
+        elif isinstance(part, Mapping):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            waiting += part
+        elif is_dataclass(part):
+            waiting += [getattr(part, field.name) for field in fields(part)]
+        elif not isinstance(part, (str, bytes, int, float, type)):
+            total += sys.getsizeof(getattr(part, "__dict__", None), 0)
+            waiting += getattr(part, "__dict__", {}).values()
     return total

@@ -32,13 +32,13 @@ def marked(shown: Any) -> Any:
 
 def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a callback that marks what it puts on a page."""
-    one = len(outputs) == 1 and isinstance(outputs[0], Output)
+    single = len(outputs) == 1 and isinstance(outputs[0], Output)
     named = outputs if isinstance(outputs[0], Output) else outputs[0]
 
     @wraps(function)
     def answer(*asked: Any) -> Any:
         values = function(*asked)
-        if one:
+        if single:
             return _of(outputs[0], values)
         if not isinstance(values, list | tuple):
             return values

@@ -55,7 +55,7 @@ class _App(Dash):  # type: ignore[misc]
 
     def callback(self, *dependencies: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Connect a function as Dash does; English among another language is marked in what it returns."""
-        outputs = tuple(one for one in dependencies if isinstance(one, list | tuple | Output))
+        outputs = tuple(dependency for dependency in dependencies if isinstance(dependency, list | tuple | Output))
         connect = super().callback(*dependencies, **options)
         return lambda function: connect(marks_english(outputs, function))
 
@@ -226,12 +226,12 @@ def _page(services: Services, address: Address) -> list[Component] | Component:
 def _deaf(shown: Any) -> Any:
     """Return what is shown with none but buttons telling of clicks, as Dash has all that have a name do."""
     for part in shown if isinstance(shown, list) else [shown]:
-        for one in (part, *part._traverse()):
-            if isinstance(one, html.Div | html.Section | html.Main | html.Header | html.Details | html.P):
-                one.disable_n_clicks = True
+        for component in (part, *part._traverse()):
+            if isinstance(component, html.Div | html.Section | html.Main | html.Header | html.Details | html.P):
+                component.disable_n_clicks = True
     return shown
 
 
 def _nothing(text: str | Component) -> list[Component]:
-    said = html.P(text, className="origin")
-    return [page_title(_(NOWHERE), said), dcc.Link(_("Back to the gallery"), href=GALLERY, className="back")]
+    sentence = html.P(text, className="origin")
+    return [page_title(_(NOWHERE), sentence), dcc.Link(_("Back to the gallery"), href=GALLERY, className="back")]

@@ -75,10 +75,10 @@ class Shown:
         launches = self.recording.launches
         named = {(launch.kernel, nth): launch for launch, nth in self.numbered()}
         kernel = state.kernel or (launches[0].kernel if launches else "")
-        found = named.get((kernel, state.launch)) or named.get((kernel, 0))
-        if found is None and (kernel in self.refused() or not launches):
+        named_launch = named.get((kernel, state.launch)) or named.get((kernel, 0))
+        if named_launch is None and (kernel in self.refused() or not launches):
             raise self.refusal(kernel)
-        return found or launches[0]
+        return named_launch or launches[0]
 
     def refused(self) -> dict[str, Finding]:
         """Return why kernels were not launched, by name, for those that were not launched at all."""
@@ -158,10 +158,10 @@ class Library:
         name = file.removesuffix(COMPILED)
         both = (
             (name, _other_language(name))
-            if any(self.twin(file, one) for one in self.program(file).kernels)
+            if any(self.twin(file, kernel) for kernel in self.program(file).kernels)
             else (name,)
         )
-        names = (each for one in both for each in (one, one + COMPILED))
+        names = (name for file in both for name in (file, file + COMPILED))
         return tuple(each for each in names if each in self._paths)
 
     @property
@@ -376,13 +376,13 @@ def _names(paths: Sequence[Path]) -> dict[str, Path]:
 def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
     """Return the files in the other language that lie beside files of the gallery, which are the same kernels."""
     folder = kernels_dir().resolve()
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name, path in named.items():
         other = path.with_suffix(_OTHER.get(path.suffix, ""))
         if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in named.values():
             twin = _other_language(name)
-            found |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
-    return found
+            files |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
+    return files
 
 
 def _other_language(name: str) -> str:
@@ -390,11 +390,11 @@ def _other_language(name: str) -> str:
     return name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
 
 
-def is_same(one: Launch, other: Launch) -> bool:
+def is_same(launch: Launch, other: Launch) -> bool:
     """Tell whether two launches make the same requests and store the same, as far as lockstep knows."""
     shape = ("kernel", "line", "grid", "block", "dynamic_shared", "shared_bytes", "sites", "missing")
-    if any(getattr(one, name) != getattr(other, name) for name in shape):
+    if any(getattr(launch, name) != getattr(other, name) for name in shape):
         return False
     names = ("site", "block", "warp", "step", "epoch", "addresses", "values")
-    pairs = ((getattr(one.requests, name), getattr(other.requests, name)) for name in names)
+    pairs = ((getattr(launch.requests, name), getattr(other.requests, name)) for name in names)
     return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)

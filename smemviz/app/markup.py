@@ -20,7 +20,7 @@ def markup(part: object) -> str:
     if part is None:
         return ""
     if isinstance(part, list | tuple):
-        return "".join(markup(one) for one in part)
+        return "".join(markup(child) for child in part)
     if not isinstance(part, Component):
         return escape(str(part))
     tag = tag_of(part)

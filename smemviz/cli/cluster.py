@@ -138,9 +138,9 @@ def _require_versions(client: Client) -> tuple[str, ...]:
     """Return the workers, which all have the versions of this process."""
     versions = client.get_versions(packages=["smemviz"])
     own = versions["client"]["packages"]
-    for worker, told in versions["workers"].items():
+    for worker, versions_there in versions["workers"].items():
         for name in _SAME:
-            there = told["packages"].get(name)
+            there = versions_there["packages"].get(name)
             if there != own[name]:
                 raise MissingError(f"the worker {worker} has {name} {there or 'not at all'}; here it is {own[name]}")
     return tuple(versions["workers"])

@@ -59,18 +59,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _fail(said: str, code: int) -> int:
-    print(one_line(f"smemviz: {said}"), file=sys.stderr)
+def _fail(message: str, code: int) -> int:
+    print(one_line(f"smemviz: {message}"), file=sys.stderr)
     return code
 
 
 def _identity(parsed: argparse.Namespace) -> tuple[int, int] | None:
     """Tell the file that a verb writes from the one that replaces it; None where there is none."""
     try:
-        found = os.stat(parsed.output)
+        status = os.stat(parsed.output)
     except (AttributeError, TypeError, OSError):
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 def _interrupted(error: BaseException | None) -> bool:

@@ -125,19 +125,19 @@ def hardware(text: str) -> Hardware:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def whole(low: int, high: int, said: str) -> Callable[[str], int]:
-    """Return what reads a whole number between bounds, for argparse; ``said`` is what any other text is not."""
+def whole(low: int, high: int, expected: str) -> Callable[[str], int]:
+    """Return what reads a whole number between bounds, for argparse; ``expected`` is what any other text is not."""
 
     def read(text: str) -> int:
         if not (text.isdecimal() and len(text) <= _MOST_DIGITS and low <= int(text) <= high):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {said}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
         return int(text)
 
     return read
 
 
-def real(low: float, high: float, said: str, unit: str = "") -> Callable[[str], float]:
-    """Return what reads a number between bounds, with its unit or without, for argparse; ``said`` refuses a text."""
+def real(low: float, high: float, rule: str, unit: str = "") -> Callable[[str], float]:
+    """Return what reads a number between bounds, with its unit or without, for argparse; ``rule`` refuses a text."""
 
     def read(text: str) -> float:
         try:
@@ -145,7 +145,7 @@ def real(low: float, high: float, said: str, unit: str = "") -> Callable[[str], 
         except ValueError:
             value = math.nan
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is {said}")
+            raise argparse.ArgumentTypeError(f"{text!r} is {rule}")
         return value
 
     return read

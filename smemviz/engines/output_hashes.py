@@ -18,11 +18,11 @@ class OutputHash(NamedTuple):
 
 def hashed(values: Iterable[Any]) -> tuple[str, ...]:
     """Hash the arrays among values, and those in tuples among them."""
-    found: list[str] = []
+    hashes: list[str] = []
     for value in values:
         if isinstance(value, tuple):
-            found.extend(hashed(value))
+            hashes.extend(hashed(value))
         elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic):
             array = np.ascontiguousarray(value)
-            found.append(hashlib.sha256(array.tobytes()).hexdigest())
-    return tuple(found)
+            hashes.append(hashlib.sha256(array.tobytes()).hexdigest())
+    return tuple(hashes)

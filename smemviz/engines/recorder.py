@@ -74,7 +74,7 @@ class Recorder:
         """
         recorded = self.picker.takes(kernel)
         try:
-            made, found = make(
+            made, findings = make(
                 progress=self.progress,
                 log_bytes=self.log_bytes,
                 number=len(self.launches),
@@ -88,9 +88,9 @@ class Recorder:
             error.kernel = kernel
             raise
         if recorded and made is not None:
-            self.keep(replace(made, file=file), row_bytes, found)
+            self.keep(replace(made, file=file), row_bytes, findings)
         elif recorded:
-            self.findings.extend(found)
+            self.findings.extend(findings)
         return made is not None or not recorded
 
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:

@@ -31,14 +31,14 @@ class Blocks:
         Raises:
             BlocksError: when the grid has no such block; ``place`` is the file and line that it names.
         """
-        found = []
+        numbers = []
         for part in self.parts:
             first, last = _bounds(part, blocks)
             if last >= blocks:
                 has = "one block, number 0" if blocks == 1 else f"blocks 0 to {blocks - 1}"
                 raise BlocksError(*place, f"there is no block {last} in this launch of {kernel}, which has {has}")
-            found.append(np.arange(first, last + 1))
-        return np.unique(np.concatenate(found)).astype(np.int64)
+            numbers.append(np.arange(first, last + 1))
+        return np.unique(np.concatenate(numbers)).astype(np.int64)
 
 
 def _bounds(part: tuple[int, int] | str, blocks: int) -> tuple[int, int]:

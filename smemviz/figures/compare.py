@@ -61,23 +61,25 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         return empty(colours, _("No sector of global memory to compare."))
     moved = [row.moved[kind] for row in rows for kind in kinds]
     named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
-    fewest = [one.fewest if one.complete else one.sectors for one in moved]
-    hover = [_("{kind}: {used}", kind=name[1], used=used_of(one)) for name, one in zip(named, moved, strict=True)]
+    fewest = [traffic.fewest if traffic.complete else traffic.sectors for traffic in moved]
+    hover = [
+        _("{kind}: {used}", kind=name[1], used=used_of(traffic)) for name, traffic in zip(named, moved, strict=True)
+    ]
     labels = [
-        _("{sectors:,}, {each:.4g} a request", sectors=one.sectors, each=one.sectors_per_request)
-        if one.sectors_per_request
-        else f"{one.sectors:,}"
-        for one in moved
+        _("{sectors:,}, {each:.4g} a request", sectors=traffic.sectors, each=traffic.sectors_per_request)
+        if traffic.sectors_per_request
+        else f"{traffic.sectors:,}"
+        for traffic in moved
     ]
     meta = alternative(
         _said([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
         [_("launch"), _("operation"), _("sectors"), _("would do"), _("sectors per request")],
         [
-            (*name, one.sectors, one.fewest if one.complete else None, one.sectors_per_request)
-            for name, one in zip(named, moved, strict=True)
+            (*name, traffic.sectors, traffic.fewest if traffic.complete else None, traffic.sectors_per_request)
+            for name, traffic in zip(named, moved, strict=True)
         ],
     )
-    parts = (_("would do"), fewest), (_("beyond that"), [one.sectors for one in moved])
+    parts = (_("would do"), fewest), (_("beyond that"), [traffic.sectors for traffic in moved])
     return _two_parts(rows, named, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
 
 

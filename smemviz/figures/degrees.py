@@ -18,20 +18,20 @@ _TOP, _BOTTOM, _HEIGHT = 32, 44, 230  # above, a line of the legend
 _ROOM = 1.16  # for the number on the highest bar
 
 
-def degrees(found: Degrees, *, theme: ThemeName = "light") -> go.Figure:
+def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
     """Draw a bar for each degree, as high as so many requests; those in conflict are hatched."""
     colours = THEMES[theme]
-    said = described_degrees(found)
-    if not found.requests:
-        return empty(colours, said)
-    shown = sorted({*_USUAL, *found.requests})
-    clean, bad = ([n for n in shown if n in found.requests and (n > 1) is conflict] for conflict in (False, True))
-    total = sum(found.requests.values())
-    rows = [(ways(n), found.requests[n], percent(found.requests[n] / total)) for n in sorted(found.requests)]
+    sentence = described_degrees(counted)
+    if not counted.requests:
+        return empty(colours, sentence)
+    shown = sorted({*_USUAL, *counted.requests})
+    clean, bad = ([n for n in shown if n in counted.requests and (n > 1) is conflict] for conflict in (False, True))
+    total = sum(counted.requests.values())
+    rows = [(ways(n), counted.requests[n], percent(counted.requests[n] / total)) for n in sorted(counted.requests)]
     return go.Figure(
         [
-            _bars(_("no conflict"), clean, found, plain(colours), colours),
-            _bars(_("bank conflict"), bad, found, hatched(colours), colours),
+            _bars(_("no conflict"), clean, counted, plain(colours), colours),
+            _bars(_("bank conflict"), bad, counted, hatched(colours), colours),
         ],
         layout(
             colours,
@@ -40,7 +40,7 @@ def degrees(found: Degrees, *, theme: ThemeName = "light") -> go.Figure:
             bottom=_BOTTOM,
             barmode="overlay",
             showlegend=True,
-            meta=alternative(said, [_("degree"), _("requests"), _("share")], rows),
+            meta=alternative(sentence, [_("degree"), _("requests"), _("share")], rows),
             xaxis=axis(
                 colours,
                 _("degree; 1 is no conflict"),
@@ -50,13 +50,13 @@ def degrees(found: Degrees, *, theme: ThemeName = "light") -> go.Figure:
                 range=[-0.5, len(shown) - 0.5],
                 tickangle=0,
             ),
-            yaxis=axis(colours, _("requests"), range=[0, _ROOM * max(found.requests.values())], showticklabels=False),
+            yaxis=axis(colours, _("requests"), range=[0, _ROOM * max(counted.requests.values())], showticklabels=False),
         ),
     )
 
 
-def _bars(name: str, shown: Sequence[int], found: Degrees, marker: dict[str, object], colours: Theme) -> go.Bar:
-    made = [found.requests[n] for n in shown]
+def _bars(name: str, shown: Sequence[int], counted: Degrees, marker: dict[str, object], colours: Theme) -> go.Bar:
+    made = [counted.requests[n] for n in shown]
     hover = [
         _("{requests} of degree {degree}", requests=count(requests, "request"), degree=n)
         for n, requests in zip(shown, made, strict=True)

@@ -49,7 +49,7 @@ def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Look
     What is shown of it is what the present request does, where that goes to it, else loads before stores.
     """
     launch, requests = now.launch, now.launch.requests
-    known = {one.name: one for one in launch.arrays if one.space == "global" and one.nbytes}
+    known = {array.name: array for array in launch.arrays if array.space == "global" and array.nbytes}
     usual = [name for name in accessed(launch) if name in known]
     if not usual:
         return None
@@ -70,10 +70,10 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
     colours = THEMES[theme]
     if looked is None:
         return empty(colours, _("This launch touches no array in global memory."))
-    found = element_counts(now.launch, looked.array, looked.kind, looked.block)
+    counts = element_counts(now.launch, looked.array, looked.kind, looked.block)
     fold = fold_of(looked.array)
-    times, inside = fold.most(found), fold.elements_in(found)
-    shades = _shades(found.times)
+    times, inside = fold.most(counts), fold.elements_in(counts)
+    shades = _shades(counts.times)
     z = np.searchsorted(shades, times, side="right").astype(float)
     z[fold.beyond()] = np.nan
     palette = _palette(colours, len(shades))
@@ -88,7 +88,7 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
         [
             cells(z, palette, hover=_hover(looked, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
-            *_keys(palette, shades, found, untouched=len(found.element) < fold.size),
+            *_keys(palette, shades, counts, untouched=len(counts.element) < fold.size),
             frames(x, y, here, {"color": colours.frame, "width": 1.5}, _("this request")),
         ],
         layout(
@@ -128,9 +128,9 @@ def _palette(colours: Theme, shades: int) -> list[str]:
     return [colours.idle, *blend((pale, colours.ramp[0], deep), shades)]
 
 
-def _keys(palette: list[str], shades: NDArray[np.int64], found: ElementCounts, *, untouched: bool) -> list[go.Scatter]:
+def _keys(palette: list[str], shades: NDArray[np.int64], counts: ElementCounts, *, untouched: bool) -> list[go.Scatter]:
     """Say how often each shade is."""
-    ends = [*(shades[1:] - 1).tolist(), int(found.times.max(initial=0))]
+    ends = [*(shades[1:] - 1).tolist(), int(counts.times.max(initial=0))]
     keys = [key(palette[i + 1], _range(first, ends[i])) for i, first in enumerate(shades.tolist())]
     return [*keys, key(palette[0], _("never"))] if untouched else keys
 
@@ -140,16 +140,16 @@ def described_counts(now: RequestView, looked: Looked | None) -> str:
     if looked is None:
         return ""
     array = looked.array
-    one, every = (element_counts(now.launch, array, looked.kind, block) for block in (now.block, None))
-    said = _(
+    of_block, of_launch = (element_counts(now.launch, array, looked.kind, block) for block in (now.block, None))
+    sentence = _(
         "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
         elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
         array=array.name,
         done=_done(looked.kind),
-        one=_often(one, _("block {block}", block=now.block)),
-        every=_often(every, _("the logged blocks") if now.launch.missing else _("all blocks")),
+        one=_often(of_block, _("block {block}", block=now.block)),
+        every=_often(of_launch, _("the logged blocks") if now.launch.missing else _("all blocks")),
     )
-    return sentences(said, _not_stored(now.launch, looked))
+    return sentences(sentence, _not_stored(now.launch, looked))
 
 
 def _not_stored(launch: Launch, looked: Looked) -> str:
@@ -158,18 +158,18 @@ def _not_stored(launch: Launch, looked: Looked) -> str:
         return ""
     changed = (element_counts(launch, looked.array, kind).element for kind in ("store", "update"))
     left = int(np.prod(looked.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
-    one = "{n:,} element is stored by no thread and keeps what it held."
-    return ngettext(one, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
+    singular = "{n:,} element is stored by no thread and keeps what it held."
+    return ngettext(singular, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
 
 
-def _often(found: ElementCounts, who: str) -> str:
+def _often(counts: ElementCounts, who: str) -> str:
     """Say how many elements some blocks touch, and how often each."""
-    if not len(found.times):
+    if not len(counts.times):
         return _("none by {who}", who=who)
-    least, most = int(found.times.min()), int(found.times.max())
+    least, most = int(counts.times.min()), int(counts.times.max())
     if most == 1:
-        return _("{n:,} by {who}, once each", n=len(found.element), who=who)
-    return _("{n:,} by {who}, {times} times each", n=len(found.element), who=who, times=_range(least, most))
+        return _("{n:,} by {who}, once each", n=len(counts.element), who=who)
+    return _("{n:,} by {who}, {times} times each", n=len(counts.element), who=who, times=_range(least, most))
 
 
 def _range(least: int, most: int) -> str:
@@ -184,8 +184,8 @@ def _present(now: RequestView, array: ArrayInfo) -> NDArray[np.int64]:
     site = now.launch.sites[requests.site[now.row]]
     lanes = requests.addresses[now.row]
     start = lanes[lanes >= 0]
-    found = elements(array, (start[:, np.newaxis] + np.arange(0, site.width, array.itemsize)).ravel())
-    return found[found >= 0]
+    numbers = elements(array, (start[:, np.newaxis] + np.arange(0, site.width, array.itemsize)).ravel())
+    return numbers[numbers >= 0]
 
 
 def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,15 +208,15 @@ def _hover(
             continue
         name = element_name(looked.array, first, spelling)
         if not most:
-            said = _("never {done}", done=done)
+            counted = _("never {done}", done=done)
         elif single:
-            said = _("{done} {times:,} times", done=done, times=most) if most > 1 else _("{done} once", done=done)
+            counted = _("{done} {times:,} times", done=done, times=most) if most > 1 else _("{done} once", done=done)
         else:
-            said = _(
+            counted = _(
                 "{n:,} of its elements {done}, at most {times:,} times", n=inside[row, column], done=done, times=most
             )
         where = f"<b>{name}</b>" if single else _("<b>{element}</b> and on", element=name)
-        texts[row, column] = f"{where}<br>{said}"
+        texts[row, column] = f"{where}<br>{counted}"
     return texts
 
 

@@ -240,10 +240,10 @@ def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[n
             first=byte,
             last=byte + placed.size - 1,
         )
-        said = _("moved and not used") if state == _UNUSED else _("not moved")
+        state_text = _("moved and not used") if state == _UNUSED else _("not moved")
         if state == _USED:
-            said = lanes_named(placed.lanes[row, column])
-        texts[row, column] = f"{where}<br>{said}"
+            state_text = lanes_named(placed.lanes[row, column])
+        texts[row, column] = f"{where}<br>{state_text}"
     return texts
 
 

@@ -58,7 +58,9 @@ def source(
     y = 0.0
     for number, ends in ((line, line == last) for first, last in spans for line in range(first, last + 1)):
         line = lines[number - 1].rstrip()
-        here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
+        here = [
+            i for i, site in enumerate(launch.sites) if (site.line, recording.file_of(launch, site)) == (number, file)
+        ]
         here = here if costs else []
         numbers.append(_Row(y + _LINE, str(number), 0))
         kinds = _kinds(line, launch, rows, here)
@@ -70,8 +72,8 @@ def source(
             code.append(_Row(y, text, characters(before + line[first:end])))
         for i in here:
             bad = bool(rows[i].excess)
-            named, said = f"{'▲ ' if bad else ''}{launch.sites[i].source}", badge(launch.sites[i], rows[i])
-            for piece in _under(named, said, indent):
+            named, cost = f"{'▲ ' if bad else ''}{launch.sites[i].source}", badge(launch.sites[i], rows[i])
+            for piece in _under(named, cost, indent):
                 y += _BADGE
                 text = f"<b>{_plain(piece)}</b>" if i == site else _plain(piece)
                 badges.append(_Row(y, text, characters(piece), bad))
@@ -94,13 +96,13 @@ def source(
     )
 
 
-def _under(named: str, said: str, indent: int) -> list[str]:
+def _under(named: str, cost: str, indent: int) -> list[str]:
     """Return the lines below a line of code that say what an access costs: one, or those of its name and one more."""
-    whole = f"{' ' * indent}{named}  {said}"
+    whole = f"{' ' * indent}{named}  {cost}"
     if characters(whole) <= _WIDEST:
         return [whole]
     line, hanging = " " * indent + named, " " * (indent + _HANGING)
-    return [*(hanging * bool(first) + line[first:end] for first, end in _pieces(line, indent)), hanging + said]
+    return [*(hanging * bool(first) + line[first:end] for first, end in _pieces(line, indent)), hanging + cost]
 
 
 def _pieces(line: str, indent: int) -> Iterator[tuple[int, int]]:

@@ -61,7 +61,7 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
 
 def _alternative(time: Timing) -> dict[str, object]:
     """Say the time in a sentence, and list what is drawn, the samples last."""
-    said = _("median {median}, floor {floor}", median=duration(time.median_us), floor=duration(time.floor_us))
+    sentence = _("median {median}, floor {floor}", median=duration(time.median_us), floor=duration(time.floor_us))
     known = [
         (_("floor"), time.floor_us),
         (_("net"), time.net_us),
@@ -71,8 +71,8 @@ def _alternative(time: Timing) -> dict[str, object]:
         (_("5th percentile"), time.p5_us),
         (_("95th percentile"), time.p95_us),
     ]
-    samples = [(_("sample {n:,}", n=i), one) for i, one in enumerate(time.samples_us)]
-    return alternative(said, [_("time"), _("µs per launch")], [*known, *samples])
+    samples = [(_("sample {n:,}", n=i), sample) for i, sample in enumerate(time.samples_us)]
+    return alternative(sentence, [_("time"), _("µs per launch")], [*known, *samples])
 
 
 def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
@@ -90,9 +90,9 @@ def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
             base=[base],
             width=0.9,
             marker=fill,
-            hovertemplate=f"{said.format(time=duration(length))}<extra></extra>",
+            hovertemplate=f"{text.format(time=duration(length))}<extra></extra>",
         )
-        for name, said, base, length, fill in parts
+        for name, text, base, length, fill in parts
     ]
 
 

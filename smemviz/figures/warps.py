@@ -134,8 +134,8 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
             else:
                 cost = _("{wavefronts}, at worst {degree}-way", wavefronts=count(total, "wavefront"), degree=worst)
             where = _("<b>warp {warp}</b>, {site}", warp=w, site=_named(site))
-            said = _("{requests}, {cost}", requests=count(made, "request"), cost=cost)
-            texts[i, w] = f"{where}<br>{said}"
+            counted = _("{requests}, {cost}", requests=count(made, "request"), cost=cost)
+            texts[i, w] = f"{where}<br>{counted}"
     return texts
 
 

@@ -22,20 +22,20 @@ def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
     if isinstance(program, CudaProgram):
         headers = own_headers(program.text, program.file)
         return tuple(sorted((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in headers.items()))
-    found: dict[Path, str] = {}
+    digests: dict[Path, str] = {}
     waiting = list(_files(_imported(program.source), folder))
     while waiting:
         path = waiting.pop()
-        if path in found:
+        if path in digests:
             continue
         try:
             content = path.read_bytes()
             names = _imported(content)
         except (OSError, SyntaxError, ValueError):  # the import says what is wrong
             continue
-        found[path] = hashlib.sha256(content).hexdigest()
+        digests[path] = hashlib.sha256(content).hexdigest()
         waiting.extend(_files(names, folder))
-    return tuple(sorted((str(path), digest) for path, digest in found.items()))
+    return tuple(sorted((str(path), digest) for path, digest in digests.items()))
 
 
 def forget(paths: Iterable[str]) -> None:
@@ -52,14 +52,14 @@ def forget(paths: Iterable[str]) -> None:
 @lru_cache(64)
 def _imported(source: str | bytes) -> tuple[str, ...]:
     """Return the modules that a source names in its imports; every look at a run asks."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= dict.fromkeys(alias.name for alias in node.names)
+            names |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            found |= dict.fromkeys([module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)])
-    return tuple(found)
+            names |= dict.fromkeys([module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)])
+    return tuple(names)
 
 
 def _files(modules: Iterable[str], folder: Path) -> Iterator[Path]:

@@ -33,13 +33,13 @@ def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:
 
 
 def _spans(file: str, source: str, wanted: set[tuple[str, int]]) -> list[Span]:
-    found = {
+    spans = {
         (first, last)
         for name, first, last in functions(file, source)
         if any(name == function and first <= line <= last for function, line in wanted)
     }
     count = len(lines_of(source))
-    return [(first, min(last, count)) for first, last in sorted(found)] or [(1, count)]
+    return [(first, min(last, count)) for first, last in sorted(spans)] or [(1, count)]
 
 
 @lru_cache(maxsize=16)
@@ -48,7 +48,8 @@ def functions(file: str, source: str) -> tuple[tuple[str, int, int], ...]:
     if is_cuda_file(file):
         lines = Lines(source)
         return tuple(
-            (one.name, lines.place(one.start)[0], lines.place(one.end - 1)[0]) for one in find_functions(source)
+            (function.name, lines.place(function.start)[0], lines.place(function.end - 1)[0])
+            for function in find_functions(source)
         )
     return tuple(
         (node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or node.lineno)

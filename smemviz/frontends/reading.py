@@ -39,10 +39,10 @@ def read_source(path: str | Path) -> str:
     if path.suffix == ".npz":
         raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
     try:
-        found = path.stat()
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # a pipe would be waited for
             raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
-        if found.st_size > _MAX_SOURCE_BYTES and not (is_notebook and found.st_size <= _MAX_NOTEBOOK_BYTES):
+        if status.st_size > _MAX_SOURCE_BYTES and not (is_notebook and status.st_size <= _MAX_NOTEBOOK_BYTES):
             raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
         if is_notebook:

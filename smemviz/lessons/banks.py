@@ -35,11 +35,11 @@ def _one_then_all(element: int, layout: Layout) -> Access:
     return Access(f"{place}//{layout.columns},{place}%{layout.columns},{on}", steps=steps)
 
 
-def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]:
+def _pictures(shown: Pictured, caption_text: str, theme: ThemeName) -> tuple[Panel, ...]:
     """Draw the array, and the banks by wavefront, of a request."""
-    caption = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    caption = _("Each column is a bank, each row a wavefront. {said}", said=caption_text)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), said),
+        Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), caption_text),
         Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), caption),
     )
 
@@ -120,9 +120,9 @@ BANK = Lesson(
 def _row(values: Values) -> Stage:
     width = int(values["WIDTH"])
     shown = _request(Layout((8, 32), "float32"), Access("row", width=width))
-    found = shown.lanes()
-    right, total = found.wavefronts, 32 * width
-    at_once = total // found.ideal
+    lanes = shown.lanes()
+    right, total = lanes.wavefronts, 32 * width
+    at_once = total // lanes.ideal
 
     def hint(given: str) -> str:
         number = int(given)
@@ -131,9 +131,9 @@ def _row(values: Values) -> Stage:
         return _("The lanes ask for {total} bytes. A wavefront brings one word from each bank, {most} bytes.",
                  total=total, most=at_once)  # fmt: skip
 
-    said = wavefronts_said(right, found.ideal)
+    cost = wavefronts_said(right, lanes.ideal)
     because = _("32 lanes of {width} bytes are {total} bytes, at {most} a wavefront: {said}",
-                width=width, total=total, most=at_once, said=said)  # fmt: skip
+                width=width, total=total, most=at_once, said=cost)  # fmt: skip
     question = _("A warp loads along a row, {width} bytes a lane. How many wavefronts does the request take?",
                  width=width)  # fmt: skip
     return Stage(
@@ -166,8 +166,8 @@ ROW = Lesson(
 def _column(values: Values) -> Stage:
     columns = int(values["COLUMNS"])
     shown = _request(Layout((32, columns), "float32"), Access("column"))
-    service, found = shown.service(), shown.lanes()
-    right, banks = found.wavefronts, np.unique(service.bank)
+    service, lanes_served = shown.service(), shown.lanes()
+    right, banks = lanes_served.wavefronts, np.unique(service.bank)
     first = [int(bank) for bank in service.bank[:4]]
 
     def hint(given: str) -> str:
@@ -189,7 +189,7 @@ def _column(values: Values) -> Stage:
     because = ngettext(
         "All 32 words lie in the same bank. {said}",
         "All 32 words lie in {n} banks, {each} in each of them. {said}",
-        len(banks), each=32 // len(banks), said=wavefronts_said(right, found.ideal),
+        len(banks), each=32 // len(banks), said=wavefronts_said(right, lanes_served.ideal),
     )  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. How many wavefronts does that take?",
                  columns=columns, code=code("tile[i, 0]"))  # fmt: skip
@@ -226,7 +226,7 @@ def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
     row = "i" if share == 1 else f"i // {share}"
     shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
-    service, found = shown.service(), shown.lanes()
+    service, lanes_served = shown.service(), shown.lanes()
     word, bank = int(service.word[_ASKED]), int(service.bank[_ASKED])
     colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
     same_word = _lanes(service.lane, service.word == word)
@@ -250,13 +250,13 @@ def _share(values: Values) -> Stage:
             "{n} lane is right, but more of them collide.", "{n} lanes are right, but more of them collide.", len(lanes)
         )
 
-    said = wavefronts_said(found.wavefronts, found.ideal)
+    cost = wavefronts_said(lanes_served.wavefronts, lanes_served.ideal)
     if colliding:
         because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want other words of that bank. "
-                    "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
+                    "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=cost)  # fmt: skip
     else:
         because = _("No lane wants a different word of bank {bank}. {said}",
-                    bank=bank, said=said)  # fmt: skip
+                    bank=bank, said=cost)  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
                  columns=columns, code=code(f"tile[{row}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
@@ -266,7 +266,7 @@ def _share(values: Values) -> Stage:
 
 
 def _lanes(lane: NDArray[np.int64], where: NDArray[np.bool_]) -> list[int]:
-    return [int(one) for one in lane[where]]
+    return [int(number) for number in lane[where]]
 
 
 SHARED_WORD = Lesson(

@@ -122,8 +122,10 @@ def _race(values: Values) -> Stage:
     rows = {(0, lane): str(lane) for lane in range(WARP_SIZE)} | loaded
 
     def before(theme: ThemeName) -> Panel:
-        said = _("Each lane of warp 0 with the number of the element that it stores, and below of the one it loads.")
-        return Panel(_("Warp 0"), lesson_scene((2, WARP_SIZE), rows, titles, said, theme=theme), said)
+        sentence = _(
+            "Each lane of warp 0 with the number of the element that it stores, and below of the one it loads."
+        )
+        return Panel(_("Warp 0"), lesson_scene((2, WARP_SIZE), rows, titles, sentence, theme=theme), sentence)
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         strong = [(1, lane) for lane in other]

@@ -66,13 +66,13 @@ def look(
 
 def writers(launch: Launch) -> dict[int, tuple[int, int]]:
     """Return the warp and the lane of the first block that stored last to each address of shared memory."""
-    found: dict[int, tuple[int, int]] = {}
+    by_element: dict[int, tuple[int, int]] = {}
     for row in playback_order(launch, 0).tolist():
         site = launch.sites[launch.requests.site[row]]
         if (site.op, site.space) == ("store", "shared"):
             warp = int(launch.requests.warp[row])
-            found |= {int(at): (warp, lane) for lane, at in enumerate(launch.requests.addresses[row]) if at >= 0}
-    return found
+            by_element |= {int(at): (warp, lane) for lane, at in enumerate(launch.requests.addresses[row]) if at >= 0}
+    return by_element
 
 
 @lru_cache(maxsize=64)

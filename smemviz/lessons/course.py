@@ -24,7 +24,7 @@ def lesson_of(name: str) -> Lesson:
     Raises:
         InputError: when there is none.
     """
-    by_name = {lesson.slug: lesson for lesson in LESSONS} | {str(i): one for i, one in enumerate(LESSONS, 1)}
+    by_name = {lesson.slug: lesson for lesson in LESSONS} | {str(i): lesson for i, lesson in enumerate(LESSONS, 1)}
     if name not in by_name:
         names = ", ".join(f"{i} {lesson.slug}" for i, lesson in enumerate(LESSONS, 1))
         raise InputError(f"no lesson {name!r}; there are {names}")

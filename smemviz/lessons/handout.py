@@ -40,9 +40,9 @@ def handouts(lessons: Sequence[tuple[Lesson, dict[str, str]]]) -> bytes:
         [*printed_to_fit([scene.figure], _SCENE_ROOM), *printed_to_fit([panel.figure for panel in answer])]
         for scene, *answer in panels
     ]
-    drawn = iter(draw([Image(one, "svg") for of_lesson in laid_out for one in of_lesson]))
+    drawn = iter(draw([Image(panel, "svg") for of_lesson in laid_out for panel in of_lesson]))
     pages = [
-        handout_sections(lesson, values, stage, [(one.title, one.said, next(drawn)) for one in of_lesson])
+        handout_sections(lesson, values, stage, [(panel.title, panel.said, next(drawn)) for panel in of_lesson])
         for (lesson, values), stage, of_lesson in zip(lessons, stages, panels, strict=True)
     ]
     title = _(lessons[0][0].title) if len(lessons) == 1 else _("Shared memory, a course")
@@ -53,18 +53,18 @@ def handouts(lessons: Sequence[tuple[Lesson, dict[str, str]]]) -> bytes:
 def printed_to_fit(figures: Sequence[go.Figure], room: int = _ROOM) -> list[Printed]:
     """Lay out pictures for their page, as large as fits the room below each other; the smallest where none does."""
     tried = [[print_layout(figure, sheet) for figure in figures] for sheet in _SHEETS]
-    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= room)
+    fitting = (panels for panels in tried if sum(each.height * each.scale for each in panels) <= room)
     return next(fitting, tried[-1])
 
 
 def _cover(lessons: Sequence[Lesson]) -> str:
     """Write the first page of a course: its lessons with their goals and minutes."""
     rows = "".join(
-        f"<li><b>{text_of(_(one.title))}</b> ({text_of(ngettext('{n} minute', '{n} minutes', one.minutes))})<br>"
-        f"{text_of(_(one.goal))}</li>"
-        for one in lessons
+        f"<li><b>{text_of(_(lesson.title))}</b> ({text_of(ngettext('{n} minute', '{n} minutes', lesson.minutes))})<br>"
+        f"{text_of(_(lesson.goal))}</li>"
+        for lesson in lessons
     )
-    whole = ngettext("{n} minute", "{n} minutes", sum(one.minutes for one in lessons))
+    whole = ngettext("{n} minute", "{n} minutes", sum(lesson.minutes for lesson in lessons))
     return (
         f'<section><p class="place">smemviz</p><h1>{text_of(_("Shared memory, a course"))}</h1>'
         f'<p class="set">{text_of(whole)}</p><ol class="contents">{rows}</ol></section>'
@@ -87,11 +87,11 @@ def handout_sections(
     place = _("Lesson {number} of {count}", number=number, count=len(LESSONS))
     figures = [
         f"<figure><h2>{text_of(title)}</h2>"
-        f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
-        for title, said, svg in pictures
+        f'<img alt="{escape(sentence)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
+        for title, sentence, svg in pictures
     ]
     return f"""<section><p class="place">smemviz · {escape(place)}</p><h1>{text_of(_(lesson.title))}</h1>
-{"".join(f"<p>{_paragraph(said)}</p>" for said in lesson.text)}
+{"".join(f"<p>{_paragraph(paragraph)}</p>" for paragraph in lesson.text)}
 <p class="set">{text_of(lesson.set_to(values))}</p>
 <h2>{text_of(_("Question"))}</h2><p class="question">{text_of(stage.question.text)}</p>
 {"".join(figures[:1])}<h2>{text_of(_("Your answer"))}</h2>{_room(stage.question)}</section>
@@ -100,13 +100,13 @@ def handout_sections(
 {"".join(figures[1:])}<p class="place">{text_of(stage.origin)}</p></section>"""
 
 
-def _paragraph(said: Said) -> str:
+def _paragraph(text: Said) -> str:
     """Write a message as HTML, its code marked as such."""
     parts = []
-    for literal, name, _form, _conversion in Formatter().parse(_(said.message)):
+    for literal, name, _form, _conversion in Formatter().parse(_(text.message)):
         parts.append(escape(literal))
         if name is not None:
-            parts.append(f"<code>{escape(said.code[name])}</code>")
+            parts.append(f"<code>{escape(text.code[name])}</code>")
     return "".join(parts)
 
 

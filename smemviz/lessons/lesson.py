@@ -101,7 +101,7 @@ class Stage:
     @property
     def answer(self) -> str:
         """What is right, for readers."""
-        return names(*sorted(written(self.question, one) for one in self.right))
+        return names(*sorted(written(self.question, answer) for answer in self.right))
 
 
 @dataclass(frozen=True)

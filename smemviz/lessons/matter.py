@@ -63,10 +63,15 @@ def _merged(load: str) -> Stage:
             modelled = seen.launch.summary()[seen.site].wavefronts or 0
             bars += [Bar(_("wavefronts of the source"), modelled)]
             bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
-        said = _("Source and hardware. {said}", said=because)
+        sentence = _("Source and hardware. {said}", said=because)
         picture = source(recording, seen.launch, lines, site=seen.site, theme=theme)
         return (
-            Panel(_("Source and hardware"), lesson_bars(bars, "", _("count"), said, theme=theme), said, narrow=True),
+            Panel(
+                _("Source and hardware"),
+                lesson_bars(bars, "", _("count"), sentence, theme=theme),
+                sentence,
+                narrow=True,
+            ),
             Panel(_("The kernel"), picture, because, narrow=True),
         )
 
@@ -114,10 +119,10 @@ def _fitting(kib: int) -> Stage:
                  threads=_THREADS, kib=kib, reserved=reserved)  # fmt: skip
 
     def before(theme: ThemeName) -> Panel:
-        said = _("Shared memory of a multiprocessor in KiB, and what one block takes of it.")
-        one = {(0, column): "" for column in range(kib + reserved)}
-        figure = lesson_scene((1, whole), one, (_("KiB"), ""), said, theme=theme)
-        return Panel(_("One block"), figure, said)
+        sentence = _("Shared memory of a multiprocessor in KiB, and what one block takes of it.")
+        cells = {(0, column): "" for column in range(kib + reserved)}
+        figure = lesson_scene((1, whole), cells, (_("KiB"), ""), sentence, theme=theme)
+        return Panel(_("One block"), figure, sentence)
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         limiting = [

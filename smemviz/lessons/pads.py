@@ -33,16 +33,18 @@ _MOST_PAD = 32  # words; from there on rows begin where they began before
 def cost(seen: Seen) -> tuple[int, int]:
     """Return the wavefronts of the request, and those that would do."""
     site = seen.launch.sites[seen.site]
-    found = count(seen.addresses, site.width, site.op)
-    return int(found.wavefronts), int(found.ideal)
+    counted = count(seen.addresses, site.width, site.op)
+    return int(counted.wavefronts), int(counted.ideal)
 
 
-def pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
+def pictures(seen: Seen, sentence: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
     """Draw the shared array with the lanes of a request, and the banks that serve it."""
     array = seen.launch.sites[seen.site].array
-    caption = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    caption = _("Each column is a bank, each row a wavefront. {said}", said=sentence)
     return (
-        Panel(_("The array: lanes, and the values it holds"), tile(seen.request, array, view=view, theme=theme), said),
+        Panel(
+            _("The array: lanes, and the values it holds"), tile(seen.request, array, view=view, theme=theme), sentence
+        ),
         Panel(_("Banks by wavefront: lanes above their words"), banks(seen.request, theme=theme), caption),
     )
 
@@ -134,8 +136,12 @@ def _column_cost(rows: int, pad: int) -> _Pad:
 def _colliding(service: BankService) -> tuple[int, int, int] | None:
     """Return the first two lanes that ask one bank for different words, and the bank; None where there are none."""
     pairs = ((a, b) for b in range(len(service.lane)) for a in range(b))
-    found = ((a, b) for a, b in pairs if service.bank[a] == service.bank[b] and service.word[a] != service.word[b])
-    return next(((int(service.lane[a]), int(service.lane[b]), int(service.bank[a])) for a, b in found), None)
+    pairs_in_conflict = (
+        (a, b) for a, b in pairs if service.bank[a] == service.bank[b] and service.word[a] != service.word[b]
+    )
+    return next(
+        ((int(service.lane[a]), int(service.lane[b]), int(service.bank[a])) for a, b in pairs_in_conflict), None
+    )
 
 
 def _rectangle(values: Values) -> Stage:
@@ -154,13 +160,13 @@ def _rectangle(values: Values) -> Stage:
                 "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
             )
         assert cost.colliding is not None
-        one, other, bank = cost.colliding
+        first, second, bank = cost.colliding
         return ngettext(
             "With a pad of {n} word, lanes {one} and {other} both ask bank {bank}: the loads of the whole tile "
             "take {wavefronts:,} wavefronts where {ideal:,} would do.",
             "With a pad of {n} words, lanes {one} and {other} both ask bank {bank}: the loads of the whole tile "
             "take {wavefronts:,} wavefronts where {ideal:,} would do.",
-            pad, one=one, other=other, bank=bank, wavefronts=cost.wavefronts, ideal=cost.ideal,
+            pad, one=first, other=second, bank=bank, wavefronts=cost.wavefronts, ideal=cost.ideal,
         )  # fmt: skip
 
     because = ngettext(
@@ -178,11 +184,13 @@ def _rectangle(values: Values) -> Stage:
         seen = look(recording, "set_row_read_col_pad", "load", "shared")
         shown = range(max(8, smallest) + 1)
         by_pad = (_("{name}: {value}", name=pad, value=costs[pad].wavefronts) for pad in shown)
-        said = _("Wavefronts of all loads by pad: {list}.", list=clauses(*by_pad))
+        sentence = _("Wavefronts of all loads by pad: {list}.", list=clauses(*by_pad))
         bars = [Bar(str(pad), costs[pad].wavefronts, pad == smallest) for pad in shown]
         return (
             Panel(
-                _("Wavefronts by pad"), lesson_bars(bars, _("pad in words"), _("wavefronts"), said, theme=theme), said
+                _("Wavefronts by pad"),
+                lesson_bars(bars, _("pad in words"), _("wavefronts"), sentence, theme=theme),
+                sentence,
             ),
             Panel(_("Tile with the smallest pad"), tile(seen.request, "tile", theme=theme), because),
         )

@@ -27,7 +27,7 @@ def asked_of(shown: Pictured, theme: ThemeName) -> Panel:
 
 def asked_by(seen: Seen, theme: ThemeName, *, used: tuple[int, int] | None = None) -> Panel:
     """Draw the shared array of a request with its lanes in the cells they ask for; cells beyond ``used`` are a pad."""
-    array = next(one for one in seen.launch.shared_arrays if one.name == seen.launch.sites[seen.site].array)
+    array = next(array for array in seen.launch.shared_arrays if array.name == seen.launch.sites[seen.site].array)
     rows, columns = array.shape if len(array.shape) == 2 else (1, array.shape[0])
     first = ((seen.addresses - array.address) // array.itemsize).tolist()
     places = {
@@ -52,9 +52,9 @@ def lanes_in(
         for cell in cells:
             by_cell.setdefault(cell, []).append(lane)
     marks = {cell: f"L{lane_ranges(lanes)}" for cell, lanes in by_cell.items()}
-    said = _("The array by its indices: L5 is lane 5, in the cell that it asks for.")
-    figure = lesson_scene(shape, marks, (_("column"), _("row")), said, unused=unused or (), theme=theme)
-    return Panel(_("What is asked"), figure, said)
+    sentence = _("The array by its indices: L5 is lane 5, in the cell that it asks for.")
+    figure = lesson_scene(shape, marks, (_("column"), _("row")), sentence, unused=unused or (), theme=theme)
+    return Panel(_("What is asked"), figure, sentence)
 
 
 def code_of(recording: Recording, launch: Launch, theme: ThemeName) -> Panel:

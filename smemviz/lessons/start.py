@@ -26,12 +26,12 @@ def _reuse(values: Values) -> Stage:
     recording = recorded("stencil", {"RADIUS": radius})
     launch = recording["from_global_memory"]
     seen = look(recording, "from_global_memory", "load", "global")
-    array = next(one for one in launch.arrays if one.name == "values")
+    array = next(array for array in launch.arrays if array.name == "values")
     here = (launch.requests.site == seen.site) & (launch.requests.block == 0)
     loaded = elements(array, launch.requests.addresses[here])
     thread = launch.requests.warp[here][:, np.newaxis] * WARP_SIZE + np.arange(WARP_SIZE)
     middle = radius + _MIDDLE  # values begins RADIUS elements before out
-    threads = sorted(int(one) for one in thread[loaded == middle])
+    threads = sorted(int(number) for number in thread[loaded == middle])
     right = len(threads)
     at_once = int(np.count_nonzero(loaded >= 0))
     once = len(np.unique(loaded[loaded >= 0]))
@@ -58,16 +58,16 @@ def _reuse(values: Values) -> Stage:
                  middle=_MIDDLE)  # fmt: skip
     titles = _("element"), _("thread")
     band = {
-        (int(one), int(element) - radius): "•"
-        for one, element in zip(thread[loaded >= 0].tolist(), loaded[loaded >= 0].tolist(), strict=True)
-        if one < _DRAWN and 0 <= element - radius < _DRAWN
+        (int(number), int(element) - radius): "•"
+        for number, element in zip(thread[loaded >= 0].tolist(), loaded[loaded >= 0].tolist(), strict=True)
+        if number < _DRAWN and 0 <= element - radius < _DRAWN
     }
 
     def before(theme: ThemeName) -> Panel:
         own = {(0, column): "•" for row, column in band if row == _MIDDLE}
-        said = _("The elements that thread {thread} loads.", thread=_MIDDLE)
-        figure = lesson_scene((1, _DRAWN), own, titles, said, first=(_MIDDLE, 0), theme=theme)
-        return Panel(_("What one thread loads"), figure, said)
+        sentence = _("The elements that thread {thread} loads.", thread=_MIDDLE)
+        figure = lesson_scene((1, _DRAWN), own, titles, sentence, first=(_MIDDLE, 0), theme=theme)
+        return Panel(_("What one thread loads"), figure, sentence)
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         asked = [cell for cell in band if cell[1] == _MIDDLE]
@@ -118,7 +118,7 @@ def _lane(values: Values) -> Stage:
     width, y = int(values["BDIMX"]), int(values["Y"])
     recording = recorded("square", {"BDIMX": width}, ("set_row_read_row",))
     seen = look(recording, "set_row_read_row", "store", "global")
-    array = next(one for one in seen.launch.arrays if one.name == "out")
+    array = next(array for array in seen.launch.arrays if array.name == "out")
     here = (seen.launch.requests.site == seen.site) & (seen.launch.requests.block == 0)
     stored = elements(array, seen.launch.requests.addresses[here])  # thread (x, y) stores element y * BDIMX + x
     row, lane = (int(place[0]) for place in np.nonzero(stored == y * width + _X))
@@ -157,9 +157,9 @@ def _lane(values: Values) -> Stage:
     }
 
     def before(theme: ThemeName) -> Panel:
-        said = _("The first rows of the block; the thread in question has a question mark.")
-        figure = lesson_scene((_ROWS, width), {(y, _X): "?"}, titles, said, strong=[(y, _X)], theme=theme)
-        return Panel(_("Threads of the block"), figure, said)
+        sentence = _("The first rows of the block; the thread in question has a question mark.")
+        figure = lesson_scene((_ROWS, width), {(y, _X): "?"}, titles, sentence, strong=[(y, _X)], theme=theme)
+        return Panel(_("Threads of the block"), figure, sentence)
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         figure = lesson_scene((_ROWS, width), lanes, titles, because, strong=[(y, _X)], theme=theme)

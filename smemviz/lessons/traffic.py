@@ -40,9 +40,9 @@ def _sectors(values: Values) -> Stage:
         if number > WARP_SIZE:
             return _("A lane loads {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
         if number > right:
-            one, other = sharing
+            first, second = sharing
             return _("Lanes {one} and {other} load from the same sector. Count a sector once, however many use it.",
-                     one=one, other=other)  # fmt: skip
+                     one=first, other=second)  # fmt: skip
         return _("Lane 1's address is {apart} bytes after lane 0's, and a sector is {size} bytes. How many share one?",
                  apart=apart, size=SECTOR_BYTES)  # fmt: skip
 

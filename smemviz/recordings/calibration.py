@@ -66,10 +66,10 @@ def load_calibration(path: Path) -> Calibration:
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise ValueError("it is too large")
-        found: Calibration = decode(Calibration, json.loads(path.read_text(encoding="utf-8")), "calibration")
+        calibration: Calibration = decode(Calibration, json.loads(path.read_text(encoding="utf-8")), "calibration")
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not a calibration: {error}; run smemviz calibrate again") from None
-    return found
+    return calibration
 
 
 def _user_path(name: str) -> Path:

@@ -81,7 +81,7 @@ def check_addresses(sites: Sequence[Site], site: NDArray[Any], addresses: NDArra
     if addresses.size and int(addresses.max()) > _MAX_ADDRESS:
         raise ValueError(f"{kernel} has a request to an address that no GPU has")
     # A complex number may begin at any multiple of its half, which is then accessed by itself.
-    unit = np.array([one.width // (2 if one.dtype.startswith("c") else 1) for one in sites], addresses.dtype)[site]
+    unit = np.array([site.width // (2 if site.dtype.startswith("c") else 1) for site in sites], addresses.dtype)[site]
     if np.any((addresses % unit[:, np.newaxis] != 0) & (addresses >= 0)):
         raise ValueError(f"{kernel} has a request to an address that is no multiple of the bytes it accesses")
 

@@ -14,7 +14,7 @@ _PLACE = re.compile(r"(\d{1,7}):(\d{1,7})(?:\.(\d{1,7}))?")
 def place_of(launch: Launch, site: int) -> str:
     """Write where a site stands: ``line:column``, with a number behind where a function is reached in several ways."""
     here = _place(launch.sites[site])
-    nth = sum(_place(one) == here for one in launch.sites[:site])
+    nth = sum(_place(other) == here for other in launch.sites[:site])
     return f"{here[0]}:{here[1]}" + (f".{nth}" if nth else "")
 
 
@@ -35,7 +35,7 @@ def site_at(recording: Recording, launch: Launch, text: str) -> int | None:
     own = [i for i, site in enumerate(launch.sites) if _place(site) == place]
     if own:
         return own[min(nth, len(own) - 1)]
-    meant = next((site for one in recording.launches for site in one.sites if _place(site) == place), None)
+    meant = next((site for launch in recording.launches for site in launch.sites if _place(site) == place), None)
     if meant is None:
         return None
     keys: tuple[Callable[[Site], object], ...] = (

@@ -196,7 +196,7 @@ class Sweep:
 
     def ceiling(self, name: str) -> Ceiling | None:
         """Return the ceiling of this name, None where it was not measured."""
-        return next((one for one in self.ceilings if one.name == name), None)
+        return next((ceiling for ceiling in self.ceilings if ceiling.name == name), None)
 
 
 def joined(older: Sweep, newer: Sweep) -> Sweep:
@@ -209,8 +209,8 @@ def joined(older: Sweep, newer: Sweep) -> Sweep:
         raise InputError(OF_ANOTHER)
     fresh = {_key(point) for point in newer.points}
     older_points = tuple(point for point in older.points if _key(point) not in fresh)
-    measured_again = {one.name for one in newer.ceilings}
-    ceilings = tuple(one for one in older.ceilings if one.name not in measured_again)
+    measured_again = {ceiling.name for ceiling in newer.ceilings}
+    ceilings = tuple(ceiling for ceiling in older.ceilings if ceiling.name not in measured_again)
     return replace(
         newer,
         ceilings=ceilings + newer.ceilings,
@@ -261,8 +261,8 @@ def parse_sweep(text: str) -> Sweep:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}")
-    found: Sweep = decode(Sweep, data, "sweep")
-    return found
+    sweep: Sweep = decode(Sweep, data, "sweep")
+    return sweep
 
 
 def sweep_facts(sweep: Sweep) -> dict[str, Any]:

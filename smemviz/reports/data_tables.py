@@ -105,8 +105,8 @@ def _launch_columns(number: int, launch: Launch, rows: int) -> Table:
 def _site_columns(recording: Recording, launch: Launch, site: Sequence[int]) -> Table:
     """Return what the sites say, a row for each number of one."""
     facts = [
-        {name: recording.file_of(launch, one) if name == "file" else getattr(one, name) for name in _SITE}
-        for one in launch.sites
+        {name: recording.file_of(launch, site) if name == "file" else getattr(site, name) for name in _SITE}
+        for site in launch.sites
     ]
     return {name: [facts[i][name] for i in site] for name in _SITE}
 
@@ -150,6 +150,6 @@ def _requests(
         **columns,
         "lane": lane.tolist(),
         "address": address.tolist(),
-        "bank": [None if one < 0 else one for one in bank.tolist()],
-        "value": [None if nothing else one for one, nothing in zip(value.tolist(), np.isnan(value), strict=True)],
+        "bank": [None if number < 0 else number for number in bank.tolist()],
+        "value": [None if nothing else number for number, nothing in zip(value.tolist(), np.isnan(value), strict=True)],
     }

@@ -119,10 +119,10 @@ def _site_facts(pair: LaunchPair, site: SitePair) -> dict[str, Any]:
     known = new or old
     assert known
     data: dict[str, Any] = {"array": known.array, "space": known.space, "op": known.op}
-    for name, one, counts in (("a", old, site.counts[0]), ("b", new, site.counts[1])):
+    for name, compared, counts in (("a", old, site.counts[0]), ("b", new, site.counts[1])):
         data[name] = None
-        if one and counts:
-            data[name] = {"line": one.line, "column": one.column, "source": one.source}
+        if compared and counts:
+            data[name] = {"line": compared.line, "column": compared.column, "source": compared.source}
             data[name] |= {count: getattr(counts, count) for count in COUNTS}
     return data
 
@@ -138,8 +138,8 @@ def duplicates(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
     groups: dict[object, list[LaunchPair]] = {}
     for pair in diff.pairs:
         sites = tuple(tuple(site_cells(pair, site)) for site in changed(pair))
-        said = (pair.kernel, tuple(launch_cells(pair)), sites, pair.worse(diff.tolerance), pair.complete)
-        groups.setdefault(said, []).append(pair)
+        key = (pair.kernel, tuple(launch_cells(pair)), sites, pair.worse(diff.tolerance), pair.complete)
+        groups.setdefault(key, []).append(pair)
     return tuple((pairs[0], len(pairs)) for pairs in groups.values())
 
 
@@ -172,8 +172,8 @@ def site_cells(pair: LaunchPair, site: SitePair) -> list[str]:
     old, new = _sites(pair, site)
     known = new or old
     assert known
-    places = [str(one.line) if one else "-" for one in (old, new)]
-    sources = [one.source for one in (old, new) if one]
+    places = [str(site.line) if site else "-" for site in (old, new)]
+    sources = [site.source for site in (old, new) if site]
     old_counts, new_counts = site.counts
     counts = [_change(getattr(old_counts, name, None), getattr(new_counts, name, None)) for name in TOTALS]
     return [_same(places), _same(sources), access_name(known.space, known.op), *counts]
@@ -189,7 +189,7 @@ def _same(texts: Sequence[str]) -> str:
 
 def verdict(diff: Diff) -> str:
     """Say in one sentence whether B is worse."""
-    worse = {launch_name(*one): grown for one in duplicates(diff) if (grown := one[0].worse(diff.tolerance))}
+    worse = {launch_name(*pair): grown for pair in duplicates(diff) if (grown := pair[0].worse(diff.tolerance))}
     percent = diff.tolerance * 100
     if not worse:
         if not percent:
@@ -214,10 +214,11 @@ def notes(diff: Diff) -> list[str]:
         if not pair.complete
     ]
     after = diff.after.recording
-    found = [
-        f"{after.file_of_finding(one)}:{one.line}: {described(one, after, more)}" for one, more in folded(diff.mistakes)
+    findings = [
+        f"{after.file_of_finding(finding)}:{finding.line}: {described(finding, after, more)}"
+        for finding, more in folded(diff.mistakes)
     ]
-    return [*covered, *(f"Found in B and not in A: {sentence.removesuffix('.')}" for sentence in found)]
+    return [*covered, *(f"Found in B and not in A: {sentence.removesuffix('.')}" for sentence in findings)]
 
 
 LAUNCH_HEADS = ("launch", *(name.replace("max_", "") for name in TOTALS), "time")
@@ -262,7 +263,7 @@ def _print_tables(diff: Diff) -> None:
     say(f"counted for compute capability {diff.hardware.name}")
     say("")
     rows = [
-        ([launch_name(*one), *launch_cells(one[0])], bool(one[0].worse(diff.tolerance))) for one in duplicates(diff)
+        ([launch_name(*pair), *launch_cells(pair[0])], bool(pair[0].worse(diff.tolerance))) for pair in duplicates(diff)
     ]
     show("launches", LAUNCH_HEADS, rows)
     for pair, times in duplicates(diff):

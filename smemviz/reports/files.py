@@ -70,7 +70,7 @@ def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: Theme
         InputError: when the file cannot be written, here and in all below.
         MissingError: when there is no browser to draw it.
     """
-    form = next(one for one in FORMATS if path.suffix.lower() == f".{one}")
+    form = next(format_name for format_name in FORMATS if path.suffix.lower() == f".{format_name}")
     pressed = print_layout(drawn.figure, sheet, theme, drawn.text)
     write_bytes(path, draw([Image(pressed, form, dpi)])[0])
 
@@ -104,11 +104,11 @@ def write_table(path: Path, recording: Recording, wanted: Wanted, rows: Rows, ha
 
 def write_trace(path: Path, recording: Recording, wanted: Wanted, hardware: Hardware) -> None:
     """Write the requests of launches as a trace."""
-    found = launches(recording, wanted)
-    if wanted.block is not None and not any(wanted.block in blocks(launch) for launch, _ in found):
+    numbered = launches(recording, wanted)
+    if wanted.block is not None and not any(wanted.block in blocks(launch) for launch, _ in numbered):
         raise InputError(f"{recording.file}: block {wanted.block} is not in the log of any of these launches")
-    named = [(launch_name(launch, number), launch) for launch, number in found]
-    facts = _facts(recording, hardware) | {"missing": missing(recording, [launch for launch, _ in found])}
+    named = [(launch_name(launch, number), launch) for launch, number in numbered]
+    facts = _facts(recording, hardware) | {"missing": missing(recording, [launch for launch, _ in numbered])}
     with writing(path) as partial:
         write_events(partial, events(named, wanted.block, hardware), facts)
 

@@ -47,13 +47,13 @@ def require_browser() -> str:
         raise MissingError("images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing")
     from choreographer.browsers.chromium import Chromium
 
-    found = Chromium.find_browser(skip_local=False)
-    if not found or not Path(found).is_file():
-        named = f"there is none at BROWSER_PATH, {found}; " if found else ""
+    browser = Chromium.find_browser(skip_local=False)
+    if not browser or not Path(browser).is_file():
+        named = f"there is none at BROWSER_PATH, {browser}; " if browser else ""
         raise MissingError(
             f"images need Chrome or Chromium: {named}install it, or run kaleido_get_chrome; an .html figure needs none"
         )
-    return str(found)
+    return str(browser)
 
 
 def draw(images: Sequence[Image]) -> list[bytes]:

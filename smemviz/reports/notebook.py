@@ -48,8 +48,8 @@ def to_html(recording: Recording) -> str:
 
 
 def _origin(recording: Recording, hardware: Hardware) -> str:
-    said, counted = escape(origin(recording)), escape(rule(hardware, recording.launches))
-    return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=said, rule=counted)
+    where_from, counted = escape(origin(recording)), escape(rule(hardware, recording.launches))
+    return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=where_from, rule=counted)
 
 
 def _table(launches: Sequence[Launch], sums: Sequence[Facts], hardware: Hardware) -> str:
@@ -85,11 +85,11 @@ def _missing(recording: Recording) -> Iterator[str]:
 
 
 def _findings(recording: Recording) -> Iterator[str]:
-    told = folded(recording.findings)
-    for finding, alike in told[:_MOST_FINDINGS]:
-        said = _("line {line}: {what}", line=finding.line, what=described(finding, recording, alike))
-        yield f"<p class=finding>{escape(said)}</p>"
-    more = sum(1 + alike for _finding, alike in told[_MOST_FINDINGS:])
+    folded_findings = folded(recording.findings)
+    for finding, alike in folded_findings[:_MOST_FINDINGS]:
+        sentence = _("line {line}: {what}", line=finding.line, what=described(finding, recording, alike))
+        yield f"<p class=finding>{escape(sentence)}</p>"
+    more = sum(1 + alike for _finding, alike in folded_findings[_MOST_FINDINGS:])
     if more > 0:
         further = _("and {more}", more=count(more, "more finding"))
         yield f"<p class=finding>{escape(further)}</p>"
@@ -104,11 +104,11 @@ def _picture(recording: Recording, now: RequestView, hardware: Hardware) -> str:
     site = now.launch.sites[now.launch.requests.site[now.row]]
     place = f"{recording.file_of(now.launch, site)}:{site.line}"
     title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
-    said = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
-    text = f"<p><b>{escape(title)}</b><br>{escape(said)}</p>"
+    sentence = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
+    text = f"<p><b>{escape(title)}</b><br>{escape(sentence)}</p>"
     if not service.wavefronts:
         return text
-    return text + _svg(service, where.banks, sentences(_("{sentence}.", sentence=title), said))
+    return text + _svg(service, where.banks, sentences(_("{sentence}.", sentence=title), sentence))
 
 
 def _svg(service: BankService, banks: int, label: str) -> str:
@@ -119,9 +119,9 @@ def _svg(service: BankService, banks: int, label: str) -> str:
     for wavefront, bank, lanes, _words in service.cells():
         if wavefront < rows:
             x, y = _LEFT + bank * _CELL, wavefront * _ROW
-            said = f"{min(lanes)}+" if len(set(lanes)) > 1 else f"{lanes[0]}"
+            lane_label = f"{min(lanes)}+" if len(set(lanes)) > 1 else f"{lanes[0]}"
             shape = f'<rect class="b{bank}" x="{x}" y="{y}" width="{_CELL - 1}" height="{_ROW - 1}"/>'
-            cells.append(f'{shape}<text x="{x + _CELL / 2 - 0.5}" y="{y + 14}">{said}</text>')
+            cells.append(f'{shape}<text x="{x + _CELL / 2 - 0.5}" y="{y + 14}">{lane_label}</text>')
     idle = (
         f'<rect class="idle" x="{_LEFT}" y="{row * _ROW}" width="{banks * _CELL - 1}" height="{_ROW - 1}"/>'
         for row in range(rows)

@@ -80,16 +80,16 @@ def picture(
 
 def missing(recording: Recording, shown: Sequence[Launch]) -> str:
     """Say what of launches, and of the run, is not in the recording; "" when nothing is missing."""
-    said = []
+    parts = []
     requests = sum(launch.missing for launch in shown)
     if requests:
         made = sum(launch.request_count for launch in shown)
         total = count(made, "request")
-        said.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
+        parts.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
     if recording.unrecorded:
         more = count(recording.unrecorded, "more launch")
-        said.append(_("{launches} of the run not recorded, as asked.", launches=more))
-    return sentences(*said) if said else ""
+        parts.append(_("{launches} of the run not recorded, as asked.", launches=more))
+    return sentences(*parts) if parts else ""
 
 
 def _array(launch: Launch, now: RequestView, name: str | None) -> str:
@@ -98,7 +98,7 @@ def _array(launch: Launch, now: RequestView, name: str | None) -> str:
     if name is not None and name not in names:
         raise InputError(f"{launch.kernel} has no shared array {name!r}; it has {', '.join(names) or 'none'}")
     goes_to = launch.sites[launch.requests.site[now.row]].array if now.row is not None else None
-    return name or next((one for one in names if one == goes_to), names[0] if names else "")
+    return name or next((candidate for candidate in names if candidate == goes_to), names[0] if names else "")
 
 
 def _caption(asked: Asked, chosen: Figure) -> str:
@@ -118,23 +118,25 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)
     if chosen.caption:
-        said = sentences(_("{sentence}.", sentence=where), chosen.caption(asked))
+        sentence_of_figure = sentences(_("{sentence}.", sentence=where), chosen.caption(asked))
     elif of_launch:
-        said = _("{place}. {sentence}.", place=where, sentence=sentence)
+        sentence_of_figure = _("{place}. {sentence}.", place=where, sentence=sentence)
     elif launch.grid != (1, 1, 1):
-        said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=sentence)
+        sentence_of_figure = _("{place}, block {block}: {request}.", place=where, block=now.block, request=sentence)
     else:
-        said = _("{place}: {request}.", place=where, request=sentence)
-    return sentences(said, provenance(recording, hardware))
+        sentence_of_figure = _("{place}: {request}.", place=where, request=sentence)
+    return sentences(sentence_of_figure, provenance(recording, hardware))
 
 
 def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, asked: Asked) -> Picture:
-    found = launches(recording, wanted)
-    rows = compared([_entry(recording, launch, number, asked.hardware) for launch, number in found])
-    said = _("{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch"))
-    caption = sentences(said, provenance(recording, asked.hardware))
+    numbered = launches(recording, wanted)
+    rows = compared([_entry(recording, launch, number, asked.hardware) for launch, number in numbered])
+    sentence = _(
+        "{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch")
+    )
+    caption = sentences(sentence, provenance(recording, asked.hardware))
     figure = chosen.draw(asked._replace(rows=rows))
-    return Picture(figure, caption, missing(recording, [launch for launch, _number in found]))
+    return Picture(figure, caption, missing(recording, [launch for launch, _number in numbered]))
 
 
 def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:

@@ -50,10 +50,10 @@ def facts(recording: Recording, hardware: Hardware = H200) -> dict[str, Any]:
 
 def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, Any]]:
     """Return the facts of every launch, worked out once for those that are alike."""
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for group in duplicates(recording.launches):
-        found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
-    return [found[number] for number in range(len(recording.launches))]
+        by_number |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
+    return [by_number[number] for number in range(len(recording.launches))]
 
 
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
@@ -116,8 +116,8 @@ def _site_facts(
     if hardware is None:
         return data
     read = asdict(hardware)
-    said = {name: read.pop(name) for name in ("verdict", "because")}
-    return data | {"hardware": read} | said
+    judged = {name: read.pop(name) for name in ("verdict", "because")}
+    return data | {"hardware": read} | judged
 
 
 def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
@@ -222,6 +222,6 @@ def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
             source = basis(site["op"], site["width"], cc).source
             notes.append(f"line {site['line']}, {site['source']}: its rule is assumed. {source}")
         if site["excess"]:
-            said = site["explanation"]
-            notes.append(f"line {site['line']}, {site['source']}: {said['because']} {said['cure']}")
+            explanation = site["explanation"]
+            notes.append(f"line {site['line']}, {site['source']}: {explanation['because']} {explanation['cure']}")
     return notes

@@ -65,12 +65,12 @@ def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
 
 def every_launch(recording: Recording, wanted: Wanted) -> list[tuple[int, Launch]]:
     """Return the same with every one of those alike, in order, each with its number in the recording."""
-    found = [launch for launch, _ in launches(recording, wanted)]
-    kernels = {launch.kernel for launch in found}
+    chosen = [launch for launch, _ in launches(recording, wanted)]
+    kernels = {launch.kernel for launch in chosen}
     return [
         (number, launch)
         for number, launch in enumerate(recording.launches)
-        if (launch.kernel in kernels if wanted.launch is None else any(launch is one for one in found))
+        if (launch.kernel in kernels if wanted.launch is None else any(launch is other for other in chosen))
     ]
 
 
@@ -84,16 +84,18 @@ def choose(
     Raises:
         InputError: when nothing fits the names.
     """
-    found = [launch for launch, _ in launches(recording, wanted)]
+    chosen = [launch for launch, _ in launches(recording, wanted)]
     if wanted.line is not None:
-        found = [launch for launch in found if _sites(launch, wanted)]
-        if not found:
-            lines = sorted({site.line for one, _ in launches(recording, wanted) for site in one.sites})
+        chosen = [launch for launch in chosen if _sites(launch, wanted)]
+        if not chosen:
+            lines = sorted({site.line for launch, _ in launches(recording, wanted) for site in launch.sites})
             place = f"{wanted.line}" if wanted.column is None else f"{wanted.line}:{wanted.column}"
             raise InputError(
                 f"{recording.file}: no access begins at {place}; accesses are in lines {_listed(lines) or 'none'}"
             )
-    launch = max(found, key=lambda one: (any(s.space == space for s in one.sites), facts(one, hardware).excess))
+    launch = max(
+        chosen, key=lambda launch: (any(s.space == space for s in launch.sites), facts(launch, hardware).excess)
+    )
     return launch, _moment(recording, launch, wanted, hardware, space).spelled(recording)
 
 

@@ -23,13 +23,13 @@ from smemviz.wording.labels import operation_name
 Event = dict[str, Any]
 
 
-def write_events(path: Path, found: Iterable[Event], facts: Event) -> None:
+def write_events(path: Path, trace_events: Iterable[Event], facts: Event) -> None:
     """Write events as a trace, one a line; ``facts`` tell where they come from."""
     with path.open("w", encoding="utf-8") as file:
         head = json.dumps({"displayTimeUnit": "ns", "otherData": facts}, ensure_ascii=False)
         file.write(f'{head[:-1]}, "traceEvents": [')
         separator = "\n"
-        for event in found:
+        for event in trace_events:
             file.write(separator + json.dumps(event, ensure_ascii=False, separators=(",", ":")))
             separator = ",\n"
         file.write("\n]}\n")
@@ -41,7 +41,7 @@ def events(
     """Return the events of all logged blocks of launches, or of one block of each."""
     process = 0
     for name, launch in launches:
-        for number in [one for one in blocks(launch) if block in (None, one)]:
+        for number in [recorded for recorded in blocks(launch) if block in (None, recorded)]:
             process += 1
             lost = f" ({launch.missing:,} requests of the launch not logged)" if launch.missing else ""
             yield _about("process_name", process, 0, name=f"{name}, block {number}{lost}")

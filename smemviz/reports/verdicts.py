@@ -32,11 +32,11 @@ def print_verdicts(recording: Recording) -> None:
 def _table(launch: Launch, cc: tuple[int, int]) -> Table:
     heads = ("line", "source", "space", "op", "requests", "wavefronts", "sectors", "verdict", "because")
     table = table_of(heads, ("source", "space", "op", "verdict", "because"), launch.kernel)
-    for site, counted, found in zip(launch.sites, launch.summary(cc), launch.hardware, strict=True):
-        pairs = [(getattr(counted, name), getattr(found, name)) for name in ("requests", "wavefronts", "sectors")]
+    for site, counted, hardware in zip(launch.sites, launch.summary(cc), launch.hardware, strict=True):
+        pairs = [(getattr(counted, name), getattr(hardware, name)) for name in ("requests", "wavefronts", "sectors")]
         words = (str(site.line), site.source, site.space, site.op, *(_pair(*pair) for pair in pairs))
-        style = "bold" if found.verdict == "unexplained" else ""
-        table.add_row(*(Text(word) for word in (*words, found.verdict, found.because)), style=style)
+        style = "bold" if hardware.verdict == "unexplained" else ""
+        table.add_row(*(Text(word) for word in (*words, hardware.verdict, hardware.because)), style=style)
     return table
 
 

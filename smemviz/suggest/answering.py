@@ -42,7 +42,7 @@ class Answer:
     @property
     def sound(self) -> bool:
         """Whether no suggestion failed verification."""
-        return all(one.problem is None for one in self.suggested)
+        return all(suggestion.problem is None for suggestion in self.suggested)
 
 
 def answer(
@@ -64,32 +64,32 @@ def answer(
         hardware: whose rules count.
         progress: called as ``progress(done, total, text)``.
     """
-    found = list(suggestions(recording, program, kernel, hardware))
-    refused = tuple(one for one in found if isinstance(one, Refused))
-    suggested = [one for one in found if isinstance(one, Suggestion)]
-    writable = [one for one in suggested if one.rewrite]
+    answers = list(suggestions(recording, program, kernel, hardware))
+    refused = tuple(refusal for refusal in answers if isinstance(refusal, Refused))
+    suggested = [suggestion for suggestion in answers if isinstance(suggestion, Suggestion)]
+    writable = [suggestion for suggestion in suggested if suggestion.rewrite]
     notes: list[str] = []
-    kernels = {one.kernel for one in writable}
+    kernels = {suggestion.kernel for suggestion in writable}
     verifiers = _verifiers(recording, program, engine, kernels, hardware, notes, progress) if kernels else []
-    clock = any(one.engine == "gpu" for one in verifiers)
+    clock = any(verifier.engine == "gpu" for verifier in verifiers)
     before = times(program, kernels, progress) if clock else ()
-    launched = [one.kernel for one in recording.launches if one.kernel in kernels]
+    launched = [launch.kernel for launch in recording.launches if launch.kernel in kernels]
     verified: list[Suggestion] = []
-    for number, one in enumerate(suggested):
+    for number, suggestion in enumerate(suggested):
         if progress:
-            progress(number, len(suggested), one.kernel)
-        if one.rewrite is None:
-            verified.append(one)
+            progress(number, len(suggested), suggestion.kernel)
+        if suggestion.rewrite is None:
+            verified.append(suggestion)
             continue
-        changed = rewritten(program, (one.rewrite,))
+        changed = rewritten(program, (suggestion.rewrite,))
         diff = unified_diff(program.source, changed.source, program.file)
-        checks = tuple(verifier.check([one]) for verifier in verifiers)
-        own = tuple(t for name, t in zip(launched, before, strict=False) if name == one.kernel)
+        checks = tuple(verifier.check([suggestion]) for verifier in verifiers)
+        own = tuple(t for name, t in zip(launched, before, strict=False) if name == suggestion.kernel)
         kept = clock and not any(check.problem for check in checks)
-        after = times(changed, {one.kernel}, progress) if kept else ()
-        verified.append(replace(one, diff=diff, checks=checks, times=tuple(zip(own, after, strict=False))))
+        after = times(changed, {suggestion.kernel}, progress) if kept else ()
+        verified.append(replace(suggestion, diff=diff, checks=checks, times=tuple(zip(own, after, strict=False))))
     chosen = _together(verified, verifiers, program, notes)
-    text = rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite)).source
+    text = rewritten(program, tuple(suggestion.rewrite for suggestion in chosen if suggestion.rewrite)).source
     return Answer(tuple(verified), refused, unified_diff(program.source, text, program.file), tuple(notes))
 
 
@@ -103,14 +103,14 @@ def _verifiers(
     progress: Progress | None,
 ) -> list[Verifier]:
     """Return what can run this file; what cannot is noted."""
-    threads = sum(math.prod(one.grid) * math.prod(one.block) for one in recording.launches)
+    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in recording.launches)
     verifiers: list[Verifier] = []
     for name in _VERIFIED_BY[engine]:
         verifier = Verifier(program, recording, name, kernels, hardware, progress)
         if name == "lockstep" and engine == "gpu" and threads > _MOST_THREADS:
             notes.append(f"not run in lockstep: its launches have {threads:,} threads")
             continue
-        if name == "gpu" and any(one.unsafe for one in verifiers):
+        if name == "gpu" and any(verifier.unsafe for verifier in verifiers):
             notes.append("not run on the GPU: the file makes a mistake that may harm it")
             continue
         try:
@@ -127,9 +127,9 @@ def _together(
 ) -> list[Suggestion]:
     """Return the best suggestion of each array that was not refuted, leaving out what does not go with the others."""
     first: dict[tuple[str, str, int], Suggestion] = {}
-    for one in sorted(verified, key=lambda one: one.cost):
-        if one.rewrite and one.problem is None:
-            first.setdefault((one.kernel, one.array.name, one.array.line), one)
+    for candidate in sorted(verified, key=lambda candidate: candidate.cost):
+        if candidate.rewrite and candidate.problem is None:
+            first.setdefault((candidate.kernel, candidate.array.name, candidate.array.line), candidate)
     chosen = list(first.values())
     if _clash(chosen, verifiers, program) is None:
         return chosen
@@ -146,7 +146,7 @@ def _together(
 def _clash(chosen: Sequence[Suggestion], verifiers: Sequence[Verifier], program: Program) -> str | None:
     """Say what goes wrong when suggestions are made together, None when nothing does."""
     try:
-        rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite))
+        rewritten(program, tuple(suggestion.rewrite for suggestion in chosen if suggestion.rewrite))
     except SmemvizError as error:
         return str(error)
     if len(chosen) < 2 or not verifiers:

@@ -50,8 +50,8 @@ def suggestions(
     """
     for name in dict.fromkeys(launch.kernel for launch in recording.launches):
         if kernel in (None, name):
-            launches = [(i, one) for i, one in enumerate(recording.launches) if one.kernel == name]
-            for array in {(a.name, a.line): a for _, one in launches for a in one.shared_arrays}.values():
+            launches = [(i, launch) for i, launch in enumerate(recording.launches) if launch.kernel == name]
+            for array in {(a.name, a.line): a for _, launch in launches for a in launch.shared_arrays}.values():
                 yield from _of_array(recording, program, launches, array, hardware)
 
 
@@ -67,12 +67,14 @@ def _of_array(
     places = [
         (number, launch, index)
         for number, launch in launches
-        for index, one in enumerate(launch.arrays)
-        if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
+        for index, other in enumerate(launch.arrays)
+        if other.space == "shared" and (other.name, other.line) == (array.name, array.line)
     ]
-    found = tuple((number, one) for number, launch, index in places for one in recorded(launch, index, hardware))
-    asked = _Asked(first.kernel, language_of(program).as_declared(program, array), hardware, found)
-    excess = sum(one.excess for one in asked.scores())
+    accesses = tuple(
+        (number, access) for number, launch, index in places for access in recorded(launch, index, hardware)
+    )
+    asked = _Asked(first.kernel, language_of(program).as_declared(program, array), hardware, accesses)
+    excess = sum(cost.excess for cost in asked.scores())
     if excess == 0:
         return
     reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, program, recording)
@@ -89,14 +91,14 @@ def _refusal(
     asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, program: Program, recording: Recording
 ) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
-    if len({(one.shape, one.dtype) for one in arrays}) > 1:
+    if len({(array.shape, array.dtype) for array in arrays}) > 1:
         return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
         return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
     loaded = language_of(program).data_decides(recording, launch)
     costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
-    if all(one.site in loaded and mostly_irregular(one.offsets, one.times) for one in costly):
+    if all(access.site in loaded and mostly_irregular(access.offsets, access.times) for access in costly):
         return said("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
@@ -129,27 +131,30 @@ def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
         if fix is not None:
             made.append(_suggestion(asked, fix, rewriting if reason_here is None else None, reason_here, complete))
     kept: list[Suggestion] = []
-    for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
-        if not any(beats(other.price, one.price) for other in kept):
-            kept.append(one)
+    for suggestion in sorted(made, key=lambda candidate: (candidate.rewrite is None, candidate.price)):
+        if not any(beats(other.price, suggestion.price) for other in kept):
+            kept.append(suggestion)
     return kept
 
 
 def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
-    found = [access for _, access in asked.accesses]
-    yield list(pads(asked.array, found, asked.hardware))
-    mixed, rows = list(swizzles(asked.array, found, asked.hardware)), row_lengths(asked.array, found, asked.hardware)
-    yield [one for one in mixed if one.row in rows]
-    yield [one for one in mixed if one.row not in rows]
+    accesses = [access for _, access in asked.accesses]
+    yield list(pads(asked.array, accesses, asked.hardware))
+    mixed, rows = (
+        list(swizzles(asked.array, accesses, asked.hardware)),
+        row_lengths(asked.array, accesses, asked.hardware),
+    )
+    yield [swizzle for swizzle in mixed if swizzle.row in rows]
+    yield [swizzle for swizzle in mixed if swizzle.row not in rows]
 
 
 def _fix(
     asked: _Asked, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
 ) -> LayoutFix[Moved] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
-    found = [access for _, access in asked.accesses]
-    return smallest_fix(asked.array, found, iter(layouts), None, asked.hardware, possible=possible)
+    accesses = [access for _, access in asked.accesses]
+    return smallest_fix(asked.array, accesses, iter(layouts), None, asked.hardware, possible=possible)
 
 
 def _suggestion(

@@ -54,11 +54,11 @@ def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], w
         return (replacing(declared.shape, str(wanted)),), {}
     more = wanted - math.prod(shape)
     value = " * ".join(sizes) + (f" + {more}" if more else "")
-    there = next((one.name for one in program.constants.values() if one.text == value), None)
+    there = next((constant.name for constant in program.constants.values() if constant.text == value), None)
     if there is not None:
         return (replacing(declared.shape, there),), {}
     name = _new_name(program, f"{declared.name.upper()}_SIZE")
-    last = max(constants, key=lambda one: one.line)
+    last = max(constants, key=lambda constant: constant.line)
     edits = line_after(_assignment(program, last.name), f"{name} = {value}"), replacing(declared.shape, name)
     return edits, {}
 
@@ -115,17 +115,17 @@ def _names_but_in(program: Program, name: str) -> set[str]:
 
 def _constant_for(program: Program, name: str, wanted: int) -> str | None:
     """Return a constant that is a name and a pad, and has a value: ``PITCH = TILE + 1`` for TILE and 33."""
-    for one in program.constants.values():
-        if one.value == wanted and one.depends[:1] == (name,) and one.text.startswith(f"{name} + "):
-            return one.name
+    for constant in program.constants.values():
+        if constant.value == wanted and constant.depends[:1] == (name,) and constant.text.startswith(f"{name} + "):
+            return constant.name
     return None
 
 
 def _assignment(program: Program, name: str) -> ast.Assign | ast.AnnAssign:
     """Return the statement that gives a constant its value."""
     line = program.constants[name].line
-    found = (s for s in program.tree.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.lineno == line)
-    return next(found)
+    assignments = (s for s in program.tree.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.lineno == line)
+    return next(assignments)
 
 
 def _new_name(program: Program, wanted: str) -> str:

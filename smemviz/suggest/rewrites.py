@@ -60,8 +60,8 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     Raises:
         InputError: when two rewrites do not go together.
     """
-    source = edited(program.source, [edit for one in rewrites for edit in one.edits])
-    written = {name for one in rewrites for name in one.constants}
+    source = edited(program.source, [edit for rewrite in rewrites for edit in rewrite.edits])
+    written = {name for rewrite in rewrites for name in rewrite.constants}
     kept = {name: value for name, value in program.overrides.items() if name not in written}
     new = parse_program(source, program.file)
     parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}

@@ -60,12 +60,12 @@ class Suggestion:
     @property
     def before(self) -> int:
         """Wavefronts of all accesses to the array as recorded."""
-        return sum(one.before.wavefronts for one in self.promises)
+        return sum(promise.before.wavefronts for promise in self.promises)
 
     @property
     def after(self) -> int:
         """Wavefronts of all accesses to the array in the layout."""
-        return sum(one.after.wavefronts for one in self.promises)
+        return sum(promise.after.wavefronts for promise in self.promises)
 
     @property
     def price(self) -> Price:
@@ -80,7 +80,7 @@ class Suggestion:
     @property
     def excess(self) -> int:
         """The excess that is left."""
-        return sum(one.after.excess for one in self.promises)
+        return sum(promise.after.excess for promise in self.promises)
 
     @property
     def problem(self) -> str | None:

@@ -38,9 +38,9 @@ class _Ran:
     def of(self, kernels: Collection[str]) -> _Ran:
         """Return what is of some kernels."""
         return _Ran(
-            tuple(one for one in self.launches if one.kernel in kernels),
-            tuple(one for one in self.findings if one.kernel in kernels),
-            tuple(one for one in self.hashes if one.kernel in kernels),
+            tuple(launch for launch in self.launches if launch.kernel in kernels),
+            tuple(finding for finding in self.findings if finding.kernel in kernels),
+            tuple(hashes for hashes in self.hashes if hashes.kernel in kernels),
         )
 
 
@@ -95,14 +95,14 @@ class Verifier:
         Raises:
             SmemvizError: when the file as it is cannot be run by this engine, or the suggestions do not go together.
         """
-        program = rewritten(self.program, tuple(one.rewrite for one in suggested if one.rewrite))
-        kernels = {one.kernel for one in suggested}
+        program = rewritten(self.program, tuple(suggestion.rewrite for suggestion in suggested if suggestion.rewrite))
+        kernels = {suggestion.kernel for suggestion in suggested}
         before = self._before if self.engine == "lockstep" else self._before.of(kernels)
         try:
             after = _run(program, self.engine, kernels, self.progress)
         except SmemvizError as error:
             return Check(self.engine, (), said("it does not run: {what}", what=error))
-        if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
+        if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
             return Check(self.engine, (), said("{main} makes other launches", main="main()"))
         notes: list[str] = []
         problem = _new_mistake(before, after)
@@ -110,7 +110,7 @@ class Verifier:
             problem, notes = self._outputs(before, after)
         places = {number: place for place, number in enumerate(self._numbers(kernels))}
         numbers: list[int] = []
-        promised = [promise for one in suggested for promise in one.promises]
+        promised = [promise for suggestion in suggested for promise in suggestion.promises]
         for number in sorted({promise.launch for promise in promised}):
             was, now = before.launches[places[number]], after.launches[places[number]]
             recorded = self.recording.launches[number]
@@ -134,7 +134,7 @@ class Verifier:
         if other is None or self.engine != "lockstep":  # on the GPU it was run twice, for atomics of floats
             return other, []
         again = self._again.hashes
-        if [one.kernel for one in again] != [one.kernel for one in before.hashes]:
+        if [hashes.kernel for hashes in again] != [hashes.kernel for hashes in before.hashes]:
             return said("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
         steady = replace(before, hashes=tuple(map(_same, before.hashes, again)))
         return _other_output(steady, after), list(_unsteady(steady))
@@ -147,17 +147,17 @@ class Verifier:
     def _numbers(self, kernels: Collection[str]) -> list[int]:
         """Return which launches of the recording are run here, in order."""
         launches = enumerate(self.recording.launches)
-        return [number for number, one in launches if self.engine == "lockstep" or one.kernel in kernels]
+        return [number for number, launch in launches if self.engine == "lockstep" or launch.kernel in kernels]
 
     def _elsewhere(self, before: _Ran, after: _Ran, kernels: Collection[str]) -> list[str]:
         """Say which other kernels take more or fewer wavefronts."""
         changed = {}
-        for one, other in zip(before.launches, after.launches, strict=True):
-            if one.kernel not in kernels:
-                was, now = (sum(n or 0 for n in _counts(launch, self.hardware)) for launch in (one, other))
+        for old, new in zip(before.launches, after.launches, strict=True):
+            if old.kernel not in kernels:
+                was, now = (sum(n or 0 for n in _counts(launch, self.hardware)) for launch in (old, new))
                 if was != now:
-                    values = {"kernel": one.kernel, "before": was, "after": now}
-                    changed[one.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
+                    values = {"kernel": old.kernel, "before": was, "after": now}
+                    changed[old.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
         return list(changed.values())
 
 
@@ -184,9 +184,11 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
     return _Ran(launches, findings, language_of(program).outputs(program, kernels))
 
 
-def _same(one: OutputHash, other: OutputHash) -> OutputHash:
+def _same(first: OutputHash, second: OutputHash) -> OutputHash:
     """Return what two runs of a launch have in common; the hash of what differs is empty."""
-    return OutputHash(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
+    return OutputHash(
+        first.kernel, tuple(a if a == b else "" for a, b in zip(first.arrays, second.arrays, strict=True))
+    )
 
 
 def _blocks(launch: Launch) -> frozenset[int]:
@@ -218,15 +220,15 @@ def _new_mistake(before: _Ran, after: _Ran) -> str | None:
 
 
 def _other_output(before: _Ran, after: _Ran) -> str | None:
-    for one, other in zip(before.hashes, after.hashes, strict=True):
-        if any(was and was != now for was, now in zip(one.arrays, other.arrays, strict=True)):
-            return said("{kernel} leaves something else in its arrays", kernel=one.kernel)
+    for old, new in zip(before.hashes, after.hashes, strict=True):
+        if any(was and was != now for was, now in zip(old.arrays, new.arrays, strict=True)):
+            return said("{kernel} leaves something else in its arrays", kernel=old.kernel)
     return None
 
 
 def _unsteady(ran: _Ran) -> Iterator[str]:
     """Say which kernels leave something else each time the file runs as it is."""
-    for kernel in dict.fromkeys(one.kernel for one in ran.hashes if "" in one.arrays):
+    for kernel in dict.fromkeys(hashes.kernel for hashes in ran.hashes if "" in hashes.arrays):
         yield said(
             "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
             "random numbers",
@@ -235,14 +237,14 @@ def _unsteady(ran: _Ran) -> Iterator[str]:
 
 
 def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
-    for site, promised, found in zip(launch.sites, wanted, counted, strict=True):
-        if promised != found:
+    for site, promised, measured in zip(launch.sites, wanted, counted, strict=True):
+        if promised != measured:
             return said(
                 "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",
                 kernel=launch.kernel,
                 line=site.line,
                 source=site.source,
-                found=found,
+                found=measured,
                 promised=promised,
             )
     return None

@@ -24,7 +24,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
     Raises:
         InputError: for a budget that says nothing or something else, or that nothing was recorded for.
     """
-    unknown = [repr(one) for one in arguments] + [name for name in budget if name not in _KEYS]
+    unknown = [repr(argument) for argument in arguments] + [name for name in budget if name not in _KEYS]
     if unknown or not set(budget) - {"kernel", "cc"}:
         wrong = f"not {', '.join(unknown)}" if unknown else "not nothing"
         raise InputError(f"smem_budget takes a limit for {', '.join(_KEYS[:4])}, and kernel and cc; {wrong}")

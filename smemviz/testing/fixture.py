@@ -182,7 +182,7 @@ class Smem:
 
     def _recording_of(self, launch: Launch) -> Recording:
         for recording in self.recordings:
-            if any(one is launch for one in recording.launches):
+            if any(other is launch for other in recording.launches):
                 return recording
         raise InputError(f"{launch!r:.80} is no launch that came from smem.run, smem.record or smem.load")
 
@@ -205,13 +205,13 @@ class Smem:
 
 def _findings_witness(recording: Recording, findings: Sequence[Finding]) -> Witness:
     """Show mistakes, each with its place, and the source around the first."""
-    lines, told = [], folded(findings)
-    for finding, more in told[:_MOST_FINDINGS]:
+    lines, folded_findings = [], folded(findings)
+    for finding, more in folded_findings[:_MOST_FINDINGS]:
         launch = None if finding.launch is None else recording.launches[finding.launch]
         file = recording.file_of(launch) if launch else recording.file
         text = lines_of(recording.source_of(launch) if launch else recording.source)
         lines.append(f"{file}:{finding.line}: {described(finding, recording, more)}")
         lines.append(f"  {text[finding.line - 1].strip()}")
-    if len(told) > _MOST_FINDINGS:
-        lines.append(f"and {sum(1 + more for _, more in told[_MOST_FINDINGS:])} more")
+    if len(folded_findings) > _MOST_FINDINGS:
+        lines.append(f"and {sum(1 + more for _, more in folded_findings[_MOST_FINDINGS:])} more")
     return Witness(lines[0], tuple(lines[1:]))

@@ -28,7 +28,8 @@ class Failure:
     def read(data: Mapping[str, Any]) -> Failure:
         """Build it again from ``dataclasses.asdict``."""
         witnesses = tuple(
-            Witness(**one | {"drawing": one["drawing"] and Drawing(**one["drawing"])}) for one in data["witnesses"]
+            Witness(**facts | {"drawing": facts["drawing"] and Drawing(**facts["drawing"])})
+            for facts in data["witnesses"]
         )
         return Failure(data["test"], witnesses, data["said"], data["files"])
 
@@ -41,11 +42,11 @@ def page(failures: Sequence[Failure]) -> str:
 
 
 def _section(failure: Failure) -> str:
-    said = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.said)}</pre>" if failure.said else ""
-    witnesses = "\n".join(_witness(one, failure.test) for one in failure.witnesses)
+    output = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.said)}</pre>" if failure.said else ""
+    witnesses = "\n".join(_witness(witness, failure.test) for witness in failure.witnesses)
     links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in failure.files)
     files = f'<p class="files">Recorded: {links}</p>' if links else ""
-    return f"<section>\n<h2>{escape(failure.test)}</h2>\n{said}{witnesses}\n{files}\n</section>"
+    return f"<section>\n<h2>{escape(failure.test)}</h2>\n{output}{witnesses}\n{files}\n</section>"
 
 
 def _witness(witness: Witness, test: str) -> str:
@@ -108,7 +109,9 @@ def _cell(cell: str, crowded: bool) -> str:
 
 
 def _style() -> str:
-    light, dark = (f"{css_variables(one, _COLOURS)};--bank:{one.ramp[2]}" for one in (THEMES["light"], THEMES["dark"]))
+    light, dark = (
+        f"{css_variables(theme, _COLOURS)};--bank:{theme.ramp[2]}" for theme in (THEMES["light"], THEMES["dark"])
+    )
     return f""":root {{ color-scheme: light dark; {light} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
 body {{ margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 {FONT}; }}

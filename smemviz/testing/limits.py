@@ -55,10 +55,10 @@ class Selection:
     @property
     def text(self) -> str:
         """What was asked for, in words."""
-        said = [f"line {self.line}"] if self.line is not None else []
-        said += [self.source] if self.source is not None else []
-        said += [f"{self.site.source} in line {self.site.line}"] if self.site is not None else []
-        return ", ".join(said)
+        parts = [f"line {self.line}"] if self.line is not None else []
+        parts += [self.source] if self.source is not None else []
+        parts += [f"{self.site.source} in line {self.site.line}"] if self.site is not None else []
+        return ", ".join(parts)
 
 
 class _Counted(NamedTuple):
@@ -76,7 +76,7 @@ def exceeded(
         InputError: when there is nothing to check, or it cannot be told: that is no way to pass.
     """
     counted = _counted(recording, launch, limit, selection, hardware)
-    amounts = [_amount(one.row, limit) for one in counted]
+    amounts = [_amount(row.row, limit) for row in counted]
     total = sum(amounts) if limit.quantity == "excess" else max(amounts)
     if total <= limit.most:
         return None
@@ -88,7 +88,7 @@ def exceeded(
         total,
         worst.number,
         _request(launch, worst, limit, hardware),
-        tuple(one.number for one in counted),
+        tuple(row.number for row in counted),
     )
     return witness(recording, launch, exceeding, hardware)
 
@@ -112,7 +112,7 @@ def _counted(
         raise InputError(f"{place} has no access to {limit.space} memory{asked}; it has: {has}")
     rows = summarize(launch, hardware)
     counted = [_Counted(i, site, rows[i]) for i, site in here]
-    if not any(one.row.requests for one in counted):
+    if not any(row.row.requests for row in counted):
         raise InputError(f"{place} never ran {', '.join(dict.fromkeys(site.source for _, site in here))}")
     for _, site, row in counted:
         if row.reason is not None:

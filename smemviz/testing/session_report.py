@@ -47,8 +47,8 @@ class Report:
             return report
         files = [self._save(item.nodeid, number, smem) for number in range(len(smem.made))]
         if report.failed:
-            said = "" if smem.witnesses else report.longreprtext
-            failure = Failure(item.nodeid, tuple(smem.witnesses), said, tuple(files))
+            output = "" if smem.witnesses else report.longreprtext
+            failure = Failure(item.nodeid, tuple(smem.witnesses), output, tuple(files))
             setattr(report, _ATTRIBUTE, asdict(failure))
         return report
 

@@ -51,10 +51,12 @@ def _kernel(dumped: str) -> bool:
 
 def _named(source: str) -> dict[str, str]:
     """Return what the functions and constants of a text are, by their names."""
-    found = {}
-    for one in ast.parse(source).body:
-        if isinstance(one, ast.FunctionDef):
-            found[one.name] = ast.dump(one)
-        elif isinstance(one, ast.Assign):
-            found |= {target.id: ast.dump(one.value) for target in one.targets if isinstance(target, ast.Name)}
-    return found
+    definitions = {}
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.FunctionDef):
+            definitions[statement.name] = ast.dump(statement)
+        elif isinstance(statement, ast.Assign):
+            definitions |= {
+                target.id: ast.dump(statement.value) for target in statement.targets if isinstance(target, ast.Name)
+            }
+    return definitions

@@ -204,30 +204,30 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
     index = explaining.array_of(row)
     if index is None:
         return "keep the index inside of its array; no pad or swizzle helps."
-    found = explaining.steady(index)
-    if exceeding.site not in {access.site for access in found}:
+    accesses = explaining.steady(index)
+    if exceeding.site not in {access.site for access in accesses}:
         return "no pad or swizzle is sure to help where data decides which words are asked for."
     array, hardware = explaining.launch.arrays[index], explaining.hardware
-    meant = [access.site in exceeding.among for access in found]
+    meant = [access.site in exceeding.among for access in accesses]
 
     def selected(scores: Sequence[Score]) -> list[Score]:
-        return [one for one, chosen in zip(scores, meant, strict=True) if chosen]
+        return [cost for cost, chosen in zip(scores, meant, strict=True) if chosen]
 
     def passes(scores: Sequence[Score]) -> bool:
-        if sum(one.excess for one in scores) > sum(one.excess for one in before):
+        if sum(cost.excess for cost in scores) > sum(cost.excess for cost in before):
             return False
         if exceeding.quantity == "max_degree":
-            return all(one.max_degree <= exceeding.most for one in selected(scores))
-        elsewhere = exceeding.total - sum(one.excess for one in selected(before))
-        return elsewhere + sum(one.excess for one in selected(scores)) <= exceeding.most
+            return all(cost.max_degree <= exceeding.most for cost in selected(scores))
+        elsewhere = exceeding.total - sum(cost.excess for cost in selected(before))
+        return elsewhere + sum(cost.excess for cost in selected(scores)) <= exceeding.most
 
-    before = [score(access, array.itemsize, None, hardware) for access in found]
-    pad = smallest_fix(array, found, pads(array, found, hardware), passes, hardware)
-    swizzle = smallest_fix(array, found, swizzles(array, found, hardware), passes, hardware)
+    before = [score(access, array.itemsize, None, hardware) for access in accesses]
+    pad = smallest_fix(array, accesses, pads(array, accesses, hardware), passes, hardware)
+    swizzle = smallest_fix(array, accesses, swizzles(array, accesses, hardware), passes, hardware)
     passing = (pad if pad and passes(pad.after) else None, swizzle if swizzle and passes(swizzle.after) else None)
-    said = explaining.fix_text(index, *passing)
-    if said is not None:
-        return said[0].lower() + said[1:]
+    fix = explaining.fix_text(index, *passing)
+    if fix is not None:
+        return fix[0].lower() + fix[1:]
     helps = explaining.fix_text(index, pad, swizzle)
     if helps is None:
         return "no pad or swizzle helps."

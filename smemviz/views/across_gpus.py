@@ -48,10 +48,10 @@ def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibra
     for part in on_every_part(access, compared):
         row = _row(part, compared, access)
         rows.append(row)
-        for one in calibrations:
-            here = one.device.compute_capability in {row.cc for row in part.rows}
+        for calibration in calibrations:
+            here = calibration.device.compute_capability in {row.cc for row in part.rows}
             if here and part.cost and part.bank_bytes == part.rows[0].bank_bytes[0]:
-                rows.append(_card(row, one, access))
+                rows.append(_card(row, calibration, access))
     return tuple(rows)
 
 
@@ -115,18 +115,18 @@ def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
     if compared is None or not part.steps:
         return _("The same rules.")
     then = compared.row
-    said, idle = [], []
+    effects, idle = [], []
     for step in part.steps:
         rule = _rule_said(step, then, part, access)
         if step.before == step.after:
             idle.append(rule)
         else:
-            said.append(capital(_("{rule}: {effect}.", rule=rule, effect=_effect(step))))
-    if idle and said:
-        said.append(_("No difference here: {rules}.", rules=items(*idle)))
+            effects.append(capital(_("{rule}: {effect}.", rule=rule, effect=_effect(step))))
+    if idle and effects:
+        effects.append(_("No difference here: {rules}.", rules=items(*idle)))
     elif idle:
-        said.append(_("No difference: {rules}.", rules=items(*idle)))
-    return sentences(*said)
+        effects.append(_("No difference: {rules}.", rules=items(*idle)))
+    return sentences(*effects)
 
 
 def _effect(step: Step) -> str:
@@ -173,27 +173,27 @@ def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) 
 
 def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     """Say what a calibration found of the rules that count this access."""
-    found = [row for row in calibration.rows if _concerns(row, access)]
+    rows = [row for row in calibration.rows if _concerns(row, access)]
     when = day(datetime.fromisoformat(calibration.date))
     asked = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
-    deviating = [row for row in found if not row.agrees]
+    deviating = [row for row in rows if not row.agrees]
     quoted = ""
     if deviating:
         difference, basis = _("This card deviates, so that the count may not hold."), _("Measured, {date}.", date=when)
         quoted = "; ".join(f"{row.what}: {row.card}, the model has {row.model}" for row in deviating) + "."
-    elif len(found) > len(_EVERY_ACCESS):
+    elif len(rows) > len(_EVERY_ACCESS):
         difference = ""
         basis = _(
             "By the card's clock, {date}: all {number} assumptions about {kind} hold.",
             date=when,
-            number=len(found),
+            number=len(rows),
             kind=asked,
         )
     else:
         difference = ""
         basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=asked)
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
-    kind: BasisKind = "measured" if deviating or len(found) > len(_EVERY_ACCESS) else "assumed"
+    kind: BasisKind = "measured" if deviating or len(rows) > len(_EVERY_ACCESS) else "assumed"
     return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)
 
 

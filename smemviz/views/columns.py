@@ -110,15 +110,15 @@ def _all_moved(launch: Launch, hardware: Hardware) -> Traffic:
 
 def global_traffic(launch: Launch) -> Traffic:
     """Return what the requests of all sites moved in global memory."""
-    found = (traffic_of(launch, site) for site in range(len(launch.sites)))
-    return add_traffic(one for one in found if one is not None)
+    traffic = (traffic_of(launch, site) for site in range(len(launch.sites)))
+    return add_traffic(traffic for traffic in traffic if traffic is not None)
 
 
 def _global_bytes_wasted(launch: Launch, hardware: Hardware) -> Value:
     """Add up the sites in global memory, None where one is not known."""
-    sites = (site for site, one in enumerate(launch.sites) if one.space == "global")
+    sites = (site for site, other in enumerate(launch.sites) if other.space == "global")
     wasted = [bytes_wasted(launch, site, hardware) for site in sites]
-    return None if None in wasted else sum(one or 0 for one in wasted)
+    return None if None in wasted else sum(amount or 0 for amount in wasted)
 
 
 _ALL: tuple[Place, ...] = ("terminal", "accesses", "launches", "notebook", "page")

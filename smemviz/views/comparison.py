@@ -70,7 +70,7 @@ class Row:
 def compared(entries: Sequence[Entry]) -> tuple[Row, ...]:
     """Count and compare launches, one row each, in order."""
     measured = [entry.measured for entry in entries if entry.measured]
-    best = min((one.time.median_us for one in measured), default=0.0)
+    best = min((row.time.median_us for row in measured), default=0.0)
     return tuple(_row(entry, measured, best) for entry in entries)
 
 
@@ -80,8 +80,8 @@ def extremes(rows: Sequence[Row]) -> tuple[Row, Row]:
     Where there are only two, or all are alike, it is the first two.
     """
     timed = [row for row in rows if row.against_best is not None]
-    found = (timed, _against_best) if len(timed) > 1 else (rows, wavefronts)
-    most, least = max(found[0], key=found[1]), min(found[0], key=found[1])
+    measure = (timed, _against_best) if len(timed) > 1 else (rows, wavefronts)
+    most, least = max(measure[0], key=measure[1]), min(measure[0], key=measure[1])
     return (rows[0], rows[1]) if len(rows) == 2 or most is least else (most, least)
 
 
@@ -135,10 +135,10 @@ def all_moved(row: Row) -> Moved:
 
 def time_origin(measured: Measured) -> str:
     """Say what a time was measured on."""
-    found = {"card": measured.device.name, "driver": measured.device.driver, "date": measured.time.date}
+    origin = {"card": measured.device.name, "driver": measured.device.driver, "date": measured.time.date}
     if measured.here:
-        return _("measured here on {card}, driver {driver}, {date}", **found)
-    return _("measured on {card}, driver {driver}, {date}", **found)
+        return _("measured here on {card}, driver {driver}, {date}", **origin)
+    return _("measured on {card}, driver {driver}, {date}", **origin)
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -177,15 +177,15 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
 
 
 def _moved(launch: Launch, kind: str) -> Moved:
-    found = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if effect_of(site.op) == kind]
-    return add_traffic(one for one in found if one is not None)
+    traffic = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if effect_of(site.op) == kind]
+    return add_traffic(traffic for traffic in traffic if traffic is not None)
 
 
 def _record(row: Row) -> dict[str, object]:
     entry, measured = row.entry, row.entry.measured
     time = measured.time if measured else None
     judged = row.impact
-    found: dict[str, object] = {
+    record: dict[str, object] = {
         "file": entry.file,
         "launch": entry.name,
         "grid": "x".join(map(str, entry.launch.grid)),
@@ -193,8 +193,8 @@ def _record(row: Row) -> dict[str, object]:
         "counted_for": entry.hardware.name,
     }
     for kind in KINDS:
-        found |= {f"{kind}_wavefronts": row.traffic[kind].wavefronts, f"{kind}_ideal": row.traffic[kind].ideal}
-    found |= {
+        record |= {f"{kind}_wavefronts": row.traffic[kind].wavefronts, f"{kind}_ideal": row.traffic[kind].ideal}
+    record |= {
         "excess": row.excess,
         "max_degree": row.degree,
         "data_dependent_sites": row.uncounted,
@@ -205,8 +205,8 @@ def _record(row: Row) -> dict[str, object]:
         "requests_from": entry.origin,
     }
     for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):
-        found[name] = _number(getattr(time, name)) if time else None
-    return found | {
+        record[name] = _number(getattr(time, name)) if time else None
+    return record | {
         "against_best": _number(row.against_best),
         "excess_cycles": _number(judged.cost.cycles) if judged else None,
         "excess_us": _number(judged.cost.lost_us) if judged else None,

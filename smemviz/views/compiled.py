@@ -23,15 +23,15 @@ _NEW = N_("merged of accesses at several places, or its own")
 def rows(source: Launch, compiled: Launch, hardware: Hardware) -> list[list[str]]:
     """Return a row for each access as it is written, and then for those that only the compiler's result has."""
     sides = [_by_place(launch, hardware) for launch in (source, compiled)]
-    found = []
+    listed = []
     for place in dict.fromkeys((*sides[0], *sides[1])):
         pairs = [side.get(place, []) for side in sides]
         sites = [[site for site, _counts in pair] for pair in pairs]
         site = (sites[0] or sites[1])[0]
         requests = [sum(counts.requests for _site, counts in pair) for pair in pairs]
         wavefronts = [sum(counts.wavefronts or 0 for _site, counts in pair) for pair in pairs]
-        widths = [", ".join(str(width) for width in sorted({one.width for one in side})) for side in sites]
-        found.append(
+        widths = [", ".join(str(width) for width in sorted({site.width for site in side})) for side in sites]
+        listed.append(
             [
                 str(site.line),
                 site.source or site.array,
@@ -42,16 +42,16 @@ def rows(source: Launch, compiled: Launch, hardware: Hardware) -> list[list[str]
                 _(_said(sites[0], sites[1], *requests)),
             ]
         )
-    return found
+    return listed
 
 
 def _by_place(launch: Launch, hardware: Hardware) -> dict[Hashable, list[tuple[Site, SiteSummary]]]:
     """Return what stands at each place of the text and does the same; the compiler may have made several of one."""
-    found: dict[Hashable, list[tuple[Site, SiteSummary]]] = {}
+    places: dict[Hashable, list[tuple[Site, SiteSummary]]] = {}
     for site, counts in zip(launch.sites, summarize(launch, hardware), strict=True):
         place = site.file, site.line, site.column, site.end_line, site.end_column, site.space, site.op, site.function
-        found.setdefault(place, []).append((site, counts))
-    return found
+        places.setdefault(place, []).append((site, counts))
+    return places
 
 
 def _said(source: Sequence[Site], compiled: Sequence[Site], before: int, after: int) -> str:

@@ -56,24 +56,24 @@ def degrees_of(launch: Launch, hardware: Hardware = H200) -> Degrees:
     )
 
 
-def described_degrees(found: Degrees) -> str:
+def described_degrees(degrees: Degrees) -> str:
     """Say how many requests are in conflict, of which degree the worst are, and which requests that is of."""
-    if not found.requests:
+    if not degrees.requests:
         return _("No request of this launch has a degree.")
-    asked = count(sum(found.requests.values()), "request")
-    if not found.conflicted:
-        said = _("{requests} to shared memory, none with a bank conflict.", requests=asked)
+    asked = count(sum(degrees.requests.values()), "request")
+    if not degrees.conflicted:
+        sentence = _("{requests} to shared memory, none with a bank conflict.", requests=asked)
     else:
-        said = _(
+        sentence = _(
             "{requests} to shared memory, {conflicted:,} of them with a bank conflict, at most {degree}.",
             requests=asked,
-            conflicted=found.conflicted,
-            degree=ways(max(found.requests)),
+            conflicted=degrees.conflicted,
+            degree=ways(max(degrees.requests)),
         )
     return sentences(
-        said,
-        _("{requests} are left out: their wavefronts depend on the data.", requests=count(found.uncounted, "request"))
-        if found.uncounted
+        sentence,
+        _("{requests} are left out: their wavefronts depend on the data.", requests=count(degrees.uncounted, "request"))
+        if degrees.uncounted
         else "",
-        "" if found.complete else _("Only requests that were logged are counted."),
+        "" if degrees.complete else _("Only requests that were logged are counted."),
     )

@@ -37,16 +37,16 @@ class Fold:
         row, column = np.divmod(element, self.width)
         return np.asarray(row // self.bin[0] * self.shape[1] + column // self.bin[1])
 
-    def most(self, found: ElementCounts) -> NDArray[np.int64]:
+    def most(self, counts: ElementCounts) -> NDArray[np.int64]:
         """Return the most times that an element of each cell is touched."""
         times = np.zeros(self.shape, np.int64)
-        np.maximum.at(times.ravel(), self.cell(found.element), found.times)
+        np.maximum.at(times.ravel(), self.cell(counts.element), counts.times)
         return times
 
-    def elements_in(self, found: ElementCounts) -> NDArray[np.int64]:
+    def elements_in(self, counts: ElementCounts) -> NDArray[np.int64]:
         """Return how many elements of each cell are touched."""
         inside = np.zeros(self.shape, np.int64)
-        np.add.at(inside.ravel(), self.cell(found.element), 1)
+        np.add.at(inside.ravel(), self.cell(counts.element), 1)
         return inside
 
     def marked(self, element: NDArray[np.int64]) -> NDArray[np.bool_]:

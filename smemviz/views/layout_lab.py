@@ -109,10 +109,10 @@ def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
     Raises:
         InputError: when the array cannot be accessed so, or the part cannot do it.
     """
-    one = setup.accesses[access]
-    asked = requests(one, setup.layout).reshape(-1, 32)
-    width = one.bytes_per_lane(setup.layout)
-    counts = count_wavefronts(asked, width, one.op, setup.hardware)
+    chosen = setup.accesses[access]
+    asked = requests(chosen, setup.layout).reshape(-1, 32)
+    width = chosen.bytes_per_lane(setup.layout)
+    counts = count_wavefronts(asked, width, chosen.op, setup.hardware)
     return counts.wavefronts - counts.ideal
 
 
@@ -135,13 +135,13 @@ def headline(setups: Mapping[str, SetUp], *, named: bool) -> str:
 
 
 def _costs(setup: SetUp) -> str:
-    found = [setup.totals(i) for i in range(len(setup.accesses))]
-    wavefronts, ideal = sum(one.wavefronts for one in found), sum(one.ideal for one in found)
+    costs = [setup.totals(i) for i in range(len(setup.accesses))]
+    wavefronts, ideal = sum(cost.wavefronts for cost in costs), sum(cost.ideal for cost in costs)
     if wavefronts == ideal:
         return _("no conflict, {wavefronts}", wavefronts=count(wavefronts, "wavefront"))
     return _(
         "{degree}-way conflict, {wavefronts} where {ideal:,} would do",
-        degree=max(one.max_degree for one in found),
+        degree=max(cost.max_degree for cost in costs),
         wavefronts=count(wavefronts, "wavefront"),
         ideal=ideal,
     )
@@ -149,19 +149,19 @@ def _costs(setup: SetUp) -> str:
 
 def request_said(shown: Pictured) -> str:
     """Say what the pictured request costs."""
-    found = shown.lanes()
+    served = shown.lanes()
     values = {
         "warp": shown.warp,
         "step": shown.step,
-        "lanes": count(int((found.address >= 0).sum()), "lane"),
-        "wavefronts": count(found.wavefronts, "wavefront"),
+        "lanes": count(int((served.address >= 0).sum()), "lane"),
+        "wavefronts": count(served.wavefronts, "wavefront"),
     }
-    if found.wavefronts == found.ideal:
+    if served.wavefronts == served.ideal:
         return _("Warp {warp}, step {step}: {lanes}, {wavefronts}, as few as can be.", **values)
     return _(
         "Warp {warp}, step {step}: {lanes}, {degree}-way: {wavefronts} where {ideal:,} would do.",
-        degree=found.degree,
-        ideal=found.ideal,
+        degree=served.degree,
+        ideal=served.ideal,
         **values,
     )
 
@@ -171,15 +171,15 @@ LANE_HEADS = (N_("lane"), N_("element"), N_("address"), N_("bank"), N_("wavefron
 
 def lane_rows(shown: Pictured) -> list[list[str]]:
     """Write each lane that is on: its element, byte address, banks and wavefronts; wavefronts count from 1."""
-    found, layout = shown.lanes(), shown.setup.layout
+    served, layout = shown.lanes(), shown.setup.layout
     rows = []
-    for lane in np.flatnonzero(found.address >= 0).tolist():
-        bank, wavefront = found.bank[lane], found.wavefront[lane]
+    for lane in np.flatnonzero(served.address >= 0).tolist():
+        bank, wavefront = served.bank[lane], served.wavefront[lane]
         if (wavefront < 0).all():  # past the last matrix
             continue
-        element = element_said(layout, int(found.element[lane]))
+        element = element_said(layout, int(served.element[lane]))
         rows.append(
-            [str(lane), element, f"{found.address[lane]:,}", lane_ranges(bank.tolist()), lane_ranges(wavefront + 1)]
+            [str(lane), element, f"{served.address[lane]:,}", lane_ranges(bank.tolist()), lane_ranges(wavefront + 1)]
         )
     return rows
 
@@ -194,26 +194,26 @@ COUNT_HEADS = (N_("access"), N_("requests"), N_("wavefronts"), N_("ideal"), N_("
 
 def count_rows(setup: SetUp) -> list[list[str]]:
     """Write what each access costs, and all together; what cannot be counted says why."""
-    rows, found = [], []
+    rows, counted = [], []
     for i, access in enumerate(setup.accesses):
         try:
-            one = setup.totals(i)
+            cost = setup.totals(i)
         except InputError as error:
             rows.append([access_said(access), str(error)])
             continue
-        found.append(one)
-        rows.append([access_said(access), *_cells(one)])
-    if len(found) > 1:
-        every = Totals(*(sum(column) for column in zip(*found, strict=True)))
+        counted.append(cost)
+        rows.append([access_said(access), *_cells(cost)])
+    if len(counted) > 1:
+        every = Totals(*(sum(column) for column in zip(*counted, strict=True)))
         rows.append(
-            [pgettext("accesses", "all"), *_cells(every._replace(max_degree=max(one.max_degree for one in found)))]
+            [pgettext("accesses", "all"), *_cells(every._replace(max_degree=max(cost.max_degree for cost in counted)))]
         )
     return rows
 
 
-def _cells(one: Totals) -> list[str]:
-    counts = [f"{n:,}" for n in (one.requests, one.wavefronts, one.ideal, one.bytes_wasted)]
-    return [*counts[:3], ways(one.max_degree), counts[3]]
+def _cells(cost: Totals) -> list[str]:
+    counts = [f"{n:,}" for n in (cost.requests, cost.wavefronts, cost.ideal, cost.bytes_wasted)]
+    return [*counts[:3], ways(cost.max_degree), counts[3]]
 
 
 def array_said(setup: SetUp) -> str:

@@ -48,18 +48,18 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     layout, hardware = setup.layout, setup.hardware
     wanted = [asked(access, layout) for access in setup.accesses]
     best: list[LayoutFix[Layout]] = []
-    for one in search(layout, wanted, hardware):
+    for fix in search(layout, wanted, hardware):
         # The search gives the simpler of two alike first.
-        if not any(_kind(one) == _kind(other) and beats(other.price, one.price) for other in best):
-            best.append(one)
+        if not any(_kind(fix) == _kind(other) and beats(other.price, fix.price) for other in best):
+            best.append(fix)
     now = suggest(layout, wanted, hardware)
-    plain = next(one for one in best if one.layout == layout.plain)
-    others = [one for one in best if one.layout != layout and (one is plain or one.wavefronts < plain.wavefronts)]
-    return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))
+    plain = next(fix for fix in best if fix.layout == layout.plain)
+    others = [fix for fix in best if fix.layout != layout and (fix is plain or fix.wavefronts < plain.wavefronts)]
+    return tuple(_row(setup, fix) for fix in (now, *others[:_MOST_ROWS]))
 
 
-def _kind(one: LayoutFix[Layout]) -> tuple[type, bool]:
-    return type(one.layout.swizzle), bool(one.layout.pad)
+def _kind(fix: LayoutFix[Layout]) -> tuple[type, bool]:
+    return type(fix.layout.swizzle), bool(fix.layout.pad)
 
 
 def layout_said(layout: Layout) -> str:
@@ -73,7 +73,7 @@ def layout_said(layout: Layout) -> str:
 
 def layouts_text(rows: Sequence[LayoutRow]) -> str:
     """Say what the cheapest layout saves."""
-    now, best = rows[0].fix, min((row.fix for row in rows), key=lambda one: one.price)
+    now, best = rows[0].fix, min((row.fix for row in rows), key=lambda fix: fix.price)
     if best.wavefronts == now.wavefronts:
         return _("No pad and no swizzle takes fewer wavefronts than the layout there is.")
     more = best.layout.nbytes - now.layout.nbytes
@@ -86,18 +86,18 @@ def layouts_text(rows: Sequence[LayoutRow]) -> str:
     return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
 
 
-def _row(setup: SetUp, one: LayoutFix[Layout]) -> LayoutRow:
+def _row(setup: SetUp, fix: LayoutFix[Layout]) -> LayoutRow:
     threads = WARP_SIZE * max(access.warps for access in setup.accesses)
-    each = [f"{score.wavefronts:,}" for score in one.after] if len(one.after) > 1 else []
-    blocks = blocks_per_multiprocessor(one.layout.nbytes, setup.hardware.cc, threads)
+    each = [f"{score.wavefronts:,}" for score in fix.after] if len(fix.after) > 1 else []
+    blocks = blocks_per_multiprocessor(fix.layout.nbytes, setup.hardware.cc, threads)
     cells = (
         *each,
-        f"{one.wavefronts:,}",
-        f"{one.excess:,}",
-        f"{one.layout.nbytes:,}",
+        f"{fix.wavefronts:,}",
+        f"{fix.excess:,}",
+        f"{fix.layout.nbytes:,}",
         str(blocks),
-        str(one.operations),
+        str(fix.operations),
     )
-    written = code(one.layout)
+    written = code(fix.layout)
     lines = "\n".join((written.declaration, written.store, written.load))
-    return LayoutRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)
+    return LayoutRow(fix, layout_said(fix.layout), cells, lines, fix.layout == setup.layout)

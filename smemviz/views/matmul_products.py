@@ -130,14 +130,14 @@ def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:
     return {point.kernel: point for point in sweep.points if point.size == size and point.tile in (None, tile)}
 
 
-def nearest_ceiling(one: Product, sweep: Sweep) -> tuple[str, float] | None:
+def nearest_ceiling(product: Product, sweep: Sweep) -> tuple[str, float] | None:
     """Return the ceiling that a kernel comes closest to, and how close; None where nothing is known."""
-    if one.point is None or one.point.time is None:
+    if product.point is None or product.point.time is None:
         return None
     rates = {ceiling.name: ceiling.rate for ceiling in sweep.ceilings}
-    if one.point.dtype != "float32":
+    if product.point.dtype != "float32":
         rates.pop("float32", None)
-    used = shares(one.size, one.moved, one.point.time.median_us * 1e-6, rates)
+    used = shares(product.size, product.moved, product.point.time.median_us * 1e-6, rates)
     return max(used.items(), key=lambda pair: pair[1], default=None)
 
 

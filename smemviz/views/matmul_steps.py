@@ -68,7 +68,7 @@ class Loaded:
 
 def steps(launch: Launch) -> tuple[Step, ...]:
     """Return the steps of a launch, block after block; a step ends where a barrier comes or a site comes again."""
-    found: list[Step] = []
+    in_order: list[Step] = []
     requests = launch.requests
     for block in np.unique(requests.block):
         rows = np.flatnonzero(requests.block == block)
@@ -77,11 +77,11 @@ def steps(launch: Launch) -> tuple[Step, ...]:
         for together in _together(launch, rows):
             kind = _kind(launch, together)
             if epoch is not None and requests.epoch[together[0]] != epoch:
-                found.append(Step("wait", int(block), tile, turn, np.zeros(0, np.intp)))
+                in_order.append(Step("wait", int(block), tile, turn, np.zeros(0, np.intp)))
             epoch = int(requests.epoch[together[0]])
             tile, turn = (tile + 1, 0) if kind == "load" else (tile, turn + (kind == "multiply"))
-            found.append(Step(kind, int(block), tile, turn, together))
-    return tuple(found)
+            in_order.append(Step(kind, int(block), tile, turn, together))
+    return tuple(in_order)
 
 
 def _together(launch: Launch, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -111,7 +111,7 @@ def _kind(launch: Launch, rows: NDArray[np.intp]) -> Kind:
 def loaded(launch: Launch, rows: NDArray[np.intp]) -> tuple[Loaded, ...]:
     """Return what requests do, one row per site, in the order of the sites."""
     requests = launch.requests
-    found = []
+    loads = []
     for index in np.unique(requests.site[rows]).tolist():
         site = launch.sites[index]
         array = next(a for a in launch.arrays if a.name == site.array and a.space == site.space)
@@ -119,13 +119,13 @@ def loaded(launch: Launch, rows: NDArray[np.intp]) -> tuple[Loaded, ...]:
         active = addresses[addresses >= 0]
         element = (active - array.address) // array.itemsize
         cost = wavefronts(addresses, site.width, site.op) if site.space == "shared" else sectors(addresses, site.width)
-        found.append(
+        loads.append(
             Loaded(
                 array, site.op, element // array.shape[1], element % array.shape[1], len(active), len(addresses),
                 int(cost.sum()),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(loads)
 
 
 def sentence(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
@@ -143,36 +143,36 @@ def sentence(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
 
 def _what(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     step = all_steps[index]
-    own = [one for one in all_steps if one.block == step.block]
+    own = [other for other in all_steps if other.block == step.block]
     what = loaded(launch, step.rows)
     if step.kind == "wait":
         return _(_waiting(all_steps, index), threads=launch.block[0] * launch.block[1])
     if step.kind == "store":
-        stored = sum(one.lanes for one in what)
+        stored = sum(load.lanes for load in what)
         return _("store. Every thread writes its sum to c, {elements}.", elements=count(stored, "element"))
     if step.kind == "load":
-        moved = [one for one in what if one.array.space == "global"]
-        elements = [_("{n} of {array}", n=len(one.cells), array=one.array.name) for one in moved]
+        moved = [load for load in what if load.array.space == "global"]
+        elements = [_("{n} of {array}", n=len(load.cells), array=load.array.name) for load in moved]
         return _(
             "load tile {tile} of {tiles}. {elements} come in, {sectors}, and go into shared memory.",
             tile=step.tile,
-            tiles=max(one.tile for one in own),
+            tiles=max(step.tile for step in own),
             elements=listed(elements),
-            sectors=count(sum(one.cost for one in moved), "sector"),
+            sectors=count(sum(load.cost for load in moved), "sector"),
         )
     return _(
         "multiply, {turn} of {turns} in tile {tile}. Loads: {elements}; {wavefronts}.",
         turn=step.turn,
-        turns=max(one.turn for one in own),
+        turns=max(step.turn for step in own),
         tile=step.tile,
         elements=listed(map(_read, what)),
-        wavefronts=count(sum(one.cost for one in what), "wavefront"),
+        wavefronts=count(sum(load.cost for load in what), "wavefront"),
     )
 
 
-def _read(one: Loaded) -> str:
-    words = count(len(one.cells), "word")
-    return _("{n} of {array} ({words})", n=one.lanes, array=one.array.name, words=words)
+def _read(load: Loaded) -> str:
+    words = count(len(load.cells), "word")
+    return _("{n} of {array} ({words})", n=load.lanes, array=load.array.name, words=words)
 
 
 def _waiting(all_steps: Sequence[Step], index: int) -> str:

@@ -66,18 +66,18 @@ def _latencies(recording: Recording) -> tuple[Published, ...]:
     return tuple(
         Published(
             _(what),
-            _("none") if said is None else count(said, "cycle"),
-            "" if said is None else _(_NOT_NAMED),
+            _("none") if printed is None else count(printed, "cycle"),
+            "" if printed is None else _(_NOT_NAMED),
             _cycles(recording, kernel),
             _(note) if note else "",
         )
-        for what, kernel, said, note in _CHASES
+        for what, kernel, printed, note in _CHASES
     )
 
 
 def _cycles(recording: Recording, kernel: str) -> str:
-    found = cycles(recording, kernel)
-    return _("not measured") if found is None else count(found, "cycle")
+    measured = cycles(recording, kernel)
+    return _("not measured") if measured is None else count(measured, "cycle")
 
 
 def cycles(recording: Recording, kernel: str) -> int | None:
@@ -95,7 +95,7 @@ def _square(recording: Recording) -> tuple[Published, ...]:
     slower = _("not measured")
     if by_columns and by_rows:
         slower = _("{times:.2g} times", times=by_columns.median_us / by_rows.median_us)
-    said = (
+    texts = (
         ("set_row_read_row", listed(["32", "32"])),
         ("set_col_read_col", listed(["1,024", "1,024"])),
         *((kernel, _(text)) for kernel, text in _TRANSPOSING),
@@ -108,7 +108,7 @@ def _square(recording: Recording) -> tuple[Published, ...]:
                 _(_NSIGHT),
                 _store_and_load(recording[kernel]),
             )
-            for kernel, text in said
+            for kernel, text in texts
         ),
         Published(
             _("time by columns against time by rows"),
@@ -127,25 +127,29 @@ def _reverse(recording: Recording) -> tuple[Published, ...]:
     return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes()
 
 
-def _declared(recording: Recording, static: str, dynamic: str, said: str, where: str) -> Published:
+def _declared(recording: Recording, static: str, dynamic: str, printed: str, where: str) -> Published:
     """Compare what the two ways to declare a shared array cost."""
-    one, other = (_store_and_load(recording[kernel]) for kernel in (static, dynamic))
+    static_wavefronts, dynamic_wavefronts = (_store_and_load(recording[kernel]) for kernel in (static, dynamic))
     return Published(
         _("{static} against {dynamic}, wavefronts", static=static, dynamic=dynamic),
-        said,
+        printed,
         where,
-        _("no difference") if one == other else _("{one} against {other}", one=one, other=other),
-        _("Static declaration: {wavefronts}.", wavefronts=one),
+        _("no difference")
+        if static_wavefronts == dynamic_wavefronts
+        else _("{one} against {other}", one=static_wavefronts, other=dynamic_wavefronts),
+        _("Static declaration: {wavefronts}.", wavefronts=static_wavefronts),
     )
 
 
 def _overhead(recording: Recording, static: str, dynamic: str) -> Published:
     """Compare the times of the two ways to declare a shared array."""
-    one, other = recording[static].time, recording[dynamic].time
+    static_time, dynamic_time = recording[static].time, recording[dynamic].time
     ours, note = _("not measured"), ""
-    if one and other:
-        ours = _("{one} against {other}", one=duration(one.median_us), other=duration(other.median_us))
-        note = _("{share} more for the dynamic array.", share=percent(other.median_us / one.median_us - 1))
+    if static_time and dynamic_time:
+        ours = _("{one} against {other}", one=duration(static_time.median_us), other=duration(dynamic_time.median_us))
+        note = _(
+            "{share} more for the dynamic array.", share=percent(dynamic_time.median_us / static_time.median_us - 1)
+        )
     return Published(
         _("{static} against {dynamic}, time", static=static, dynamic=dynamic),
         _("dynamic has little overhead"),
@@ -179,7 +183,7 @@ def _rectangle(recording: Recording) -> tuple[Published, ...]:
         ),
         _("The source repeats the figure of its book; its own GPU, of 7.5 or later, cannot have counted it."),
     )
-    said = (
+    texts = (
         ("set_row_read_row", listed(["1", "1"]), _NSIGHT, ""),
         ("set_col_read_col", listed(["8", "8"]), _BOOK, note),
         *((kernel, _(text), _NSIGHT, "") for kernel, text in _TRANSPOSING),
@@ -192,7 +196,7 @@ def _rectangle(recording: Recording) -> tuple[Published, ...]:
             _listed([_each(row) for row in _shared(recording[kernel])]),
             why,
         )
-        for kernel, text, where, why in said
+        for kernel, text, where, why in texts
     )
 
 

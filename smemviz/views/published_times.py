@@ -94,8 +94,8 @@ class Beside:
 
 def beside(sweep: Sweep | None) -> tuple[Beside, ...]:
     """Put our times beside the published ones, measured with tiles as large as theirs."""
-    found = {(point.kernel, point.size, point.tile): point for point in (sweep.points if sweep else ())}
-    return tuple(_beside(quoted, found.get((quoted.kernel, quoted.size, quoted.tile)), sweep) for quoted in QUOTED)
+    points = {(point.kernel, point.size, point.tile): point for point in (sweep.points if sweep else ())}
+    return tuple(_beside(quoted, points.get((quoted.kernel, quoted.size, quoted.tile)), sweep) for quoted in QUOTED)
 
 
 def _beside(quoted: Quoted, point: Point | None, sweep: Sweep | None) -> Beside:

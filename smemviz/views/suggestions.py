@@ -47,40 +47,50 @@ def excess_in(launch: Launch, hardware: Hardware) -> bool:
 
 def suggested_rows(facts: Mapping[str, Any], launches: Sequence[Launch]) -> list[Row]:
     """Return the rows of one kernel, whose launches these are, in order."""
-    return [_row(one, launches, facts) for one in facts["suggestions"] if one["kernel"] == launches[0].kernel]
+    return [
+        _row(suggestion, launches, facts)
+        for suggestion in facts["suggestions"]
+        if suggestion["kernel"] == launches[0].kernel
+    ]
 
 
 def refused_notes(facts: Mapping[str, Any], kernel: str) -> list[Note]:
     """Say for which arrays of a kernel nothing is suggested, and why."""
-    refused = [one for one in facts["refused"] if one["kernel"] == kernel]
-    return [_noted(one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
+    refused = [refusal for refusal in facts["refused"] if refusal["kernel"] == kernel]
+    return [
+        _noted(refusal["reason"], N_("{subject}: {said}."), N_("{subject}:"), refusal["array"]) for refusal in refused
+    ]
 
 
-def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str, Any]) -> Row:
-    hardware = one.get("hardware")
-    counted = [_counted(engine, check) for engine, check in one["verified"].items()]
+def _row(suggestion: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str, Any]) -> Row:
+    hardware = suggestion.get("hardware")
+    counted = [_counted(engine, check) for engine, check in suggestion["verified"].items()]
     if hardware:
         counted.append(_("{wavefronts:,} by Nsight Compute", wavefronts=hardware["after"]["ncu_wavefronts"]))
-    change = _change(one, launches, spelling_of(facts["file"]))
+    change = _change(suggestion, launches, spelling_of(facts["file"]))
     return Row(
         change,
-        f"{one['wavefronts']:,}",
-        f"{one['predicted']:,}",
+        f"{suggestion['wavefronts']:,}",
+        f"{suggestion['predicted']:,}",
         clauses(*counted) if counted else _("not written"),
-        _time(one["time"], hardware),
-        tuple(_notes(one, change)),
-        one["diff"],
+        _time(suggestion["time"], hardware),
+        tuple(_notes(suggestion, change)),
+        suggestion["diff"],
         hardware is not None,
     )
 
 
-def _change(one: Mapping[str, Any], launches: Sequence[Launch], spelling: Spelling) -> str:
+def _change(suggestion: Mapping[str, Any], launches: Sequence[Launch], spelling: Spelling) -> str:
     """Say what to change in the spoken language; the text of the facts is English."""
-    place = one["array"], one["line"]
+    place = suggestion["array"], suggestion["line"]
     array = next(info for launch in launches for info in launch.shared_arrays if (info.name, info.line) == place)
     kinds: dict[str, type[Pad | Swizzle]] = {"pad": Pad, "swizzle": Swizzle}
-    layout = kinds[one["layout"]["kind"]](**{name: n for name, n in one["layout"].items() if name != "kind"})
-    return change_said(array, layout, one["more_bytes"], one["constants"], spelling, written=bool(one["diff"]))
+    layout = kinds[suggestion["layout"]["kind"]](
+        **{name: n for name, n in suggestion["layout"].items() if name != "kind"}
+    )
+    return change_said(
+        array, layout, suggestion["more_bytes"], suggestion["constants"], spelling, written=bool(suggestion["diff"])
+    )
 
 
 def _counted(engine: str, check: Mapping[str, Any]) -> str:
@@ -102,21 +112,25 @@ def _time(times: list[Mapping[str, Any]], hardware: Mapping[str, Any] | None) ->
     return f"{duration(before)} → {duration(after)}"
 
 
-def _notes(one: Mapping[str, Any], change: str) -> Iterator[Note]:
-    if one["reason"]:
+def _notes(suggestion: Mapping[str, Any], change: str) -> Iterator[Note]:
+    if suggestion["reason"]:
         whole, lead = N_("{subject}: not written, {said}."), N_("{subject}: not written,")
-        yield _noted(one["reason"], whole, lead, change)
-    for check in one["verified"].values():
+        yield _noted(suggestion["reason"], whole, lead, change)
+    for check in suggestion["verified"].values():
         if check["problem"]:
             yield _noted(check["problem"], N_("{subject}: {said}."), N_("{subject}:"), change)
-    for check in one["verified"].values():
+    for check in suggestion["verified"].values():
         for note in check["notes"]:
             yield _noted(note, N_("{subject} {said}."), N_("{subject}:"), change)
-    if not one["complete"]:
+    if not suggestion["complete"]:
         yield Note(_("Counts are of the requests that were logged."))
 
 
 def _noted(text: str, whole: str, lead: str, subject: str) -> Note:
     """Say a text of the facts of a subject, in ``whole``; one that is of no known message is quoted behind ``lead``."""
-    said = say(text)
-    return Note(_(lead, subject=subject), f"{text}.") if said is None else Note(_(whole, subject=subject, said=said))
+    translated = say(text)
+    return (
+        Note(_(lead, subject=subject), f"{text}.")
+        if translated is None
+        else Note(_(whole, subject=subject, said=translated))
+    )

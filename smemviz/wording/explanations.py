@@ -94,8 +94,8 @@ class Explaining:
             return Explained((), _("unknown"), _("None of its requests was logged."))
         offsets = self._offsets(rows)
         first, alike = different(offsets)[:2]
-        found, numbers = find_patterns(offsets[first])
-        named = [self._known(i, pattern) for pattern in found]
+        patterns_found, numbers = find_patterns(offsets[first])
+        named = [self._known(i, pattern) for pattern in patterns_found]
         which, cost = numbers[alike], self.cost(site, rows)
         order = sorted(range(len(named)), key=lambda p: _worst_first(named[p], cost[which == p]))
         times = np.bincount(which)
@@ -103,10 +103,10 @@ class Explaining:
         here = which == order[0]
         row = int(rows[here][np.argmax(cost[here])])
         because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
-        said, pad, swizzle = (None, None, None)
+        fix, pad, swizzle = (None, None, None)
         if site.space == "shared" and cost.max() > 0:
-            said, pad, swizzle = self._fix(site, row, patterns[0][0])
-        return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, said, pad, swizzle)
+            fix, pad, swizzle = self._fix(site, row, patterns[0][0])
+        return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, fix, pad, swizzle)
 
     def because(self, row: int, share: tuple[int, int] | None = None) -> str:
         """Say in a sentence what one request asks for and why that costs what it costs.
@@ -174,10 +174,10 @@ class Explaining:
 
     def steady(self, array: int) -> tuple[Asked, ...]:
         """Return the accesses to an array that data does not decide: what a layout can be made for."""
-        found = recorded(self.launch, array, self.hardware, self._relative)
+        accesses = recorded(self.launch, array, self.hardware, self._relative)
         return tuple(
             access
-            for access in found
+            for access in accesses
             if access.site not in self.loaded or not mostly_irregular(access.offsets, access.times)
         )
 
@@ -191,8 +191,8 @@ class Explaining:
         self, site: Site, row: int, pattern: Pattern
     ) -> tuple[str | None, LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         if pattern.kind == "data-dependent":
-            said = _("No pad or swizzle is sure to help where data decides which words are asked for.")
-            return said, None, None
+            sentence = _("No pad or swizzle is sure to help where data decides which words are asked for.")
+            return sentence, None, None
         index = self.array_of(row)
         if index is None:
             return _("No pad or swizzle helps an access that leaves its array."), None, None
@@ -201,11 +201,11 @@ class Explaining:
 
     def fix_text(self, index: int, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
         """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
-        said = fix_text(self.launch.arrays[index], pad, swizzle, self._spelling)
-        if said is None:
+        sentence = fix_text(self.launch.arrays[index], pad, swizzle, self._spelling)
+        if sentence is None:
             return None
         logged = _("Based on the logged requests only.") if self.launch.missing else ""
-        return sentences(said, logged, self._too_large(pad) if pad else "")
+        return sentences(sentence, logged, self._too_large(pad) if pad else "")
 
     def _too_large(self, pad: LayoutFix[Pad]) -> str:
         """Say that a block with a pad takes more than static shared memory, "" where it does not."""
@@ -221,11 +221,11 @@ class Explaining:
     def fixes(self, index: int) -> tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
         if index not in self._fixes:
-            array, found = self.launch.arrays[index], self.steady(index)
+            array, accesses = self.launch.arrays[index], self.steady(index)
             hardware = self.hardware
             self._fixes[index] = (
-                smallest_fix(array, found, pads(array, found, hardware), None, hardware),
-                smallest_fix(array, found, swizzles(array, found, hardware), None, hardware),
+                smallest_fix(array, accesses, pads(array, accesses, hardware), None, hardware),
+                smallest_fix(array, accesses, swizzles(array, accesses, hardware), None, hardware),
             )
         return self._fixes[index]
 

@@ -19,26 +19,26 @@ def clause(sentence: str) -> str:
     return within.rstrip(".。")
 
 
-def sentences(*said: str) -> str:
+def sentences(*parts: str) -> str:
     """Write sentences one behind the other, leaving out empty ones."""
-    spoken_of = [one for one in said if one]
+    spoken_of = [part for part in parts if part]
     return _joined(lambda before, after: _("{before} {after}", before=before, after=after), spoken_of)
 
 
-def clauses(*said: str) -> str:
+def clauses(*parts: str) -> str:
     """Write parts of a sentence one behind the other."""
-    return _joined(lambda before, after: _("{before}, {after}", before=before, after=after), said)
+    return _joined(lambda before, after: _("{before}, {after}", before=before, after=after), parts)
 
 
-def items(*said: str) -> str:
+def items(*parts: str) -> str:
     """Write a list whose items may have commas."""
-    return _joined(lambda before, after: _("{before}; {after}", before=before, after=after), said)
+    return _joined(lambda before, after: _("{before}; {after}", before=before, after=after), parts)
 
 
-def names(*said: str) -> str:
+def names(*parts: str) -> str:
     """Write a list of names or numbers."""
-    return pgettext("between names of one thing", ", ").join(said)
+    return pgettext("between names of one thing", ", ").join(parts)
 
 
-def _joined(join: Callable[[str, str], str], said: Sequence[str]) -> str:
-    return reduce(join, said) if said else ""
+def _joined(join: Callable[[str, str], str], parts: Sequence[str]) -> str:
+    return reduce(join, parts) if parts else ""

@@ -46,25 +46,25 @@ class Impact:
     share: float | None
 
 
-def impact(one: Measured, others: Iterable[Measured] = ()) -> Impact:
+def impact(measured: Measured, others: Iterable[Measured] = ()) -> Impact:
     """Say what the excess of a launch costs.
 
     ``others`` may hold the same work without excess: launches of the same size on the same card, as many wavefronts at
     best and as many sectors. The time is compared with the fastest of them.
     """
-    found = _cost(one)
-    if found.wavefronts == 0:
+    costs = _cost(measured)
+    if costs.wavefronts == 0:
         nothing = _("No wavefront is in excess: bank conflicts cost this launch nothing.")
-        return Impact(_("No"), nothing, "", found, 0.0)
-    if found.lost_us is None:
-        return Impact(_("Not known"), _unknown(found), _basis(one, found), found, None)
-    net = one.time.net_us
-    share = found.lost_us / net if net > 0 else None
-    peer = _peer(one, others)
+        return Impact(_("No"), nothing, "", costs, 0.0)
+    if costs.lost_us is None:
+        return Impact(_("Not known"), _unknown(costs), _basis(measured, costs), costs, None)
+    net = measured.time.net_us
+    share = costs.lost_us / net if net > 0 else None
+    peer = _peer(measured, others)
     slower = net - peer.time.net_us if peer else None
-    judgement = judge(found.lost_us, net, slower)
-    said = sentences(_lost(found, found.lost_us, share, net), _judged(judgement, peer, slower))
-    return Impact(_answer(share, judgement), said, _basis(one, found), found, share)
+    judgement = judge(costs.lost_us, net, slower)
+    sentence = sentences(_lost(costs, costs.lost_us, share, net), _judged(judgement, peer, slower))
+    return Impact(_answer(share, judgement), sentence, _basis(measured, costs), costs, share)
 
 
 def clock_mhz(time: Timing) -> float | None:
@@ -73,33 +73,33 @@ def clock_mhz(time: Timing) -> float | None:
     return float(read[1]) if read else None
 
 
-def _cost(one: Measured) -> Cost:
-    blocks = one.launch.grid[0] * one.launch.grid[1] * one.launch.grid[2]
-    slopes = one.calibration.slopes if one.calibration else {}
-    return cost(_excess(one), blocks, slopes, MULTIPROCESSORS.get(one.device.name), clock_mhz(one.time))
+def _cost(measured: Measured) -> Cost:
+    blocks = measured.launch.grid[0] * measured.launch.grid[1] * measured.launch.grid[2]
+    slopes = measured.calibration.slopes if measured.calibration else {}
+    return cost(_excess(measured), blocks, slopes, MULTIPROCESSORS.get(measured.device.name), clock_mhz(measured.time))
 
 
-def _excess(one: Measured) -> list[Excess]:
+def _excess(measured: Measured) -> list[Excess]:
     """Return the excess of each shared site: the hardware's where it was counted, for that is what was timed."""
-    launch = one.launch
+    launch = measured.launch
     if launch.hardware:
         rows = zip(launch.sites, launch.hardware, strict=True)
         return [Excess(s.op, s.width, (row.wavefronts or 0) - (row.ideal or 0)) for s, row in rows]
-    counted = zip(launch.sites, summarize(launch, Hardware.on(one.device)), strict=True)
+    counted = zip(launch.sites, summarize(launch, Hardware.on(measured.device)), strict=True)
     return [Excess(s.op, s.width, row.excess or 0) for s, row in counted]
 
 
-def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
-    work = _work(one)
+def _peer(measured: Measured, others: Iterable[Measured]) -> Measured | None:
+    work = _work(measured)
     peers = [other for other in others if _cost(other).wavefronts == 0 and _work(other) == work]
     return min(peers, key=lambda other: other.time.net_us, default=None)
 
 
-def _work(one: Measured) -> tuple[object, ...]:
+def _work(measured: Measured) -> tuple[object, ...]:
     """Return what two launches must share to do the same work: size, card, ideal wavefronts and sectors."""
-    rows = summarize(one.launch, Hardware.on(one.device))
+    rows = summarize(measured.launch, Hardware.on(measured.device))
     counts = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)
-    return one.launch.grid, one.launch.block, one.device.name, one.time.cold, counts
+    return measured.launch.grid, measured.launch.block, measured.device.name, measured.time.cold, counts
 
 
 def _answer(share: float | None, judgement: Judgement | None) -> str:
@@ -112,12 +112,12 @@ def _answer(share: float | None, judgement: Judgement | None) -> str:
     return _("A little") if share >= _LITTLE else _("Hardly")
 
 
-def _lost(found: Cost, lost_us: float, share: float | None, net_us: float) -> str:
+def _lost(costs: Cost, lost_us: float, share: float | None, net_us: float) -> str:
     """Say in a sentence what the excess takes, ``share`` of the net time."""
-    wavefronts, lost = count(found.wavefronts, "wavefront"), duration(lost_us)
-    cycles = _cycles(found)
-    if found.sharing != 1:
-        multiprocessors = count(found.sharing or 0, "multiprocessor")
+    wavefronts, lost = count(costs.wavefronts, "wavefront"), duration(lost_us)
+    cycles = _cycles(costs)
+    if costs.sharing != 1:
+        multiprocessors = count(costs.sharing or 0, "multiprocessor")
         cycles = _("{cycles} over {multiprocessors}", cycles=cycles, multiprocessors=multiprocessors)
     if share is None:
         return _("{wavefronts} in excess take {cycles}, {lost}.", wavefronts=wavefronts, cycles=cycles, lost=lost)
@@ -131,8 +131,8 @@ def _lost(found: Cost, lost_us: float, share: float | None, net_us: float) -> st
     )
 
 
-def _cycles(found: Cost) -> str:
-    return _("{cycles:,.0f} cycles", cycles=found.cycles)
+def _cycles(costs: Cost) -> str:
+    return _("{cycles:,.0f} cycles", cycles=costs.cycles)
 
 
 def _judged(judgement: Judgement | None, peer: Measured | None, slower: float | None) -> str:
@@ -144,10 +144,10 @@ def _judged(judgement: Judgement | None, peer: Measured | None, slower: float | 
     return _(_JUDGED[judgement], kernel=peer.launch.kernel, slower=duration(slower))
 
 
-def _unknown(found: Cost) -> str:
+def _unknown(costs: Cost) -> str:
     """Say in a sentence how many cycles the excess takes, and why it is not known how long that is."""
-    wavefronts, cycles = count(found.wavefronts, "wavefront"), _cycles(found)
-    if found.sharing is None:
+    wavefronts, cycles = count(costs.wavefronts, "wavefront"), _cycles(costs)
+    if costs.sharing is None:
         return _(
             "{wavefronts} in excess take {cycles} in all; "
             "how many multiprocessors this card has is not known, so neither is the time.",
@@ -161,22 +161,22 @@ def _unknown(found: Cost) -> str:
     )
 
 
-def _basis(one: Measured, found: Cost) -> str:
+def _basis(measured: Measured, costs: Cost) -> str:
     """Say where the numbers come from, and what is assumed."""
-    if one.launch.hardware:
+    if measured.launch.hardware:
         counted = _("Excess counted by the hardware")
     else:
-        rule = Hardware.on(one.device).name
+        rule = Hardware.on(measured.device).name
         counted = _("Excess by the rule for compute capability {rule}", rule=rule)
-    if found.calibrated and one.calibration:
-        cycles = _("cycles per wavefront as calibrated on {device}", device=one.calibration.device.name)
+    if costs.calibrated and measured.calibration:
+        cycles = _("cycles per wavefront as calibrated on {device}", device=measured.calibration.device.name)
     else:
         cycles = _("1 cycle per wavefront as documented")
-    clock = clock_mhz(one.time)
+    clock = clock_mhz(measured.time)
     if clock:
         cycles = _("{cycles}, at {clock:,.0f} MHz", cycles=cycles, clock=clock)
-    if found.sharing:
-        sharing = _("{multiprocessors} at work", multiprocessors=count(found.sharing, "multiprocessor"))
+    if costs.sharing:
+        sharing = _("{multiprocessors} at work", multiprocessors=count(costs.sharing, "multiprocessor"))
     else:
         sharing = _("multiprocessors unknown")
     rests_on = _("{excess}; {cycles}; {sharing}.", excess=counted, cycles=cycles, sharing=sharing)

@@ -30,14 +30,14 @@ def fix_text(
     padding, swizzling = changes
     if outcomes[0] == outcomes[1]:
         return capital(_("{pad}, or {swizzle}: {outcome}.", pad=padding, swizzle=swizzling, outcome=outcomes[0]))
-    said = _(
+    sentence = _(
         "{pad}: {pad_outcome}; or {swizzle}: {swizzle_outcome}.",
         pad=padding,
         pad_outcome=outcomes[0],
         swizzle=swizzling,
         swizzle_outcome=outcomes[1],
     )
-    return capital(said)
+    return capital(sentence)
 
 
 def change_said(
@@ -93,9 +93,9 @@ def more_said(more_bytes: int) -> str:
 def swizzle_said(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON) -> str:
     """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
     elements = array.nbytes // array.itemsize
-    said = _swizzled(array, swizzle, elements, spelling)
+    change = _swizzled(array, swizzle, elements, spelling)
     more = swizzle.more_elements(elements) * array.itemsize
-    return _("{change} ({more})", change=said, more=more_said(more)) if more else said
+    return _("{change} ({more})", change=change, more=more_said(more)) if more else change
 
 
 def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int, spelling: Spelling) -> str:

@@ -100,12 +100,12 @@ def reason(pattern: Pattern, site: Site, served: BankService, degree: int, cc: t
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
         return _same_element(site.op, served.wavefronts)
     more = device(cc).more_ways.get(site.width, 0)
-    said = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, served, degree - more)
+    sentence = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, served, degree - more)
     if not more:
-        return said
+        return sentence
     return _(
         "{reason}; on {family} an access of {width} bytes is one way more, {degree}-way",
-        reason=said,
+        reason=sentence,
         family=device(cc).family,
         width=site.width,
         degree=degree,
@@ -257,6 +257,6 @@ def fullest(served: BankService) -> tuple[int, list[int], list[int]]:
         raise ValueError("no bank is in conflict")
     places = served.phase[rows] * 64 + served.bank[rows]
     busy = {int(place): len(np.unique(served.wavefront[rows[places == place]])) for place in np.unique(places)}
-    place = max(busy, key=lambda one: busy[one])
+    place = max(busy, key=lambda bank: busy[bank])
     here = rows[places == place]
     return place % 64, served.lane[here].tolist(), served.word[here].tolist()

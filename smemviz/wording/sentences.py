@@ -59,7 +59,7 @@ def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
 def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200) -> str:
     """Say the one thing to know about a launch of a recording: a mistake met in it, else its use of shared memory."""
     met = findings_of(recording, launch)
-    mistakes = list(dict.fromkeys((one.kind, one.line) for one in met if one.kind != MAIN_FAILED))
+    mistakes = list(dict.fromkeys((finding.kind, finding.line) for finding in met if finding.kind != MAIN_FAILED))
     if not mistakes:
         return headline(launch, hardware)
     (kind, line), more = mistakes[0], len(mistakes) - 1
@@ -103,8 +103,8 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
 
 def _global_headline(launch: Launch) -> str:
     """Say the one thing to know about a launch that uses global memory alone: where it moves more than it need."""
-    found = [(site, traffic_of(launch, i)) for i, site in enumerate(launch.sites)]
-    known = [(site, traffic) for site, traffic in found if traffic is not None and traffic.logged]
+    traffics = [(site, traffic_of(launch, i)) for i, site in enumerate(launch.sites)]
+    known = [(site, traffic) for site, traffic in traffics if traffic is not None and traffic.logged]
     if not known:
         return _("No shared memory is used")
     site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
@@ -216,7 +216,7 @@ def provenance(recording: Recording, hardware: Hardware) -> str:
 
 def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
     """Return the mistakes met in a launch, and what ended ``main()``; of older recordings, those in its kernel."""
-    number = next(i for i, one in enumerate(recording.launches) if one is launch)
+    number = next(i for i, other in enumerate(recording.launches) if other is launch)
     return tuple(
         finding
         for finding in recording.findings
@@ -234,11 +234,11 @@ def folded(findings: Iterable[Finding]) -> tuple[tuple[Finding, int], ...]:
     alike: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         alike.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
-    told: list[tuple[Finding, int]] = []
+    groups: list[tuple[Finding, int]] = []
     for first, *others in alike.values():
         many = len(others) >= _MOST_ALIKE
-        told += [(first, len(others))] if many else [(one, 0) for one in (first, *others)]
-    return tuple(told)
+        groups += [(first, len(others))] if many else [(finding, 0) for finding in (first, *others)]
+    return tuple(groups)
 
 
 def more_alike(more: int) -> str:

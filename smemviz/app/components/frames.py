@@ -24,9 +24,12 @@ def page_head(prefix: str, eyebrow: str, headline: str | None = None, **more: An
     )
 
 
-def page_title(headline: str, *said: Any) -> html.Header:
+def page_title(headline: str, *paragraphs: Any) -> html.Header:
     """Place the title of a page of texts, and below it what is said first of all."""
-    first, *more = (one if isinstance(one, Component) else html.P(one, className="origin") for one in said)
+    first, *more = (
+        paragraph if isinstance(paragraph, Component) else html.P(paragraph, className="origin")
+        for paragraph in paragraphs
+    )
     return html.Header([html.H1(headline, className="headline"), first, *more], className="title")
 
 

@@ -51,8 +51,8 @@ def download(name: str) -> Component:
         ],
         className="save",
     )
-    told = {"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)}
-    return Written(html.Div([text_button(_("Table"), **told), save], className="figure-tools"))
+    properties = {"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)}
+    return Written(html.Div([text_button(_("Table"), **properties), save], className="figure-tools"))
 
 
 def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:

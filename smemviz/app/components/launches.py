@@ -32,8 +32,8 @@ def hardware_of(shown: Shown, state: RunState) -> Hardware:
 
 def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
     """Show beside a launch's name the first mistake met in it, else its worst degree."""
-    found = findings_of(shown.recording, launch)
-    mistakes = [finding for finding in found if finding.kind != MAIN_FAILED and not finding.harmless]
+    findings = findings_of(shown.recording, launch)
+    mistakes = [finding for finding in findings if finding.kind != MAIN_FAILED and not finding.harmless]
     total = facts(launch, hardware)
     text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
     return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
@@ -60,7 +60,7 @@ def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Har
 
     def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
         total = facts(pair[0], hardware)
-        return any(pair[0] is one for one in wrong), total.excess, total.requests > 0
+        return any(pair[0] is launch for launch in wrong), total.excess, total.requests > 0
 
     return max(launches, key=worth)
 
@@ -81,8 +81,8 @@ def _looked_at(recording: Recording, launch: Launch, hardware: Hardware, look: L
         return request_view(launch, look.block, look.warp, look.step, site)
     elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
     if elsewhere and look.block is None:
-        found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
-        access = next(filter(None, found), None)
+        accesses = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
+        access = next(filter(None, accesses), None)
         if access is not None:
             at, block, warp = access
             return request_view(launch, block, warp, None, at)

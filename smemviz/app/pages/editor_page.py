@@ -142,28 +142,28 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
         text = texts.add(source)
         ran = texts.run(text.name, {}, asked)
     except WaitingError as waiting:
-        said = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
-        return Asked({"waiting": waiting.place, "marks": [], "said": said, "lang": _tag(said)})
+        sentence = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
+        return Asked({"waiting": waiting.place, "marks": [], "said": sentence, "lang": _tag(sentence)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
-            said = _("Line {line}: {message}", line=error.line, message=what)
-        return Asked(_refused(said, tag, _mark(error.line, what, "error")), refused=error)
+            sentence = _("Line {line}: {message}", line=error.line, message=what)
+        return Asked(_refused(sentence, tag, _mark(error.line, what, "error")), refused=error)
     except SmemvizError as error:
         return Asked(_refused(*_in_words(str(error))), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.mistakes:
         mistakes = count(len(recording.mistakes), "mistake")
-        said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
+        sentence = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
     else:
-        said = _("Ran in {seconds:.2f} s: {launches}.", **values)
+        sentence = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
-    return Asked({"file": text.name, "marks": marks, "said": said, "lang": _tag(said)}, ran.printed)
+    return Asked({"file": text.name, "marks": marks, "said": sentence, "lang": _tag(sentence)}, ran.printed)
 
 
-def _tag(said: str) -> str:
-    return "en" if isinstance(said, English) else spoken()
+def _tag(sentence: str) -> str:
+    return "en" if isinstance(sentence, English) else spoken()
 
 
 def _in_words(text: str) -> tuple[str, str]:
@@ -172,8 +172,8 @@ def _in_words(text: str) -> tuple[str, str]:
     return (text, "en") if translated is None else (translated, spoken())
 
 
-def _refused(said: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
-    return {"file": None, "marks": list(marks), "said": said, "lang": tag}
+def _refused(sentence: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
+    return {"file": None, "marks": list(marks), "said": sentence, "lang": tag}
 
 
 def _of_finding(finding: Finding, more: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def gallery_page(library: Library) -> list[Component]:
 
 def _origins(library: Library) -> Component:
     """Say where the requests of the files come from and how they are counted, once for all that it is true of."""
-    told: dict[str, list[str]] = {}
+    files_by_note: dict[str, list[str]] = {}
     for file in library.files:
         state = RunState(file)
         try:
@@ -44,9 +44,11 @@ def _origins(library: Library) -> Component:
             shown.launch(state)
         except SmemvizError:  # its card says it
             continue
-        told.setdefault(provenance(shown.recording, hardware_of(shown, state)), []).append(file)
-    said = [html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in told.items()]
-    return html.Ul(said, className="note origins")
+        files_by_note.setdefault(provenance(shown.recording, hardware_of(shown, state)), []).append(file)
+    items = [
+        html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in files_by_note.items()
+    ]
+    return html.Ul(items, className="note origins")
 
 
 def _own_files() -> Component:
@@ -122,8 +124,8 @@ def _pictures(worst: Launch, hardware: Hardware) -> list[Component | str]:
     drawn = {theme: thumbnail(worst, hardware=hardware, theme=theme) for theme in THEMES}
     if not all(drawn.values()):
         return [html.Span(_("no shared memory"), className="note")]
-    said = _("The shared tile of {kernel} under its worst request", kernel=worst.kernel)
-    alt = _("{name}: {sentence}", name=said, sentence=present(worst_request(worst, hardware), hardware))
+    caption = _("The shared tile of {kernel} under its worst request", kernel=worst.kernel)
+    alt = _("{name}: {sentence}", name=caption, sentence=present(worst_request(worst, hardware), hardware))
     return [
         html.Img(src=f"data:image/svg+xml,{quote(svg)}", alt=alt, className=f"in-{theme}")
         for theme, svg in drawn.items()

@@ -127,8 +127,8 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
     if site.space != "shared":
-        said = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
-        raise _NotComparedError(said)
+        sentence = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
+        raise _NotComparedError(sentence)
     access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
     name = _(
         "{source} in {kernel}, {operation} by warp {warp}, step {step}",
@@ -164,16 +164,16 @@ def _origin(asked: Asked) -> list[Component | str]:
 
 def _calibrations() -> tuple[list[Calibration], list[str]]:
     """Return one calibration of every card, the user's own first, and what is wrong with files that are none."""
-    found: dict[str, Calibration] = {}
+    calibrations: dict[str, Calibration] = {}
     problems = []
     for path in calibration_files():
         try:
-            one = load_calibration(path)
+            calibration = load_calibration(path)
         except InputError as error:
             problems.append(str(error))
         else:
-            found.setdefault(one.device.name, one)
-    return list(found.values()), problems
+            calibrations.setdefault(calibration.device.name, calibration)
+    return list(calibrations.values()), problems
 
 
 def _table(rows: Sequence[GpuRow], query: Query) -> Component:
@@ -194,9 +194,9 @@ def _row(row: GpuRow, query: Query) -> Component:
     difference = [row.difference, html.Div(translated(row.quoted))] if row.quoted else row.difference
     numbers = row.numbers or ("-",) * 3
     cells = [html.Td(text, className="number") for text in numbers]
-    said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
+    cells_of_words = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
     kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
-    return html.Tr([head, *cells, *said], className=" ".join(kinds))
+    return html.Tr([head, *cells, *cells_of_words], className=" ".join(kinds))
 
 
 PAGE = Page(GPUS, N_("GPUs"), lambda services, address: gpus_page(), register, link=N_("GPUs"))

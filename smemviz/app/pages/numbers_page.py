@@ -38,11 +38,11 @@ def numbers_page() -> list[Component]:
     return [
         page_title(_("What the numbers mean, and where they come from"), lead),
         html.Nav(
-            [html.A(one.title, href=f"#{place(one.numbers[0].anchor)}") for one in sections],
+            [html.A(section.title, href=f"#{place(section.numbers[0].anchor)}") for section in sections],
             className="kernels",
             **{"aria-label": _("Sections")},
         ),
-        html.Div([_section(one) for one in sections], className="numbers"),
+        html.Div([_section(section) for section in sections], className="numbers"),
     ]
 
 
@@ -56,18 +56,18 @@ def _examples() -> Recording:
 def _section(section: Section) -> Component:
     identity = f"about-{section.numbers[0].anchor}"
     return html.Section(
-        [html.H2(section.title, id=identity), html.Dl([_number(one) for one in section.numbers])],
+        [html.H2(section.title, id=identity), html.Dl([_number(number) for number in section.numbers])],
         className="panel",
         **{"aria-labelledby": identity},
     )
 
 
 def _number(number: Number) -> Component:
-    said = [html.Dd(number.meaning), html.Dd(number.source, className="note")]
+    definitions = [html.Dd(number.meaning), html.Dd(number.source, className="note")]
     if number.example:
         value = html.Strong(number.example)
-        said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
-    return html.Div([html.Dt(names(*number.names)), *said], id=place(number.anchor), className="number")
+        definitions.append(html.Dd(rich("Here: {value}", value=value), className="example"))
+    return html.Div([html.Dt(names(*number.names)), *definitions], id=place(number.anchor), className="number")
 
 
 PAGE = Page(NUMBERS, N_("What the numbers mean"), lambda services, address: numbers_page())

@@ -23,7 +23,7 @@ def answer_busy(server: Flask) -> None:
         busy: BusyError | None = g.pop("busy", None)
         if busy is None:
             return response
-        said = say(str(busy)) or str(busy)
-        return Response(f"{said}\n", 429, {"Retry-After": str(busy.seconds)}, "text/plain")
+        message = say(str(busy)) or str(busy)
+        return Response(f"{message}\n", 429, {"Retry-After": str(busy.seconds)}, "text/plain")
 
     server.after_request(answer)

@@ -45,9 +45,9 @@ def _is_sent_by_a_page(body: Any, callbacks: Mapping[str, Any]) -> bool:
     wanted = {"outputs": _outputs(str(output)), "inputs": known["inputs"], "state": known["state"]}
     given = {part: body.get(part, []) for part in wanted}
     return (
-        _all_are(body.get("changedPropIds", []), lambda one: isinstance(one, str))
+        _all_are(body.get("changedPropIds", []), lambda part: isinstance(part, str))
         and all(_fit(given[part], wanted[part], valued=part != "outputs") for part in wanted)
-        and _agree([(one, want) for part in wanted for one, want in _pairs(given[part], wanted[part])])
+        and _agree([(value, want) for part in wanted for value, want in _pairs(given[part], wanted[part])])
     )
 
 
@@ -60,8 +60,8 @@ def _agree(pairs: Sequence[tuple[Any, Mapping[str, str]]]) -> bool:
     matching: dict[str, Any] = {}
     for given, wanted in pairs:
         if isinstance(given, list):
-            found = [one["id"] for one in given]
-            if matching.setdefault(wanted["id"], found) != found:
+            ids = [part["id"] for part in given]
+            if matching.setdefault(wanted["id"], ids) != ids:
                 return False
     return True
 
@@ -80,7 +80,7 @@ def _fit(given: Any, wanted: Any, *, valued: bool) -> bool:
     return (
         isinstance(given, list)
         and len(given) == len(wanted)
-        and all(_fits(one, want, valued=valued) for one, want in zip(given, wanted, strict=True))
+        and all(_fits(part, want, valued=valued) for part, want in zip(given, wanted, strict=True))
     )
 
 
@@ -91,14 +91,14 @@ def _fits(given: Any, wanted: Mapping[str, str], *, valued: bool) -> bool:
         return _is_property(given, identity, wanted["property"], valued=valued)
     pattern = json.loads(identity)
 
-    def matches(one: Any) -> bool:
-        found = one.get("id") if isinstance(one, dict) else None
+    def matches(part: Any) -> bool:
+        identity = part.get("id") if isinstance(part, dict) else None
         return (
-            isinstance(found, dict)
-            and found.keys() == pattern.keys()
-            and all(isinstance(found[key], (str, int)) for key in pattern)
-            and all(pattern[key] in (found[key], ["ALL"]) for key in pattern)
-            and _is_property(one, found, wanted["property"], valued=valued)
+            isinstance(identity, dict)
+            and identity.keys() == pattern.keys()
+            and all(isinstance(identity[key], (str, int)) for key in pattern)
+            and all(pattern[key] in (identity[key], ["ALL"]) for key in pattern)
+            and _is_property(part, identity, wanted["property"], valued=valued)
         )
 
     return _all_are(given, matches)

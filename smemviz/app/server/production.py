@@ -47,7 +47,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **named: Any) -> None:
         super().__init__(server, connection, address, *more, **named)
         visitor = visitor_of(address[0])
-        others = (visitor_of(one.addr[0]) == visitor for one in server.active_channels.values())
+        others = (visitor_of(channel.addr[0]) == visitor for channel in server.active_channels.values())
         if address[0] != server.adj.trusted_proxy and sum(others) > _OF_ONE:
             self.will_close = True
 

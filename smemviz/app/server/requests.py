@@ -108,20 +108,20 @@ class _Line:
     def _write(self) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         took = round(1000 * (time.perf_counter() - self._began), 1)
-        said = {"time": now, **self._request, "status": self._status, "bytes": self._bytes, "ms": took}
+        line = {"time": now, **self._request, "status": self._status, "bytes": self._bytes, "ms": took}
         # In one piece, for other processes write to the same place.
-        sys.stdout.write(json.dumps({**said, "process": os.getpid()}) + "\n")
+        sys.stdout.write(json.dumps({**line, "process": os.getpid()}) + "\n")
         sys.stdout.flush()
 
 
 def _refused(start: StartResponse, wait: float) -> list[bytes]:
     seconds = max(1, math.ceil(wait))
-    said = f"smemviz: too many requests from here; try again in {seconds} s\n"
-    return _plain(start, "429 Too Many Requests", said, ("Retry-After", str(seconds)))
+    message = f"smemviz: too many requests from here; try again in {seconds} s\n"
+    return _plain(start, "429 Too Many Requests", message, ("Retry-After", str(seconds)))
 
 
-def _plain(start: StartResponse, status: str, said: str, *headers: tuple[str, str]) -> list[bytes]:
-    body = said.encode()
-    told = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
-    start(status, [*told, ("Content-Length", str(len(body))), *headers])
+def _plain(start: StartResponse, status: str, message: str, *headers: tuple[str, str]) -> list[bytes]:
+    body = message.encode()
+    defaults = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
+    start(status, [*defaults, ("Content-Length", str(len(body))), *headers])
     return [body]

@@ -37,24 +37,24 @@ class Settings(NamedTuple):
         Raises:
             InputError: for a value that makes no sense.
         """
-        told = {name: environment.get(variable, "") for name, variable in _VARIABLES.items()}
+        texts = {name: environment.get(variable, "") for name, variable in _VARIABLES.items()}
         return Settings(
-            tuple(Path(one) for one in told["files"].split(os.pathsep) if one),
-            tuple(one.strip() for one in told["names"].split(",") if one.strip()),
-            prefix_of(told["prefix"]),
-            told["proxy"],
-            told["editor"] != "0",
-            told["log"] != "0",
-            _number(told, "requests", REQUESTS),
-            int(_number(told, "runs", 2, least=1)),
-            _number(told, "memory_gb", 6.0, least=0.25),
-            told["shared"],
+            tuple(Path(path) for path in texts["files"].split(os.pathsep) if path),
+            tuple(name.strip() for name in texts["names"].split(",") if name.strip()),
+            prefix_of(texts["prefix"]),
+            texts["proxy"],
+            texts["editor"] != "0",
+            texts["log"] != "0",
+            _number(texts, "requests", REQUESTS),
+            int(_number(texts, "runs", 2, least=1)),
+            _number(texts, "memory_gb", 6.0, least=0.25),
+            texts["shared"],
         )
 
     def environment(self) -> dict[str, str]:
         """Return the variables from which these settings are read."""
-        told = {
-            "files": os.pathsep.join(str(one.resolve()) for one in self.files),
+        texts = {
+            "files": os.pathsep.join(str(path.resolve()) for path in self.files),
             "names": ",".join(self.names),
             "editor": "1" if self.editor else "0",
             "log": "1" if self.log else "0",
@@ -62,8 +62,8 @@ class Settings(NamedTuple):
             "runs": str(self.runs),
             "memory_gb": f"{self.memory_gb:g}",
         }
-        told |= {name: getattr(self, name) for name in ("prefix", "proxy", "shared")}
-        return {_VARIABLES[name]: value for name, value in told.items()}
+        texts |= {name: getattr(self, name) for name in ("prefix", "proxy", "shared")}
+        return {_VARIABLES[name]: value for name, value in texts.items()}
 
 
 _VARIABLES = {
@@ -94,8 +94,8 @@ def prefix_of(text: str) -> str:
     return f"/{path}"
 
 
-def _number(told: Mapping[str, str], name: str, default: float, least: float = 0) -> float:
-    text = told[name]
+def _number(texts: Mapping[str, str], name: str, default: float, least: float = 0) -> float:
+    text = texts[name]
     if not text:
         return default
     try:

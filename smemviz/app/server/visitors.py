@@ -12,11 +12,11 @@ _OWN_BITS = 64  # of an IPv6 address; below them whoever has the network may cho
 def visitor_of(address: str) -> str:
     """Return what all addresses have in common that one visitor may have."""
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if found.version == 4:
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(found), _OWN_BITS), strict=False))
+    if ip.version == 4:
+        return str(ip)
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(ip), _OWN_BITS), strict=False))

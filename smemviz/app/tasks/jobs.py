@@ -154,16 +154,16 @@ class _Run:
 
     def _conclude(self, code: int, output: str) -> Status:
         seconds = time.monotonic() - self._began
-        said = self._said[-1] if self._said else ""
+        message = self._said[-1] if self._said else ""
         if self._stopped == "cancelled":
-            return Status("cancelled", self.key, seconds, said)
+            return Status("cancelled", self.key, seconds, message)
         if self._stopped:
             too_long = f"it was stopped after {self.limit:g} s"
             problem = too_long if len(output) <= _MAX_OUTPUT else "it was stopped because it wrote too much"
-            return Status("failed", self.key, seconds, said, problem=problem)
+            return Status("failed", self.key, seconds, message, problem=problem)
         if code and code not in self.answers:
-            return Status("failed", self.key, seconds, said, problem=said or f"it ended with exit code {code}")
-        return Status("done", self.key, seconds, said, output)
+            return Status("failed", self.key, seconds, message, problem=message or f"it ended with exit code {code}")
+        return Status("done", self.key, seconds, message, output)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -96,8 +96,8 @@ class Stopwatch:
         if status is None:
             return None
         assert isinstance(status.key, _Task)
-        said = _PROGRESS.fullmatch(status.said)
-        return Running(status.key.path.name, status.seconds, int(said[1]) if said else 0, said[2] if said else "")
+        step = _PROGRESS.fullmatch(status.said)
+        return Running(status.key.path.name, status.seconds, int(step[1]) if step else 0, step[2] if step else "")
 
     def problem(self, shown: Shown) -> str | None:
         """Say why the last measurement of what is shown failed, None when it did not."""
@@ -105,13 +105,13 @@ class Stopwatch:
 
     def measured(self, shown: Shown, launch: Launch) -> Measured | None:
         """Return a launch with its time: as measured here, else as in the GPU recording with the same constants."""
-        index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
+        index = next(i for i, other in enumerate(shown.recording.launches) if other is launch)
         verified = shown.recorded.launches[index] if shown.recorded and shown.why is None else None
-        found = self._tasks.found(_task(shown))
-        if found and index < len(found.times) and found.kernels[index] == launch.kernel:
-            same_card = verified and shown.recorded and shown.recorded.device == found.device
+        times = self._tasks.found(_task(shown))
+        if times and index < len(times.times) and times.kernels[index] == launch.kernel:
+            same_card = verified and shown.recorded and shown.recorded.device == times.device
             counted = verified if verified and same_card else replace(launch, hardware=())
-            return Measured(counted, found.times[index], found.device, calibration_of(found.device.name), here=True)
+            return Measured(counted, times.times[index], times.device, calibration_of(times.device.name), here=True)
         if verified and verified.time and shown.recorded and shown.recorded.device:
             return Measured(verified, verified.time, shown.recorded.device, calibration_for(shown.recorded))
         return None

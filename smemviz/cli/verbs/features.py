@@ -21,25 +21,25 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines.lockstep.python.functions import coverage as python
     from smemviz.reports.terminal import output_console, print_json
 
-    found = (*python.rows(), *ptx.rows())
+    rows = (*python.rows(), *ptx.rows())
     if arguments.json:
         facts = [
             {"group": row.group, "feature": row.feature, "executed": row.executed, "says": row.says or None}
             | ({"otherwise": row.otherwise} if row.otherwise else {})
-            for row in found
+            for row in rows
         ]
         print_json({"schema": 1, "features": facts})
         return 0
-    plain = [row for row in found if row.executed and not row.otherwise]
+    plain = [row for row in rows if row.executed and not row.otherwise]
     inside = Table("group", "executed in lockstep", title="In")
     for group in dict.fromkeys(row.group for row in plain):
         inside.add_row(group, ", ".join(row.feature for row in plain if row.group == group))
     otherwise = Table("feature", "how requests are counted", title="In, and perhaps otherwise on a GPU")
-    for row in found:
+    for row in rows:
         if row.otherwise:
             otherwise.add_row(row.feature, row.otherwise)
     outside = Table("feature", "what a refusal says", title="Out")
-    for row in found:
+    for row in rows:
         if not row.executed:
             outside.add_row(row.feature, row.says)
     console = output_console()

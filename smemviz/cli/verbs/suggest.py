@@ -74,16 +74,16 @@ def execute(arguments: argparse.Namespace) -> int:
         raise InputError("a difference is for one choice of constants: -o goes with --set; nothing was run")
     require_output(arguments.output, "")
     facts, sound = [], True
-    for constants, recording, found, notes in _answers(arguments):
-        sound = sound and found.sound
+    for constants, recording, answered, notes in _answers(arguments):
+        sound = sound and answered.sound
         if arguments.over and arguments.json:
-            facts.append(answer_facts(recording, found, notes))
+            facts.append(answer_facts(recording, answered, notes))
             continue
         if arguments.over:
             output_console().print(", ".join(f"{name}={value}" for name, value in constants.items()))
         if arguments.output:
-            _write(arguments.output, found.diff, Path(recording.file))
-        print_answer(recording, found, notes, as_json=arguments.json)
+            _write(arguments.output, answered.diff, Path(recording.file))
+        print_answer(recording, answered, notes, as_json=arguments.json)
     if facts:
         print_json({"points": facts})
     return 0 if sound else 1
@@ -99,9 +99,9 @@ def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
         with cluster(arguments.dask) as client:
             yield from results(client, _answer, asked)
         return
-    for one in asked:
+    for point in asked:
         with progress_bar() as progress:
-            answered = _answer(*one, progress)
+            answered = _answer(*point, progress)
         yield answered
 
 
@@ -120,16 +120,16 @@ def _answer(
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
         wanted = None if why else chosen(engine)
-        found = answer(recording, program, kernel, wanted, Hardware.of(recording), progress)
-    return constants, recording, found, (*found.notes, f"not verified: {why}") if why else found.notes
+        answered = answer(recording, program, kernel, wanted, Hardware.of(recording), progress)
+    return constants, recording, answered, (*answered.notes, f"not verified: {why}") if why else answered.notes
 
 
 def _named(text: str) -> tuple[Path, str | None]:
     """Take ``FILE:KERNEL`` apart; a template's kernel in C++ is named with its arguments."""
-    found = re.fullmatch(r"(.*\.cuh?):(.+)|(.*):([^\W\d]\w*)", text)
-    if found is None or Path(text).exists():
+    match = re.fullmatch(r"(.*\.cuh?):(.+)|(.*):([^\W\d]\w*)", text)
+    if match is None or Path(text).exists():
         return Path(text), None
-    file, kernel, *python = found.groups()
+    file, kernel, *python = match.groups()
     return (Path(file), kernel) if file else (Path(python[0]), python[1])
 
 

@@ -72,14 +72,14 @@ def execute(arguments: argparse.Namespace) -> int:
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if older and older.sha256 != program.sha256:
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
-    found = _measured_there(arguments, older) if arguments.dask else _measured_here(arguments, programs, older)
+    newer = _measured_there(arguments, older) if arguments.dask else _measured_here(arguments, programs, older)
     if arguments.output:
-        save_sweep(joined(older, found) if older else found, arguments.output)
+        save_sweep(joined(older, newer) if older else newer, arguments.output)
     if arguments.json:
-        print_json(sweep_facts(found))
+        print_json(sweep_facts(newer))
     else:
-        _print(found)
-    return 1 if found.notes else 0
+        _print(newer)
+    return 1 if newer.notes else 0
 
 
 def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], older: Sweep | None) -> Sweep:
@@ -92,7 +92,7 @@ def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], o
     with main_output(arguments.json), progress_bar() as progress:
         from smemviz.measure.sweep.sweep import sweep
 
-        return reduce(joined, (sweep(one, arguments.sizes, arguments.limit, progress) for one in programs))
+        return reduce(joined, (sweep(program, arguments.sizes, arguments.limit, progress) for program in programs))
 
 
 def _measured_there(arguments: argparse.Namespace, older: Sweep | None) -> Sweep:
@@ -111,14 +111,14 @@ def _measured_there(arguments: argparse.Namespace, older: Sweep | None) -> Sweep
             yield arguments.file, constants, size, arguments.limit, before
 
     with cluster(arguments.dask) as client, progress_bar() as progress:
-        for done, (constants, found) in enumerate(results(client, _measure, asked())):
-            progress(done, len(points), found.points[0].size.name)
+        for done, (constants, newer) in enumerate(results(client, _measure, asked())):
+            progress(done, len(points), newer.points[0].size.name)
             key = tuple(constants.items())
-            if older and older.device.name != found.device.name:
+            if older and older.device.name != newer.device.name:
                 raise InputError(f"{arguments.output}: {OF_ANOTHER}; name another file")
-            if any(one.device.name != found.device.name for one in so_far.values()):
+            if any(sweep.device.name != newer.device.name for sweep in so_far.values()):
                 raise InputError(f"{arguments.dask} has GPUs of several kinds; sweep each kind by itself")
-            so_far[key] = joined(so_far[key], found) if key in so_far else found
+            so_far[key] = joined(so_far[key], newer) if key in so_far else newer
     return reduce(joined, so_far.values())
 
 
@@ -144,10 +144,11 @@ def _require_products(program: Program) -> None:
     if missing:
         raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
     if isinstance(program, CudaProgram):
-        kernels = {name: (one.line, one.parameters) for name, one in program.kernel_functions.items()}
+        kernels = {name: (function.line, function.parameters) for name, function in program.kernel_functions.items()}
     else:
         kernels = {
-            name: (node.lineno, tuple(one.arg for one in node.args.args)) for name, node in program.kernels.items()
+            name: (node.lineno, tuple(argument.arg for argument in node.args.args))
+            for name, node in program.kernels.items()
         }
     for name, (line, parameters) in kernels.items():
         if parameters != _PARAMETERS:

@@ -121,7 +121,7 @@ class _Rewrite:
                 return [first, *self.assign(node, node.target, value)]
             case ast.AugAssign() if node.target in self.tree.stores:
                 return self.augmented(node, self.element(node.target))
-            case ast.For() if any(one in self.tree.loads for one in self.iterables(node.iter)):
+            case ast.For() if any(iterable in self.tree.loads for iterable in self.iterables(node.iter)):
                 return self.loop(node)
             case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
                 return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
@@ -133,7 +133,7 @@ class _Rewrite:
     def iterables(self, node: ast.expr) -> list[ast.expr]:
         """Return what a loop goes over, seen through ``enumerate`` and ``zip``."""
         if isinstance(node, ast.Call) and self.builtin(node) in ("enumerate", "zip"):
-            return [inner for one in node.args for inner in self.iterables(one)]
+            return [inner for argument in node.args for inner in self.iterables(argument)]
         return [node]
 
     def builtin(self, node: ast.Call) -> str:

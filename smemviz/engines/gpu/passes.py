@@ -145,8 +145,8 @@ def _count(kernel: Any, held: Arguments, table: SiteTable, bases: Any) -> NDArra
     shape = classes.shape_of_counts(table.sites)
     counts = _zeros(math.prod(shape), np.int64)
     run_pass(kernel, held, probe.COUNT, np.zeros(1, np.bool_), shape, counts, _device_rows(1), bases)
-    found: NDArray[np.int64] = counts.copy_to_host().reshape(shape)
-    return found
+    totals: NDArray[np.int64] = counts.copy_to_host().reshape(shape)
+    return totals
 
 
 def _write(

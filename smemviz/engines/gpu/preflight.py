@@ -89,13 +89,15 @@ class Preflight:
 
 
 def _nbytes(arguments: Sequence[Any]) -> int:
-    sizes = (_nbytes(one) if isinstance(one, tuple) else getattr(one, "nbytes", 0) for one in arguments)
+    sizes = (
+        _nbytes(argument) if isinstance(argument, tuple) else getattr(argument, "nbytes", 0) for argument in arguments
+    )
     return sum(sizes)
 
 
 def _on_host(arguments: Sequence[Any], seen: dict[int, Any]) -> tuple[Any, ...]:
     """Copy arrays to the host, one that stands there twice once."""
-    return tuple(_copied(one, seen) for one in arguments)
+    return tuple(_copied(argument, seen) for argument in arguments)
 
 
 def _copied(argument: Any, seen: dict[int, Any]) -> Any:

@@ -359,13 +359,13 @@ def _built(action: str, kind: _Kind) -> Any:
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
     """Return every device function that the instrumented kernels of these sites may call, by name."""
-    found: dict[str, Any] = {BEGIN: _begin, DECLARE: _declare, BARRIER: _barrier}
-    found |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
-    found |= {PREFIX + name: _counting_barrier(name) for name in COUNTING_BARRIERS}
+    names: dict[str, Any] = {BEGIN: _begin, DECLARE: _declare, BARRIER: _barrier}
+    names |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
+    names |= {PREFIX + name: _counting_barrier(name) for name in COUNTING_BARRIERS}
     for site in sites:
         hints = [name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global"]
         actions = [site.op, *(hints if not field_at(site) else [])]
         for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
             kind = _Kind(site.space, site.op, site.width, site.dtype, field_at(site))
-            found.setdefault(probe_name(action, site), _built(action, kind))
-    return found
+            names.setdefault(probe_name(action, site), _built(action, kind))
+    return names

@@ -141,12 +141,12 @@ class Recorder(recorder.Recorder):
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
         try:
-            found = self._preflight.findings(function, config, arguments, len(self.launches))
+            findings = self._preflight.findings(function, config, arguments, len(self.launches))
         except RefusedLaunchError as error:
             self.refuse(function.name, error)
             return False
-        safe = not any(finding.kind in UNSAFE for finding in found)
-        self.findings += found if safe else map(not_run, found)
+        safe = not any(finding.kind in UNSAFE for finding in findings)
+        self.findings += findings if safe else map(not_run, findings)
         return safe
 
 

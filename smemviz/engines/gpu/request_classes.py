@@ -60,19 +60,19 @@ def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:
 
 def totals(sites: Sequence[Site], counts: NDArray[np.int64]) -> Totals:
     """Return the totals of counts that are shaped (copies, sites, classes)."""
-    found = totals_of(sites, Requests.empty())
+    summed = totals_of(sites, Requests.empty())
     for i, (site, requests) in enumerate(zip(sites, counts.sum(axis=0), strict=False)):
         number = np.flatnonzero(requests)
         of_it = requests[number]
-        found.requests[i] = of_it.sum()
+        summed.requests[i] = of_it.sum()
         if site.space == "global":
-            found.sectors[i] = of_it @ number
+            summed.sectors[i] = of_it @ number
             continue
         ideal, degree, wavefronts = np.ones_like(number), number, number
         if in_groups(site):
             ideal, degree = np.divmod(number // WAVEFRONTS, DEGREES)
             wavefronts = number % WAVEFRONTS
-        found.wavefronts[i] = of_it @ wavefronts
-        found.ideal[i] = of_it @ ideal
-        np.add.at(found.degrees[i], degree, of_it)
-    return found
+        summed.wavefronts[i] = of_it @ wavefronts
+        summed.ideal[i] = of_it @ ideal
+        np.add.at(summed.degrees[i], degree, of_it)
+    return summed

@@ -56,36 +56,36 @@ def batches(blocks: int, at_once: int, expect: Callable[[float], None] | None) -
     """
     first = 0
     if expect is not None and blocks > at_once >= _FEWEST:
-        one: list[float] = []
-        some: list[float] = []
+        single_s: list[float] = []
+        batch_s: list[float] = []
         few = at_once // _PART
-        for count, seconds in _small(few, one, some):
+        for count, seconds in _small(few, single_s, batch_s):
             begin = perf_counter()
             yield first, count
             seconds.append(perf_counter() - begin)
             first += count
-        expect(_rest(blocks - first, at_once, few, min(one[1:] or one), min(some)))
+        expect(_rest(blocks - first, at_once, few, min(single_s[1:] or single_s), min(batch_s)))
     for begin_at in range(first, blocks, at_once):
         yield begin_at, min(at_once, blocks - begin_at)
 
 
-def _small(few: int, one: list[float], some: list[float]) -> Iterator[tuple[int, list[float]]]:
+def _small(few: int, single_s: list[float], batch_s: list[float]) -> Iterator[tuple[int, list[float]]]:
     """Give the sizes of small batches, and where their seconds are to be noted.
 
     The very first batch loads what is loaded once, and a machine does other things too, so there are more of each size
     and the shortest counts; unless they take so long that all this matters little. The first that is counted may wait
     for a compiler: then some blocks take longer than they would one by one.
     """
-    yield 1, one
-    if one[0] < _SURE_SECONDS:
-        yield 1, one
-        yield 1, one
-    yield few, some
-    if some[0] < _SURE_SECONDS or some[0] > few * min(one):
-        yield few, some
+    yield 1, single_s
+    if single_s[0] < _SURE_SECONDS:
+        yield 1, single_s
+        yield 1, single_s
+    yield few, batch_s
+    if batch_s[0] < _SURE_SECONDS or batch_s[0] > few * min(single_s):
+        yield few, batch_s
 
 
-def _rest(blocks: int, at_once: int, few: int, one: float, some: float) -> float:
+def _rest(blocks: int, at_once: int, few: int, single_s: float, batch_s: float) -> float:
     """Return the seconds that blocks will take: a batch costs something, and each block in it."""
-    each = max(0.0, some - one) / (few - 1)
-    return blocks / at_once * (one + each * (at_once - 1))
+    each = max(0.0, batch_s - single_s) / (few - 1)
+    return blocks / at_once * (single_s + each * (at_once - 1))

@@ -145,13 +145,15 @@ def _captured(function: FunctionType) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _globals_of(code: CodeType) -> frozenset[str]:
     """Return the globals that code reads; its other names are attributes."""
-    return frozenset(one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
+    return frozenset(
+        instruction.argval for instruction in dis.get_instructions(code) if instruction.opname == "LOAD_GLOBAL"
+    )
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Tell whether two numbers or arrays are the same, NaN being what NaN is."""
-    one, other = np.asarray(one), np.asarray(other)
-    return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
+    left, right = np.asarray(left), np.asarray(right)
+    return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
 
 
 def _number_as(wanted: Any, value: Any) -> Any:
@@ -166,7 +168,9 @@ def _signatures(file: str, given: Any) -> tuple[list[Sequence[Any]], list[Any]]:
         return [], []
     sigutils = importlib.import_module("numba.core.sigutils")
     try:
-        read = [sigutils.normalize_signature(one) for one in (given if isinstance(given, list) else [given])]
+        read = [
+            sigutils.normalize_signature(signature) for signature in (given if isinstance(given, list) else [given])
+        ]
         return [arguments for arguments, _ in read], [result for _, result in read]
     except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
         text = f"the signature {given!r} cannot be read: {error}"

@@ -255,8 +255,8 @@ class Log:
                 step[here] = np.arange(execution.step, execution.step + many)
                 continue
             at = start[_rows(execution)] + execution.step
-            found = execution.addresses
-            addresses[at] = _table(execution) if isinstance(found, np.ndarray) else found
+            recorded = execution.addresses
+            addresses[at] = _table(execution) if isinstance(recorded, np.ndarray) else recorded
             if execution.values is not None:
                 values[at] = execution.values.reshape(-1, WARP_SIZE)
             site[at] = execution.site

@@ -101,19 +101,19 @@ def neighbour(name: str, known: Iterable[str]) -> str | None:
     if name in _INSTEAD or name.startswith(_MANY) or (module in _REAL and hasattr(_REAL[module], last)):
         return None
     known = list(known)
-    for one in known:
-        if _letters(one) == _letters(name) or one == f"{name}_sync":
-            return one
-    modules = {one.rpartition(".")[0] for one in known}
+    for spelling in known:
+        if _letters(spelling) == _letters(name) or spelling == f"{name}_sync":
+            return spelling
+    modules = {spelling.rpartition(".")[0] for spelling in known}
     inside = {
-        one.rpartition(".")[2] if module in modules else one: one
-        for one in known
-        if module not in modules or one.rpartition(".")[0] == module
+        spelling.rpartition(".")[2] if module in modules else spelling: spelling
+        for spelling in known
+        if module not in modules or spelling.rpartition(".")[0] == module
     }
     own = last if module in modules else name
-    swapped = [one for one in inside if len(own) > 2 and sorted(one) == sorted(own)]
-    found = swapped or difflib.get_close_matches(own, inside, n=1, cutoff=_ALIKE)
-    return inside[found[0]] if found else None
+    swapped = [spelling for spelling in inside if len(own) > 2 and sorted(spelling) == sorted(own)]
+    similar = swapped or difflib.get_close_matches(own, inside, n=1, cutoff=_ALIKE)
+    return inside[similar[0]] if similar else None
 
 
 def _letters(name: str) -> str:

@@ -38,17 +38,17 @@ class SharedFolder:
 
     def _forget_oldest(self, latest: Path) -> None:
         # Two files may have the same time, which some systems tell in steps of milliseconds.
-        found = sorted(self._all(), key=lambda one: (one[0] == latest, one[1].st_mtime_ns), reverse=True)
+        files = sorted(self._all(), key=lambda file: (file[0] == latest, file[1].st_mtime_ns), reverse=True)
         size = 0
-        for number, (path, status) in enumerate(found):
+        for number, (path, status) in enumerate(files):
             size += status.st_size
             if number >= self._most_files or size > self._most_bytes:
                 path.unlink(missing_ok=True)
 
     def _all(self) -> list[tuple[Path, os.stat_result]]:
         """Return the files with what is known of them; drafts of processes that ended are among them."""
-        found = []
+        files = []
         for path in self._folder.iterdir():
             with suppress(OSError):  # another process has just forgotten it
-                found.append((path, path.stat()))
-        return found
+                files.append((path, path.stat()))
+        return files

@@ -51,7 +51,7 @@ def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
         width = (WIDTH - GAP * (len(figures) - 1)) // len(figures)
         return [projected(figure, width, HEIGHT - TITLE) for figure in figures], True
     around = [0 if _is_code(figure) else sum(_margins(figure, WIDTH)[side] for side in "tb") for figure in figures]
-    room = HEIGHT - GAP * (len(figures) - 1) - sum(TITLE + one for one in around)
+    room = HEIGHT - GAP * (len(figures) - 1) - sum(TITLE + height for height in around)
     parts = [max(_LOWEST, room * plot / sum(plots)) for plot in plots]
     parts = [part - (sum(parts) - room) * (part == max(parts)) for part in parts]
     return [projected(figure, WIDTH, int(part + margins)) for figure, part, margins in
@@ -136,7 +136,7 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
                    characters(text) * _LETTER * size + 4, size * _LINE)
             for number, (x, y, text) in enumerate(zip(trace.x, trace.y, trace.text, strict=True))
         ]  # fmt: skip
-        kept += [one for one in _thinned(labels) if not any(one.covers(other) for other in kept)]
+        kept += [label for label in _thinned(labels) if not any(label.covers(other) for other in kept)]
     for i in texts:
         trace = figure.data[i]
         here = [label.number for label in kept if label.trace == i]
@@ -151,8 +151,8 @@ def _thinned(labels: list[_Label]) -> list[_Label]:
     columns = {x: i for i, x in enumerate(sorted({label.x for label in labels}))}
     rows = {y: i for i, y in enumerate(sorted({label.y for label in labels}))}
     for across, down in sorted(product(_EVERY, _EVERY), key=lambda steps: steps[0] * steps[1]):
-        kept = [one for one in labels if columns[one.x] % across == 0 and rows[one.y] % down == 0]
-        if not any(one.covers(other) for i, one in enumerate(kept) for other in kept[:i]):
+        kept = [label for label in labels if columns[label.x] % across == 0 and rows[label.y] % down == 0]
+        if not any(label.covers(other) for i, label in enumerate(kept) for other in kept[:i]):
             return kept
     return labels[:1]
 

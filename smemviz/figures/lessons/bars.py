@@ -24,8 +24,10 @@ class Bar:
     answers: bool = False
 
 
-def lesson_bars(bars: Sequence[Bar], x_title: str, y_title: str, said: str, *, theme: ThemeName = "light") -> go.Figure:
-    """Draw a bar for each number, with the number above it; ``said`` tells what the picture shows."""
+def lesson_bars(
+    bars: Sequence[Bar], x_title: str, y_title: str, sentence: str, *, theme: ThemeName = "light"
+) -> go.Figure:
+    """Draw a bar for each number, with the number above it; ``sentence`` tells what the picture shows."""
     colours = THEMES[theme]
     top = max(bar.value for bar in bars) or 1
     places = list(range(len(bars)))
@@ -54,7 +56,7 @@ def lesson_bars(bars: Sequence[Bar], x_title: str, y_title: str, said: str, *, t
             top=_TOP,
             bottom=_BOTTOM,
             margin={"l": 64, "r": 16, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
-            meta=alternative(said),
+            meta=alternative(sentence),
             xaxis=axis(
                 colours,
                 x_title,

@@ -82,7 +82,7 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
 
 def claim(savings: Sequence[Saving], sweep: Sweep | None) -> str:
     """Hold what was published of the saving against what is counted here and what a GPU counted."""
-    said = _(
+    sentence = _(
         "Published elsewhere: shared memory lowers accesses to global memory to 1 / (block size x block size), here "
         "{claimed}. Counted: to 1 / block size, which is {elements} of the elements; {sectors} of the sectors are "
         "left.",
@@ -90,7 +90,7 @@ def claim(savings: Sequence[Saving], sweep: Sweep | None) -> str:
         elements=_shares(s.elements for s in savings),
         sectors=_shares(s.sectors for s in savings),
     )
-    return sentences(said, _counted_by_gpu(savings, sweep) if sweep else "")
+    return sentences(sentence, _counted_by_gpu(savings, sweep) if sweep else "")
 
 
 def _counted_by_gpu(savings: Sequence[Saving], sweep: Sweep) -> str:
@@ -99,25 +99,27 @@ def _counted_by_gpu(savings: Sequence[Saving], sweep: Sweep) -> str:
     sizes = {size for _kernel, size, _tile in counted}
     for size in sorted(sizes, key=lambda size: size.operations, reverse=True):
         pairs = [(counted.get(("naive", size, s.tile)), counted.get(("tiled", size, s.tile))) for s in savings]
-        found = [(naive, tiled) for naive, tiled in pairs if naive and tiled]
-        if len(found) == len(pairs):
+        both = [(naive, tiled) for naive, tiled in pairs if naive and tiled]
+        if len(both) == len(pairs):
             return _(
                 "{card} counted, at {size}, {sectors} sectors.",
                 card=sweep.device.name,
                 size=size.name,
-                sectors=items(*(f"{naive.load_sectors:,} → {tiled.load_sectors:,}" for naive, tiled in found)),
+                sectors=items(*(f"{naive.load_sectors:,} → {tiled.load_sectors:,}" for naive, tiled in both)),
             )
     return ""
 
 
 def _shares(times: Iterable[float | None]) -> str:
     """Write how much is left where so many times fewer are loaded: ``1/8, 1/16 and 1/32``."""
-    return listed([_("not counted") if one is None else f"1/{number(round(one, 1))}" for one in times])
+    return listed(
+        [_("not counted") if times_fewer is None else f"1/{number(round(times_fewer, 1))}" for times_fewer in times]
+    )
 
 
 def _alternative(savings: Sequence[Saving]) -> dict[str, object]:
     """Say how many times fewer sectors are moved, and list what is counted with each tile."""
-    said = [_("tiles of {tile}: {times:.4g} times fewer sectors", tile=s.tile, times=s.sectors) for s in savings]
+    clauses = [_("tiles of {tile}: {times:.4g} times fewer sectors", tile=s.tile, times=s.sectors) for s in savings]
     columns = [_("tile"), _("times fewer elements"), _("elements without tiles"), _("elements with tiles")]
     columns += [_("times fewer sectors"), _("sectors without tiles"), _("sectors with tiles")]
     rows = [
@@ -127,7 +129,7 @@ def _alternative(savings: Sequence[Saving]) -> dict[str, object]:
         ]
         for s in savings
     ]
-    return alternative(items(*said), columns, rows)
+    return alternative(items(*clauses), columns, rows)
 
 
 def _bars(

@@ -53,17 +53,17 @@ def roofline(
     rates = [row.point.rate or 0 for row in shown if row.point]
     low, high = min(*x, once) / 2, max(*x, once) * 2
     ridge = [sweep.ceiling(name) for name, _dash in _ROOFS]
-    high = max(high, *(2 * float32.rate / one.rate for one in ridge if one))
+    high = max(high, *(2 * float32.rate / ceiling.rate for ceiling in ridge if ceiling))
     bottom = min(*rates, float32.rate) / 3
     traces: list[go.Scatter] = [_kernels(shown, colours)]
-    for one, (_name, dash) in zip(ridge, _ROOFS, strict=True):
-        if one:
-            traces.append(_roof(one, float32, (low, high), dash, colours))
+    for ceiling, (_name, dash) in zip(ridge, _ROOFS, strict=True):
+        if ceiling:
+            traces.append(_roof(ceiling, float32, (low, high), dash, colours))
     if cublas and cublas.rate:
         traces.append(_cublas(cublas, once, colours))
     top = float32.rate * 1.8
     fastest = max(shown, key=lambda row: row.point.rate or 0 if row.point else 0)
-    said = _("the fastest is {kernel}: {rate}", kernel=fastest.kernel, rate=_rate(max(rates)))
+    sentence = _("the fastest is {kernel}: {rate}", kernel=fastest.kernel, rate=_rate(max(rates)))
     return go.Figure(
         traces,
         layout(
@@ -72,7 +72,7 @@ def roofline(
             margin={"l": LEFT, "r": _RIGHT, "t": TOP, "b": BOTTOM, "autoexpand": False},
             xaxis=log_axis(colours, _("operations per byte moved"), (low, high), dtick=1, tickformat="~g"),
             yaxis=log_axis(colours, _("operations per second"), (bottom, top), dtick=1, tickformat="~s"),
-            meta=alternative(said),
+            meta=alternative(sentence),
             shapes=[_once(once, colours)],
             annotations=[
                 *_roof_labels(ridge, float32, low, high, colours),
@@ -143,8 +143,8 @@ def _once(once: float, colours: Theme) -> dict[str, object]:
 
 
 def _once_label(once: float, bottom: float, colours: Theme) -> dict[str, object]:
-    said = _("each element once: {number}", number=number(once))
-    return _text(f"{said} ", np.log10(once), np.log10(bottom * 1.15), colours, "right")
+    label = _("each element once: {number}", number=number(once))
+    return _text(f"{label} ", np.log10(once), np.log10(bottom * 1.15), colours, "right")
 
 
 def _roof_labels(
@@ -153,11 +153,11 @@ def _roof_labels(
     labels = [
         _text(f"<b>float32 {_rate(float32.rate)}</b>", np.log10(high), np.log10(float32.rate * 1.3), colours, "right")
     ]
-    for i, one in enumerate(memories):
-        if one:
-            at = low * (float32.rate / one.rate / low) ** 0.45
-            height, anchor = (at * one.rate * 1.5, "right") if i else (at * one.rate / 1.5, "left")
-            text = f"{ceiling_name(one.name)} {one.rate / 1e12:.3g} TB/s"
+    for i, ceiling in enumerate(memories):
+        if ceiling:
+            at = low * (float32.rate / ceiling.rate / low) ** 0.45
+            height, anchor = (at * ceiling.rate * 1.5, "right") if i else (at * ceiling.rate / 1.5, "left")
+            text = f"{ceiling_name(ceiling.name)} {ceiling.rate / 1e12:.3g} TB/s"
             labels.append(_text(text, np.log10(at), np.log10(height), colours, anchor))
     return labels
 
@@ -183,11 +183,11 @@ def _rate(per_second: float) -> str:
     return f"{per_second / size:.3g} {unit}"
 
 
-def described(one: tuple[str, float] | None) -> str:
+def described(ceiling: tuple[str, float] | None) -> str:
     """Say in a few words how near a kernel is to a ceiling."""
-    if one is None:
+    if ceiling is None:
         return _("not known")
-    return _("{share} of {ceiling}", share=percent(one[1]), ceiling=ceiling_name(one[0]))
+    return _("{share} of {ceiling}", share=percent(ceiling[1]), ceiling=ceiling_name(ceiling[0]))
 
 
 def ceiling_name(name: str) -> str:

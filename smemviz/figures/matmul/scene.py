@@ -104,19 +104,19 @@ def _board(
     every: Sequence[Loaded],
 ) -> _Board:
     state = np.full(array.shape, _IDLE, np.int8)
-    for one in before:
-        if one.array == array:
-            state[one.rows, one.columns] = _HELD
+    for load in before:
+        if load.array == array:
+            state[load.rows, load.columns] = _HELD
     text = np.full(array.shape, "", dtype=object)
     loads = np.zeros(array.shape, np.int64)
     if array.space == "global" and max(array.shape) <= _NUMBERED:
         loads = _times(array, every)
         text[loads > 0] = [str(n) for n in loads[loads > 0]]
-    for one in now:
-        if one.array == array:
-            code = _READ if array.space == "shared" and one.op == "load" else _MOVES
-            state[one.rows, one.columns] = code
-            for cell in one.cells:
+    for load in now:
+        if load.array == array:
+            code = _READ if array.space == "shared" and load.op == "load" else _MOVES
+            state[load.rows, load.columns] = code
+            for cell in load.cells:
                 text[cell] = _SIGNS[code] + (text[cell] if array.space == "global" else "")
     return _Board(array, *place, state, text, loads)
 
@@ -124,9 +124,9 @@ def _board(
 def _times(array: ArrayInfo, every: Sequence[Loaded]) -> NDArray[np.int64]:
     """Count how often each element has been loaded, a warp's lanes that ask for the same one taken separately."""
     times = np.zeros(array.shape, np.int64)
-    for one in every:
-        if one.array == array and one.op == "load":
-            np.add.at(times, (one.rows, one.columns), 1)
+    for load in every:
+        if load.array == array and load.op == "load":
+            np.add.at(times, (load.rows, load.columns), 1)
     return times
 
 
@@ -146,8 +146,8 @@ def _hover(board: _Board) -> NDArray[np.object_]:
     for cell, state in np.ndenumerate(board.state):
         loads = int(board.loads[cell])
         often = ngettext("loaded {n:,} time", "loaded {n:,} times", loads) if loads else ""
-        said = [f"<b>{board.array.name}[{cell[0]}, {cell[1]}]</b>", _(_WORDS[state]), *([often] if often else [])]
-        texts[cell] = "<br>".join(said)
+        lines = [f"<b>{board.array.name}[{cell[0]}, {cell[1]}]</b>", _(_WORDS[state]), *([often] if often else [])]
+        texts[cell] = "<br>".join(lines)
     return texts
 
 

@@ -50,8 +50,8 @@ class Compiled:
 
     def numbered(self, files: Mapping[int, str]) -> dict[int, Text]:
         """Return the files that PTX names by the numbers it gives them, but for CUDA's own headers."""
-        found = {number: self.text(path) for number, path in files.items()}
-        return {number: text for number, text in found.items() if text is not None}
+        texts = {number: self.text(path) for number, path in files.items()}
+        return {number: text for number, text in texts.items() if text is not None}
 
 
 def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "source") -> Compiled:
@@ -87,10 +87,10 @@ def _compile(
         given[header] = without_host(text, find_functions(text))
         texts[header] = Text((Path(file).parent / header).as_posix(), text)
     exploded = {}
-    for one, text in given.items():
-        exploded[one], places = one_token_a_line(text)
-        texts[one] = replace(texts[one], lines=exploded[one], places=places)
-    headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
+    for own_file, text in given.items():
+        exploded[own_file], places = one_token_a_line(text)
+        texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
+    headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}
     options = (*_OPTIONS, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         made = compile_ptx(exploded[name], name, options, headers, kernels)

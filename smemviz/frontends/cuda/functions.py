@@ -55,9 +55,9 @@ def _without_names(source: str) -> str:
     tokens = code(source)
     uses = Counter(token.text for token in tokens if token.kind == "name")
     for at, token in reversed(list(enumerate(tokens))):
-        if token.text == "using" and [one.text for one in tokens[at + 1 : at + 3]] == ["std", "::"]:
+        if token.text == "using" and [word.text for word in tokens[at + 1 : at + 3]] == ["std", "::"]:
             last = next((i for i in range(at, len(tokens)) if tokens[i].text == ";"), at)
-            names = [one.text for one in tokens[at + 1 : last] if one.kind == "name" and one.text != "std"]
+            names = [word.text for word in tokens[at + 1 : last] if word.kind == "name" and word.text != "std"]
             if all(uses[name] == names.count(name) for name in names):
                 blank = re.sub(r"[^\n]", " ", source[token.start : tokens[last].end])
                 source = source[: token.start] + blank + source[tokens[last].end :]

@@ -26,20 +26,20 @@ def own_headers(source: str, file: str) -> dict[str, str]:
             whatever else would have NVRTC look at a file.
     """
     folder = Path(file).parent.resolve()
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     waiting = [(source, file)]
     while waiting:
         text, where = waiting.pop()
         for name, line, quoted in _included(text, where):
-            if name in found or name in HEADERS:
+            if name in headers or name in HEADERS:
                 continue
             beside = (Path(where).parent / name).resolve()
             if quoted and beside.is_file() and not beside.is_relative_to(folder):
                 what = said("the header {name} lies outside the folder of the file; put it beside the file", name=name)
                 raise KernelFileError(where, line, what)
             if quoted and beside.is_file():
-                found[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
-                waiting.append((found[name], beside.as_posix()))
+                headers[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
+                waiting.append((headers[name], beside.as_posix()))
             elif Path(name).is_absolute() or not is_of_cuda(name):
                 raise KernelFileError(
                     where,
@@ -49,7 +49,7 @@ def own_headers(source: str, file: str) -> dict[str, str]:
                         name=name,
                     ),
                 )
-    return found
+    return headers
 
 
 def is_of_cuda(name: str) -> bool:

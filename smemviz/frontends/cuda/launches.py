@@ -51,8 +51,8 @@ def wanted_launches(program: CudaProgram) -> tuple[Wanted, ...]:
         KernelFileError: when there are none, or one names a kernel that the file does not have.
         LaunchError: when one cannot be read.
     """
-    found = tuple(_wanted(program, text, line) for text, line in _notes(program.text))
-    if not found:
+    launches = tuple(_wanted(program, text, line) for text, line in _notes(program.text))
+    if not launches:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
             raise KernelFileError(program.file, 1, said("has no __global__ function; write a kernel"))
@@ -61,7 +61,7 @@ def wanted_launches(program: CudaProgram) -> tuple[Wanted, ...]:
             kernels[0].line,
             said("says no launch; add a comment such as {launch}", launch=offered(program)[0]),
         )
-    return found
+    return launches
 
 
 def offered(program: CudaProgram) -> list[str]:
@@ -82,7 +82,8 @@ def offered(program: CudaProgram) -> list[str]:
         shape = " ".join(program.source[tokens[first].start : tokens[stop].end].split())
         made.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, given))})")
     return made or [
-        f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, one, ''))})" for name, one in kernels.items()
+        f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, function, ''))})"
+        for name, function in kernels.items()
     ]
 
 

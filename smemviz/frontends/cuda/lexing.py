@@ -47,11 +47,11 @@ def scan(source: str) -> Iterator[Token]:
         elif source.startswith(("\\\n", "\\\r\n"), at):
             at = source.index("\n", at) + 1
         else:
-            found = _TOKEN.match(source, at)
-            assert found is not None, "an operator is any character"
-            kind: Kind = next(k for k in ("comment", "text", "number", "name", "operator") if found[k] is not None)
-            yield Token(kind, found[0], at, found.end())
-            at = found.end()
+            match = _TOKEN.match(source, at)
+            assert match is not None, "an operator is any character"
+            kind: Kind = next(k for k in ("comment", "text", "number", "name", "operator") if match[k] is not None)
+            yield Token(kind, match[0], at, match.end())
+            at = match.end()
             fresh = fresh and kind == "comment"
 
 

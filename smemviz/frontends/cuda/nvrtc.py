@@ -94,17 +94,17 @@ def compile_ptx(
             raise _error(_text(program, library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog), file)
         lowered = {}
         for name in names:
-            found = ctypes.c_char_p()
-            _check(library, library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found)))
-            lowered[name] = (found.value or b"").decode()
+            symbol = ctypes.c_char_p()
+            _check(library, library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(symbol)))
+            lowered[name] = (symbol.value or b"").decode()
         return Ptx(_text(program, library.nvrtcGetPTXSize, library.nvrtcGetPTX), lowered)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
 def _folders() -> list[Path]:
-    found = importlib.util.find_spec("nvidia")
-    return [Path(folder) for folder in found.submodule_search_locations or ()] if found else []
+    package = importlib.util.find_spec("nvidia")
+    return [Path(folder) for folder in package.submodule_search_locations or ()] if package else []
 
 
 @cache
@@ -141,8 +141,8 @@ def _text(program: ctypes.c_void_p, size: Callable[..., int], fill: Callable[...
 
 def _error(log: str, file: str) -> CompileError:
     """Return the first error in a log, one of the text itself before one in a header."""
-    found = list(_DIAGNOSTIC.finditer(log))
-    if not found:
+    diagnostics = list(_DIAGNOSTIC.finditer(log))
+    if not diagnostics:
         return CompileError(file, 0, next((line.strip() for line in log.splitlines() if line.strip()), "NVRTC failed"))
-    first = next((match for match in found if match["file"] == file), found[0])
+    first = next((match for match in diagnostics if match["file"] == file), diagnostics[0])
     return CompileError(first["file"], int(first["line"]), first["what"].strip())

@@ -79,9 +79,9 @@ class CudaProgram(Program):
         def said_by(function: Function) -> str:
             return " ".join(token.text for token in code(self.source[function.start : function.end]))
 
-        found = find_functions(self.source)
-        called = [said_by(one) for one in found if one.on_device and not one.is_kernel]
-        return called, {one.name: said_by(one) for one in found if one.is_kernel}
+        functions = find_functions(self.source)
+        called = [said_by(function) for function in functions if function.on_device and not function.is_kernel]
+        return called, {function.name: said_by(function) for function in functions if function.is_kernel}
 
     @cached_property
     def functions_found(self) -> tuple[Function, ...]:
@@ -124,7 +124,7 @@ def parse_cuda(source: str, file: str) -> CudaProgram:
     """Read the text of a ``.cu`` file; ``file`` is the name that errors show."""
     source = source.replace("\r\n", "\n")
     # What lists kernels needs their names only.
-    kernels = {one.name: _no_python(one.name) for one in find_functions(source) if one.is_kernel}
+    kernels = {function.name: _no_python(function.name) for function in find_functions(source) if function.is_kernel}
     return CudaProgram(file, source, ast.Module([], []), read_constants(source, {}), kernels, {})
 
 

@@ -104,9 +104,9 @@ class Probe:
                 shared.append(SharedDeclaration(entry, *self._declared[index], element, tuple(sizes)))
             else:
                 pointer, kind, size = numbers
-                found = Parameter(names[index][1], bool(pointer), _element(kind, size))
-                parameters.setdefault(entry, []).append(found)
-        return tuple(shared), {name: tuple(found) for name, found in parameters.items()}
+                parameter = Parameter(names[index][1], bool(pointer), _element(kind, size))
+                parameters.setdefault(entry, []).append(parameter)
+        return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
     def _with_probes(self, source: str, functions: Sequence[Function]) -> str:
         """Put a comment after each declaration of shared memory and at the start of each kernel."""
@@ -115,10 +115,10 @@ class Probe:
         outside: list[str] = []
         for statement in shared_statements(tokens):
             inside = next((f for f in functions if f.body < tokens[statement.first].start < f.end), None)
-            for one in statement.declarators:
-                name, line = one.name.text, lines.place(one.name.start)[0]
-                text = _shared_comment(len(self._declared), name, len(one.extents), one.dynamic)
-                self._declared.append((inside.name if inside else "", name, line, one.dynamic))
+            for declarator in statement.declarators:
+                name, line = declarator.name.text, lines.place(declarator.name.start)[0]
+                text = _shared_comment(len(self._declared), name, len(declarator.extents), declarator.dynamic)
+                self._declared.append((inside.name if inside else "", name, line, declarator.dynamic))
                 if inside is None:
                     outside.append(text)
                 else:
@@ -131,7 +131,7 @@ class Probe:
                 text += _comment("P", number, expressions)
                 number += 1
             inserted.append((function.body + 1, text))
-        for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):
+        for place, text in sorted(inserted, key=lambda insertion: insertion[0], reverse=True):
             source = source[:place] + text + source[place:]
         return _LINKAGE.sub(r"\1 ", source)
 

@@ -157,7 +157,7 @@ class _NotConstantError(Exception):
 def _nests_deeper(node: ast.expr, depth: int) -> bool:
     level: list[ast.AST] = [node]
     while level and depth:
-        level, depth = [child for one in level for child in ast.iter_child_nodes(one)], depth - 1
+        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth - 1
     return bool(level)
 
 

@@ -100,10 +100,10 @@ def function_in(function: FunctionType, file: str, source: str, tree: ast.Module
 def _lambda(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
     """Return the lambda that a code is of, as a function; None where there is none, or it cannot be told which."""
     places = {(line, column) for line, _, column, _ in code.co_positions()}
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
-    if len(found) > 1:
-        found = [n for n in found if places & {(n.body.lineno, n.body.col_offset)}]
-    return named(code.co_name, found[0]) if len(found) == 1 else None
+    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    if len(lambdas) > 1:
+        lambdas = [n for n in lambdas if places & {(n.body.lineno, n.body.col_offset)}]
+    return named(code.co_name, lambdas[0]) if len(lambdas) == 1 else None
 
 
 def defined(function: Function) -> Function:
@@ -215,5 +215,5 @@ def _record_dtype(record: Any) -> np.dtype[np.generic] | None:
         return None
     offsets = [part.offset for part in record.fields.values()]
     description: Any = {"names": list(record.fields), "formats": formats, "offsets": offsets, "itemsize": record.size}
-    found: np.dtype[np.generic] = np.dtype(description, align=bool(record.aligned))
-    return found
+    read_dtype: np.dtype[np.generic] = np.dtype(description, align=bool(record.aligned))
+    return read_dtype

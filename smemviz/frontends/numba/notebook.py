@@ -97,18 +97,18 @@ def _commented(lines: list[str]) -> str:
 
 def _plain(line: str) -> str:
     """Return a line without what only IPython knows."""
-    found = _HELP.fullmatch(line)
-    if found:
-        return f"{found['indent']}pass  # {line.strip()}"
-    found = _MAGIC.fullmatch(line)
-    if not found:
+    match = _HELP.fullmatch(line)
+    if match:
+        return f"{match['indent']}pass  # {line.strip()}"
+    match = _MAGIC.fullmatch(line)
+    if not match:
         return line
-    target, rest = found["target"] or "", found["rest"]
-    if found["mark"].startswith("%") and found["name"] in _RUNNING.split():
-        if found["name"] != "capture" and rest.strip():
-            return found["indent"] + target + _OPTIONS.sub("", rest + " ", count=1).strip()
-        return f"{found['indent']}pass  # {line.strip()}"
-    if found["mark"] == "%" and not found["name"]:
+    target, rest = match["target"] or "", match["rest"]
+    if match["mark"].startswith("%") and match["name"] in _RUNNING.split():
+        if match["name"] != "capture" and rest.strip():
+            return match["indent"] + target + _OPTIONS.sub("", rest + " ", count=1).strip()
+        return f"{match['indent']}pass  # {line.strip()}"
+    if match["mark"] == "%" and not match["name"]:
         return line  # the operator, at the start of a line
     kept = f"{target}None" if target else "pass"
-    return f"{found['indent']}{kept}  # {line.strip()}"
+    return f"{match['indent']}{kept}  # {line.strip()}"

@@ -62,14 +62,15 @@ class _Plainer(ast.NodeTransformer):
         grew = True
         while grew:  # a function takes what those that it calls take
             more = {
-                n: own.union(*(taken[one] for one in _free(self._inner[n]) & set(taken))) for n, own in taken.items()
+                n: own.union(*(taken[inner] for inner in _free(self._inner[n]) & set(taken)))
+                for n, own in taken.items()
             }
             grew, taken = more != taken, more
         order = {name: sorted(own) for name, own in taken.items()}
         for name, inner in self._inner.items():
             _Captured(order).visit(inner)
             front = inner.args.posonlyargs or inner.args.args
-            front[:0] = [ast.arg(one) for one in order[name]]
+            front[:0] = [ast.arg(captured) for captured in order[name]]
         _Captured(order).visit(self._function)
         return Plain(self._function, tuple(self._inner.values()), frozenset(self._methods))
 
@@ -107,7 +108,7 @@ class _Plainer(ast.NodeTransformer):
     def _put(self, name: str, function: _Function, at: ast.AST) -> ast.AST:
         made = _Plainer(function).made()
         self._methods |= made.methods
-        self._inner |= {one.name: one for one in (*made.inner, made.node)}
+        self._inner |= {function.name: function for function in (*made.inner, made.node)}
         return ast.copy_location(ast.Pass(), at)
 
     def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
@@ -143,7 +144,7 @@ def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
         case ast.MatchSingleton(value=value):
             return [ast.copy_location(ast.Compare(name, [ast.Is()], [ast.Constant(value)]), pattern)]
         case ast.MatchOr(patterns=patterns):
-            ways = [_tests(one, subject) for one in patterns]
+            ways = [_tests(pattern, subject) for pattern in patterns]
             parts = [way[0] if len(way) == 1 else ast.BoolOp(ast.And(), way) for way in ways if way]
             return [ast.copy_location(ast.BoolOp(ast.Or(), parts), pattern)] if len(parts) == len(ways) else []
         case ast.MatchAs(pattern=inner, name=None | str() as target):
@@ -165,7 +166,7 @@ class _Captured(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._taken:
-            names = [ast.copy_location(ast.Name(one, ast.Load()), node.func) for one in self._taken[node.func.id]]
+            names = [ast.copy_location(ast.Name(name, ast.Load()), node.func) for name in self._taken[node.func.id]]
             node.args[:0] = names
         return node
 

@@ -118,7 +118,7 @@ class Program:
     def runs_itself(self) -> bool:
         """Whether the file does something when Python runs it, that is under ``if __name__ == "__main__"``."""
         tests = (node.test for node in self.tree.body if isinstance(node, ast.If))
-        return any(isinstance(one, ast.Name) and one.id == "__name__" for test in tests for one in ast.walk(test))
+        return any(isinstance(part, ast.Name) and part.id == "__name__" for test in tests for part in ast.walk(test))
 
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
@@ -226,7 +226,9 @@ def check_numbers(file: str, tree: ast.AST) -> None:
 
 def find_main(tree: ast.Module) -> ast.FunctionDef | None:
     """Return the definition of ``main()``, None where there is none."""
-    return next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main"), None)
+    return next(
+        (function for function in tree.body if isinstance(function, ast.FunctionDef) and function.name == "main"), None
+    )
 
 
 def _arguments_needed(function: ast.FunctionDef) -> int:

@@ -35,14 +35,14 @@ def _reached(tree: ast.Module, function: ast.FunctionDef) -> frozenset[str]:
 def _followed(tree: ast.Module, names: Iterable[str]) -> frozenset[str]:
     """Follow names through the functions and assignments of a module to all that they are computed from."""
     defined = _defined(tree)
-    waiting, found = list(names), set[str]()
+    waiting, followed = list(names), set[str]()
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in followed:
+            followed.add(name)
             for statement in defined.get(name, ()):
                 waiting += _names(statement)
-    return frozenset(found)
+    return frozenset(followed)
 
 
 def _launched(tree: ast.Module, kernel: str) -> set[str]:
@@ -55,7 +55,7 @@ def _launched(tree: ast.Module, kernel: str) -> set[str]:
         for node in ast.walk(main)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and _is(node.func.value, kernel)
     ]
-    found: set[str] = set()
+    names: set[str] = set()
     for launch in launches:
         waiting = [(name, launch.lineno) for name in _names(launch)]
         seen: set[tuple[str, int]] = set()
@@ -63,17 +63,19 @@ def _launched(tree: ast.Module, kernel: str) -> set[str]:
             name, line = waiting.pop()
             if (name, line) not in seen:
                 seen.add((name, line))
-                found.add(name)
+                names.add(name)
                 waiting += [
-                    (one, setting.lineno) for setting in _set_before(main, name, line) for one in _names(setting)
+                    (setting_name, setting.lineno)
+                    for setting in _set_before(main, name, line)
+                    for setting_name in _names(setting)
                 ]
-    return found
+    return names
 
 
 def _set_before(main: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
     """Return the last plain assignment of a variable before a line, and all else that sets or changes it until then."""
-    setting = [one for one, stored in _settings(main) if one.lineno < line and name in stored]
-    plain = [i for i, one in enumerate(setting) if isinstance(one, ast.Assign) and one in main.body]
+    setting = [statement for statement, stored in _settings(main) if statement.lineno < line and name in stored]
+    plain = [i for i, statement in enumerate(setting) if isinstance(statement, ast.Assign) and statement in main.body]
     return setting[plain[-1] :] if plain else setting
 
 
@@ -81,8 +83,8 @@ def _set_before(main: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
 def _settings(main: ast.FunctionDef) -> list[tuple[ast.stmt, frozenset[str]]]:
     """Return the statements that set variables, by line, and which."""
     kinds = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With)
-    found = [node for node in ast.walk(main) if isinstance(node, kinds)]
-    return [(one, frozenset(_stored(one))) for one in sorted(found, key=lambda node: node.lineno)]
+    settings = [node for node in ast.walk(main) if isinstance(node, kinds)]
+    return [(statement, frozenset(_stored(statement))) for statement in sorted(settings, key=lambda node: node.lineno)]
 
 
 def _stored(statement: ast.stmt) -> Iterator[str]:
@@ -101,14 +103,14 @@ def _stored(statement: ast.stmt) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def _defined(tree: ast.Module) -> dict[str, list[ast.stmt]]:
     """Return the functions and assignments of a module, by the names they give."""
-    found: dict[str, list[ast.stmt]] = {}
+    defined: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            found.setdefault(statement.name, []).append(statement)
+            defined.setdefault(statement.name, []).append(statement)
         else:
             for name in _stored(statement):
-                found.setdefault(name, []).append(statement)
-    return found
+                defined.setdefault(name, []).append(statement)
+    return defined
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -119,7 +121,7 @@ def _names(node: ast.AST) -> set[str]:
         return _names(node.iter) | _names(node.target)
     if isinstance(node, ast.With):
         return set[str]().union(*(_names(item) for item in node.items))
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _is(node: ast.expr, name: str) -> bool:

@@ -38,8 +38,8 @@ def read_revision(name: str) -> Program:
 
 def _parsed(name: str, shown: subprocess.CompletedProcess[bytes], file: str) -> Program:
     if shown.returncode:
-        said = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise InputError(f"{name}: git does not have it: {said.removeprefix('fatal: ')}")
+        message = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise InputError(f"{name}: git does not have it: {message.removeprefix('fatal: ')}")
     try:
         return parse_python(shown.stdout.decode("utf-8-sig"), file)
     except UnicodeDecodeError:

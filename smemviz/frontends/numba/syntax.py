@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 def positional(function: ast.FunctionDef) -> list[str]:
     """Return the parameters of a function that a call gives by their place."""
-    return [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
     """Return the parameters of a function, those that a call has to name and those with stars included."""
-    starred = (one for one in (function.args.vararg, function.args.kwarg) if one)
-    return [*positional(function), *(one.arg for one in (*function.args.kwonlyargs, *starred))]
+    starred = (argument for argument in (function.args.vararg, function.args.kwarg) if argument)
+    return [*positional(function), *(argument.arg for argument in (*function.args.kwonlyargs, *starred))]
 
 
 def stored(node: ast.AST) -> Iterator[str]:
     """Give the names that a piece of code assigns, each as often as it does."""
-    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))

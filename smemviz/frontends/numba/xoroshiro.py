@@ -100,9 +100,9 @@ DEVICE = {
 
 def states(count: int, seed: int, start: int = 0) -> NDArray[Any]:
     """Return the states of ``count`` generators, the first one ``start`` times 2**64 steps from the seed's."""
-    found = np.zeros(count, DTYPE)
+    generators = np.zeros(count, DTYPE)
     if not count:
-        return found
+        return generators
     parts = _first_state(seed)
     jump = _jump_matrix()
     power = jump
@@ -116,8 +116,8 @@ def states(count: int, seed: int, start: int = 0) -> NDArray[Any]:
     while parts.shape[1] < count:
         parts = np.concatenate([parts, _applied(jump, parts)], axis=1)
         jump = _applied(jump, jump)
-    found["s0"], found["s1"] = parts[:, :count]
-    return found
+    generators["s0"], generators["s1"] = parts[:, :count]
+    return generators
 
 
 def _first_state(seed: int) -> NDArray[np.uint64]:

@@ -48,15 +48,15 @@ def calibrate(card: Device, cycles: Cycles, progress: Progress | None = None) ->
 
 def _banks(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
     cost = np.array(cycles(patterns.bank_search()))
-    found = int(np.flatnonzero(cost > 0.9 * cost.max())[0]) + 1
-    return CalibrationRow("number of banks", str(device(cc).banks), str(found), found == device(cc).banks)
+    banks = int(np.flatnonzero(cost > 0.9 * cost.max())[0]) + 1
+    return CalibrationRow("number of banks", str(device(cc).banks), str(banks), banks == device(cc).banks)
 
 
 def _bank_width(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
     cost = np.array(cycles(patterns.bank_width_search()))
-    found = int(np.flatnonzero(cost < 1.5 * cost.min())[0])
+    width = int(np.flatnonzero(cost < 1.5 * cost.min())[0])
     model = min(device(cc).bank_bytes)
-    return CalibrationRow("bytes of a bank", str(model), str(found), found == model)
+    return CalibrationRow("bytes of a bank", str(model), str(width), width == model)
 
 
 def _predicted(requests: Sequence[Pattern], cc: tuple[int, int]) -> np.ndarray:
@@ -86,9 +86,9 @@ def _agreement(
     what: str, requests: Sequence[Pattern], cc: tuple[int, int], cycles: Cycles, slope: float, start: float
 ) -> CalibrationRow:
     predicted = _predicted(requests, cc)
-    found = (np.array(cycles(requests)) - start) / slope
-    off = np.flatnonzero(np.abs(found - predicted) > np.maximum(0.5, _TOLERANCE * predicted))
-    worst = "".join(f"; {requests[i].asks}: {predicted[i]} against {found[i]:.1f}" for i in off[:2])
+    measured = (np.array(cycles(requests)) - start) / slope
+    off = np.flatnonzero(np.abs(measured - predicted) > np.maximum(0.5, _TOLERANCE * predicted))
+    worst = "".join(f"; {requests[i].asks}: {predicted[i]} against {measured[i]:.1f}" for i in off[:2])
     return CalibrationRow(what, f"{len(requests)} counts", f"{len(requests) - len(off)} the same{worst}", len(off) == 0)
 
 

@@ -136,5 +136,5 @@ def _cycles(pattern: Pattern) -> float:
 def _run(kernel: Any, offsets: Any, repeats: int, lanes: Any) -> int:
     times = cuda.device_array((_WARPS * WARP_SIZE, 2), np.int64)
     kernel[1, _WARPS * WARP_SIZE](offsets, repeats, times)
-    found = times.copy_to_host()[lanes]
-    return int(found[:, 1].max() - found[:, 0].min())
+    ticks = times.copy_to_host()[lanes]
+    return int(ticks[:, 1].max() - ticks[:, 0].min())

@@ -47,12 +47,12 @@ def phase_search(op: str, width: int) -> list[Pattern]:
     """
     shared = np.full(WARP_SIZE, ROW_BYTES // 2)
     shared[0] = 0
-    found = [Pattern("lane 0 alone", op, width, shared)]
+    patterns = [Pattern("lane 0 alone", op, width, shared)]
     for other in range(1, WARP_SIZE):
         addresses = shared.copy()
         addresses[other] = 8 * ROW_BYTES
-        found.append(Pattern(f"lane {other} against lane 0", op, width, addresses))
-    return found
+        patterns.append(Pattern(f"lane {other} against lane 0", op, width, addresses))
+    return patterns
 
 
 def merge_search(op: str, width: int) -> list[Pattern]:
@@ -73,10 +73,10 @@ def merge_search(op: str, width: int) -> list[Pattern]:
 def random_requests(op: str, width: int, count: int) -> list[Pattern]:
     """Return requests of every kind of disorder: few or many rows, shared words, lanes off; the same each time."""
     random = np.random.default_rng(width * 1000 + len(op))
-    found = []
+    patterns = []
     for index in range(count):
         units = random.integers(0, [8, 64, 512, WINDOW_BYTES // width][index % 4], WARP_SIZE)
         off = random.random(WARP_SIZE) < [0.0, 0.0, 0.3][index % 3]
         off[random.integers(WARP_SIZE)] = False
-        found.append(Pattern(f"random {index}", op, width, np.where(off, -1, units * width)))
-    return found
+        patterns.append(Pattern(f"random {index}", op, width, np.where(off, -1, units * width)))
+    return patterns

@@ -21,23 +21,33 @@ def assign(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[A
     What agrees with the record is tried before what must be explained.
     """
     alike: dict[object, list[Instruction]] = {}
-    for one in instructions:
-        key = (one.opcode, one.width, one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
-        alike.setdefault(key, []).append(one)
+    for instruction in instructions:
+        key = (
+            instruction.opcode,
+            instruction.width,
+            instruction.requests,
+            instruction.lanes,
+            instruction.wavefronts,
+            instruction.ideal,
+            instruction.sectors,
+        )
+        alike.setdefault(key, []).append(instruction)
     stacks = list(alike.values())
     for may_change in (False, True):
         search = _Search(stacks, may_change)
-        found = search.run(units, tuple(len(stack) for stack in stacks))
-        if found is not None:
-            return _deal(units, stacks, found)
+        choices = search.run(units, tuple(len(stack) for stack in stacks))
+        if choices is not None:
+            return _deal(units, stacks, choices)
     return None
 
 
-def _deal(units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], found: Sequence[_Choice]) -> list[Assignment]:
+def _deal(
+    units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], choices: Sequence[_Choice]
+) -> list[Assignment]:
     hands = [iter(stack) for stack in stacks]
     return [
         (unit, [next(hand) for hand, n in zip(hands, numbers, strict=True) for _ in range(n)], explanation)
-        for unit, (numbers, explanation) in zip(units, found, strict=True)
+        for unit, (numbers, explanation) in zip(units, choices, strict=True)
     ]
 
 
@@ -67,7 +77,7 @@ class _Search:
 
     def _explain(self, unit: Unit, numbers: tuple[int, ...]) -> Explanation | None:
         if (unit, numbers) not in self._known:
-            given = [one for stack, n in zip(self.stacks, numbers, strict=True) for one in stack[:n]]
+            given = [instruction for stack, n in zip(self.stacks, numbers, strict=True) for instruction in stack[:n]]
             counts = counts_of(given)
             explanation = unit.agree(counts, given)
             if explanation is None and self.may_change:

@@ -45,11 +45,11 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
 def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
     """Return a launch whose instructions stand at the accesses that they make, in the text as it was written."""
 
-    def placed(one: Instruction) -> Instruction:
-        text = compiled.text(one.file)
-        access = text.access(one.line, stores=one.kind == "store") if text else None
+    def placed(instruction: Instruction) -> Instruction:
+        text = compiled.text(instruction.file)
+        access = text.access(instruction.line, stores=instruction.kind == "store") if text else None
         if text is None or access is None:
-            return one
-        return replace(one, file=text.file or file, line=access.line, column=access.column)
+            return instruction
+        return replace(instruction, file=text.file or file, line=access.line, column=access.column)
 
     return replace(launch, instructions=tuple(map(placed, launch.instructions)))

@@ -74,9 +74,9 @@ def find_ncu() -> Path:
     Raises:
         MissingError: when there is none.
     """
-    found = shutil.which("ncu")
-    if found:
-        return Path(found)
+    program = shutil.which("ncu")
+    if program:
+        return Path(program)
     for folder in _FOLDERS:
         installed = [p / "ncu" for p in Path("/").glob(folder[1:]) if os.access(p / "ncu", os.X_OK)]
         if installed:
@@ -115,12 +115,12 @@ def read_launches(raw: str, source: str, kernels: Sequence[str], file: str) -> t
         InputError: when one of the launches is not there.
     """
     metrics = iter(_read_raw(raw))
-    listings = iter((function_name(one.kernel), one) for one in read_listings(source))
+    listings = iter((function_name(listing.kernel), listing) for listing in read_listings(source))
     launches = []
     for kernel in kernels:
         plain = function_name(kernel)
         counted = next((values for name, values in metrics if name == plain), None)
-        listing = next((one for name, one in listings if name == plain), None)
+        listing = next((candidate for name, candidate in listings if name == plain), None)
         if counted is None or listing is None:
             raise InputError(
                 f"{file}: main() launched other kernels under Nsight Compute than when it was recorded: {kernel} is "

@@ -34,9 +34,11 @@ CountsByWidth = Mapping[int, Counts]  # by bytes per lane
 def counts_of(instructions: Iterable[Instruction]) -> CountsByWidth:
     """Add up instructions by width."""
     counts: dict[int, Counts] = {}
-    for one in instructions:
-        own = Counts(one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
-        counts[one.width] = counts.get(one.width, Counts()) + own
+    for instruction in instructions:
+        own = Counts(
+            instruction.requests, instruction.lanes, instruction.wavefronts, instruction.ideal, instruction.sectors
+        )
+        counts[instruction.width] = counts.get(instruction.width, Counts()) + own
     return counts
 
 

@@ -57,47 +57,47 @@ class Unit:
         self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests, self._complex)
         self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
 
-    def agree(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
+    def agree(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the instructions did exactly what was recorded."""
-        off = self._match(found, self._as_recorded)
+        off = self._match(counted, self._as_recorded)
         if off is None:
             return None
         agrees = off == 0 and len(self.sites) == 1 and not self._uncountable
-        return Explanation(agrees, self._unchanged(found, off, instructions))
+        return Explanation(agrees, self._unchanged(counted, off, instructions))
 
-    def explain(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
+    def explain(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
         if not len(self._rows):
             return None
-        what = self._explain(found, instructions)
+        what = self._explain(counted, instructions)
         return None if what is None else Explanation(False, verdicts.share(what, len(self._rows), self.requests))
 
-    def _explain(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
-        off = self._match(found, self._after(self._streams[0], False, self.first.width))
+    def _explain(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+        off = self._match(counted, self._after(self._streams[0], False, self.first.width))
         if off is not None:
-            return self._unchanged(found, off, instructions)
+            return self._unchanged(counted, off, instructions)
         if self.first.op not in ("load", "store"):
             return None
         for leave_out in (False, True):
-            for one in self._streams_for(found):
-                for wide in sorted({one.width, *(width for width in found if width > one.width)}):
-                    off = self._match(found, self._after(one, leave_out, wide))
+            for log in self._streams_for(counted):
+                for wide in sorted({log.width, *(width for width in counted if width > log.width)}):
+                    off = self._match(counted, self._after(log, leave_out, wide))
                     if off is not None:
-                        times = int(self._avoided(one).sum()) if leave_out else 0
-                        return verdicts.switched_off(self._changed(one, times, found, instructions), off)
-                if self._fits_in_part(one, leave_out, found):
-                    return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
-        return self._joined(found, instructions)
+                        times = int(self._avoided(log).sum()) if leave_out else 0
+                        return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
+                if self._fits_in_part(log, leave_out, counted):
+                    return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
+        return self._joined(counted, instructions)
 
-    def _joined(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+    def _joined(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
         """Say that what each lane loads or stores last was made with that of the others, if that gives the counts."""
-        one = joined(self._streams[0])
-        if one is None:
+        log = joined(self._streams[0])
+        if log is None:
             return None
-        columns = {one.width: np.stack(list(self._columns(one)))}
-        if self._match(found, self._all_of(columns)) is None:
+        columns = {log.width: np.stack(list(self._columns(log)))}
+        if self._match(counted, self._all_of(columns)) is None:
             return None
-        return verdicts.joined(self.subject, found)
+        return verdicts.joined(self.subject, counted)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
@@ -109,11 +109,11 @@ class Unit:
         plain = stream(self.recorded.launch, self._rows, self.first.width)
         return (plain, plain.halves()) if self._complex else (plain,)
 
-    def _streams_for(self, found: CountsByWidth) -> Iterator[Stream]:
+    def _streams_for(self, counted: CountsByWidth) -> Iterator[Stream]:
         """Give the logged requests, and those for the first bytes of each element where instructions load no more."""
         yield from self._streams
         if self.first.op == "load" and not self._complex:
-            for width in sorted(found, reverse=True):
+            for width in sorted(counted, reverse=True):
                 if width < self.first.width:
                     yield replace(self._streams[0], width=width)
 
@@ -136,7 +136,7 @@ class Unit:
         cost = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
         return {self.first.width: Counts(self.requests, lanes, *cost)}
 
-    def _match(self, found: CountsByWidth, counts: CountsByWidth | None) -> int | None:
+    def _match(self, counted: CountsByWidth, counts: CountsByWidth | None) -> int | None:
         """Return 0 when counts are equal, how often all lanes were off when that is the difference, else None.
 
         A request with a lane on costs something, so what is issued more often at the same cost had no lane on; where
@@ -145,45 +145,45 @@ class Unit:
         if counts is None:
             return None
         off = 0
-        for width in found.keys() | counts.keys():
-            one, other = found.get(width, Counts()), counts.get(width, Counts())
-            if one.requests < other.requests or (one.cost != other.cost and not self._uncountable):
+        for width in counted.keys() | counts.keys():
+            measured, predicted = counted.get(width, Counts()), counts.get(width, Counts())
+            if measured.requests < predicted.requests or (measured.cost != predicted.cost and not self._uncountable):
                 return None
-            if one.requests > other.requests:
-                if one.lanes != other.lanes and len(self._rows) == self.requests:
+            if measured.requests > predicted.requests:
+                if measured.lanes != predicted.lanes and len(self._rows) == self.requests:
                     return None
-                off += one.requests - other.requests
+                off += measured.requests - predicted.requests
         return off
 
     @property
     def _factor(self) -> Fraction:
         return Fraction(self.requests, len(self._rows))
 
-    def _avoided(self, one: Stream) -> NDArray[np.bool_]:
+    def _avoided(self, log: Stream) -> NDArray[np.bool_]:
         avoided = self.recorded.avoidable.any[self._rows]
-        return np.repeat(avoided, len(one.era) // len(avoided))
+        return np.repeat(avoided, len(log.era) // len(avoided))
 
-    def _cost(self, one: Stream, leave_out: bool, wide: int) -> dict[int, NDArray[np.int64]]:
+    def _cost(self, log: Stream, leave_out: bool, wide: int) -> dict[int, NDArray[np.int64]]:
         """Return by width the fields of ``Counts`` for each request, (5, n), left out and merged to ``wide`` bytes."""
-        key = (one.width, leave_out, wide)
+        key = (log.width, leave_out, wide)
         if key not in self._costs:
-            kept = one.select(~self._avoided(one)) if leave_out else one
+            kept = log.select(~self._avoided(log)) if leave_out else log
             self._costs[key] = {part.width: np.stack(list(self._columns(part))) for part in merge(kept, wide)}
         return self._costs[key]
 
-    def _columns(self, one: Stream) -> Iterator[NDArray[np.int64]]:
-        none = np.zeros(len(one.era), np.int64)
+    def _columns(self, log: Stream) -> Iterator[NDArray[np.int64]]:
+        none = np.zeros(len(log.era), np.int64)
         yield none + 1
-        yield (one.addresses >= 0).sum(axis=1)
+        yield (log.addresses >= 0).sum(axis=1)
         if self.first.space == "global":
-            yield from (none, none, sectors(one.addresses, one.width))
+            yield from (none, none, sectors(log.addresses, log.width))
         else:
-            counts = count(one.addresses, one.width, self.first.op, Hardware(self.recorded.cc))
+            counts = count(log.addresses, log.width, self.first.op, Hardware(self.recorded.cc))
             yield from (counts.wavefronts, counts.ideal, none)
 
-    def _after(self, one: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:
+    def _after(self, log: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:
         """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
-        return self._all_of(self._cost(one, leave_out, wide))
+        return self._all_of(self._cost(log, leave_out, wide))
 
     def _all_of(self, cost: Mapping[int, NDArray[np.int64]]) -> CountsByWidth | None:
         counts: dict[int, Counts] = {}
@@ -194,17 +194,17 @@ class Unit:
             counts[width] = Counts(*map(int, values))
         return counts
 
-    def _covered(self, one: Stream, found: CountsByWidth) -> int:
+    def _covered(self, log: Stream, counted: CountsByWidth) -> int:
         """Return how many logged requests the instructions stand for."""
-        return int(sum(counts.requests * (width // one.width) for width, counts in found.items()) / self._factor)
+        return int(sum(counts.requests * (width // log.width) for width, counts in counted.items()) / self._factor)
 
-    def _fits_in_part(self, one: Stream, leave_out: bool, found: CountsByWidth) -> bool:
+    def _fits_in_part(self, log: Stream, leave_out: bool, counted: CountsByWidth) -> bool:
         """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
-        least = len(one.era) - (int(self._avoided(one).sum()) if leave_out else 0)
-        if not found or min(found) < one.width or not least <= self._covered(one, found) <= len(one.era):
+        least = len(log.era) - (int(self._avoided(log).sum()) if leave_out else 0)
+        if not counted or min(counted) < log.width or not least <= self._covered(log, counted) <= len(log.era):
             return False
-        for width, counts in found.items():
-            columns = self._cost(one, False, width).get(width)
+        for width, counts in counted.items():
+            columns = self._cost(log, False, width).get(width)
             if columns is None or counts.requests > columns.shape[1] * self._factor:
                 return False
             each = columns[2:, 0]
@@ -212,12 +212,12 @@ class Unit:
                 return False
         return True
 
-    def _unchanged(self, found: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
+    def _unchanged(self, counted: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
         unknown = self._uncountable or (verdicts.moved_together(self.first.width) if self._complex else None)
         unknown = None if self.first.space == "global" else unknown
-        return verdicts.switched_off(verdicts.as_recorded(self.subject, found, instructions, unknown), off)
+        return verdicts.switched_off(verdicts.as_recorded(self.subject, counted, instructions, unknown), off)
 
-    def _changed(self, one: Stream, left_out: int, found: CountsByWidth, instructions: Sequence[Instruction]) -> str:
+    def _changed(self, log: Stream, left_out: int, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
         what = ""
         if left_out:
             avoid = self.recorded.avoidable
@@ -227,7 +227,7 @@ class Unit:
                 (said("the same thread stores there again before anything can see it"), avoid.overwritten),
                 (said("nothing loads {array}", array=self.first.array), avoid.unread),
             )
-            times = left_out * self._factor * len(self._rows) / len(one.era)
+            times = left_out * self._factor * len(self._rows) / len(log.era)
             reasons = [text for text, rows in why if rows[self._rows].any()]
             what = verdicts.were_left_out(self.subject, int(times), reasons)
-        return verdicts.changed(self.subject, what, one.width, found, instructions)
+        return verdicts.changed(self.subject, what, log.width, counted, instructions)

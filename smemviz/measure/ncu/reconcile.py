@@ -49,17 +49,17 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
         file: the kernel file's name, by which instructions of other files are told apart.
         cc: the compute capability it was counted on.
     """
-    executed = [one for one in profiled.instructions if one.requests]
+    executed = [instruction for instruction in profiled.instructions if instruction.requests]
     ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         _settle_pool(ledger, pool)
     rows = [_compared(ledger.row(i), launch.sites[i], profiled) for i in range(len(launch.sites))]
-    shared = any(one.space != "global" for one in ledger.unused)
+    shared = any(instruction.space != "global" for instruction in ledger.unused)
     lost = tuple(_without_line(profiled))
     return Reconciled(
         hardware=tuple(rows),
-        unaccounted=(*(_left_over(one) for one in ledger.unused), *lost),
+        unaccounted=(*(_left_over(instruction) for instruction in ledger.unused), *lost),
         sound=all(row.verdict != "unexplained" for row in rows) and not shared and not lost,
     )
 
@@ -85,15 +85,15 @@ class _Ledger:
         here = site.line <= len(self.lines) and site.source.split("\n")[0] in self.lines[site.line - 1]
         return here, site.line
 
-    def place_of(self, one: Instruction) -> Place:
-        return PurePath(one.file).name == self.file, one.line
+    def place_of(self, instruction: Instruction) -> Place:
+        return PurePath(instruction.file).name == self.file, instruction.line
 
     def spot(self, i: int) -> Spot:
         """Return where on its line a site stands."""
         return self.place(i), self.sites[i].column
 
-    def spot_of(self, one: Instruction) -> Spot:
-        return self.place_of(one), one.column
+    def spot_of(self, instruction: Instruction) -> Spot:
+        return self.place_of(instruction), instruction.column
 
     def open(self, pool: Pool) -> list[int]:
         """Return the sites of a pool that nothing explains yet."""
@@ -101,11 +101,11 @@ class _Ledger:
 
     def instructions(self, pool: Pool) -> list[Instruction]:
         """Return the instructions of a pool that belong to no site yet."""
-        return [one for one in self.unused if (one.space, one.kind) == pool]
+        return [instruction for instruction in self.unused if (instruction.space, instruction.kind) == pool]
 
     def settle(self, unit: Unit, given: Sequence[Instruction], explanation: Explanation) -> None:
         """Give instructions to a unit; its first site gets their counts."""
-        elsewhere = {self.place_of(one) for one in given} - {self.place(i) for i in unit.sites}
+        elsewhere = {self.place_of(instruction) for instruction in given} - {self.place(i) for i in unit.sites}
         lines = ", ".join(str(line) for _, line in sorted(elsewhere))
         because = explanation.because
         if lines:
@@ -113,8 +113,8 @@ class _Ledger:
         for i in unit.sites:
             self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
             self.given[i] = tuple(given) if i == unit.sites[0] else ()
-        for one in given:
-            self.unused.remove(one)
+        for instruction in given:
+            self.unused.remove(instruction)
 
     def row(self, i: int) -> SiteHardware:
         """Return a site's counts and verdict; where nothing explains it, the counts of what is left on its line."""
@@ -124,11 +124,14 @@ class _Ledger:
             verdict, because = self.verdicts[i]
         else:
             first = next(j for j in self.open(pool) if self.place(j) == self.place(i))
-            here = [one for one in self.instructions(pool) if self.place_of(one) == self.place(i)]
+            here = [
+                instruction for instruction in self.instructions(pool) if self.place_of(instruction) == self.place(i)
+            ]
             given = tuple(here) if i == first else ()
             verdict, because = "unexplained", self._unexplained(i, here)
         requests, wavefronts, ideal, sectors = (
-            sum(getattr(one, name) for one in given) for name in ("requests", "wavefronts", "ideal", "sectors")
+            sum(getattr(instruction, name) for instruction in given)
+            for name in ("requests", "wavefronts", "ideal", "sectors")
         )
         if site.space == "global":
             return SiteHardware(requests, None, None, sectors, verdict, because)
@@ -137,15 +140,15 @@ class _Ledger:
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
         unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]
         amount = getattr(summary, f"{unit}s")
-        found = said("no such instruction on this line")
+        executed = said("no such instruction on this line")
         if here:
-            found = said(
+            executed = said(
                 "{requests} and {amount} on this line in {instructions}",
-                requests=plural(sum(one.requests for one in here), "request"),
-                amount=plural(sum(getattr(one, f"{unit}s") for one in here), unit),
-                instructions=", ".join(dict.fromkeys(one.opcode for one in here)),
+                requests=plural(sum(instruction.requests for instruction in here), "request"),
+                amount=plural(sum(getattr(instruction, f"{unit}s") for instruction in here), unit),
+                instructions=", ".join(dict.fromkeys(instruction.opcode for instruction in here)),
             )
-        values = {"requests": plural(summary.requests, "request"), "found": found}
+        values = {"requests": plural(summary.requests, "request"), "found": executed}
         if amount is None:
             return said(
                 "{requests} were recorded, but the hardware has {found}; "
@@ -205,7 +208,11 @@ def _settle_loops(ledger: _Ledger) -> None:
     for i, site in enumerate(ledger.sites):
         if _pool(site)[1] != "atomic" or site.op == "atomic_cas":
             continue
-        here = [one for one in ledger.unused if ledger.place_of(one) == ledger.place(i) and one.space == site.space]
+        here = [
+            instruction
+            for instruction in ledger.unused
+            if ledger.place_of(instruction) == ledger.place(i) and instruction.space == site.space
+        ]
         requests = ledger.recorded.summary[i].requests
         swaps = [x for x in here if "CAS" in x.opcode and x.width == site.width and x.requests >= requests]
         if len(swaps) != 1:
@@ -225,10 +232,14 @@ def _settle_loops(ledger: _Ledger) -> None:
 def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHardware:
     """Hold the sum over the instructions of a kind against the counters of the whole launch."""
     kind = _pool(site)[1]
-    swaps = kind != "store" and any("CAS" in one.opcode for one in profiled.instructions)
+    swaps = kind != "store" and any("CAS" in instruction.opcode for instruction in profiled.instructions)
     if site.space != "shared" or row.verdict == "unexplained" or swaps:
         return row  # a loop runs as often as the data of each pass of the profiler make it
-    counted = sum(one.wavefronts for one in profiled.instructions if (one.space, one.kind) == ("shared", kind))
+    counted = sum(
+        instruction.wavefronts
+        for instruction in profiled.instructions
+        if (instruction.space, instruction.kind) == ("shared", kind)
+    )
     exact = profiled.metrics.get(f"smsp__sass_l1tex_{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
     pipe = profiled.metrics.get(f"l1tex__{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
     if exact != counted or pipe < counted:
@@ -252,16 +263,18 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
     return replace(row, verdict="inflated" if row.verdict == "agrees" else row.verdict, because=because)
 
 
-def _left_over(one: Instruction) -> str:
-    unit = unit_of(one.space)
-    amount = plural(getattr(one, f"{unit}s"), unit)
-    place = f"{PurePath(one.file).name}:{one.line}"
-    values = {"instruction": one.opcode, "requests": plural(one.requests, "request"), "amount": amount}
-    if one.space == "shared":
+def _left_over(instruction: Instruction) -> str:
+    unit = unit_of(instruction.space)
+    amount = plural(getattr(instruction, f"{unit}s"), unit)
+    place = f"{PurePath(instruction.file).name}:{instruction.line}"
+    values = {"instruction": instruction.opcode, "requests": plural(instruction.requests, "request"), "amount": amount}
+    if instruction.space == "shared":
         what = said("{instruction} on shared memory belongs to no access: {requests}, {amount}", **values)
     else:
         what = said(
-            "{instruction} on {space} memory belongs to no access: {requests}, {amount}", space=one.space, **values
+            "{instruction} on {space} memory belongs to no access: {requests}, {amount}",
+            space=instruction.space,
+            **values,
         )
     return f"{place}: {what}"
 
@@ -269,7 +282,7 @@ def _left_over(one: Instruction) -> str:
 def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
     """Say what was counted in instructions that the listing by source lines does not have."""
     for space, metric in _TOTALS.items():
-        listed = sum(getattr(one, f"{unit_of(space)}s") for one in profiled.instructions)
+        listed = sum(getattr(instruction, f"{unit_of(space)}s") for instruction in profiled.instructions)
         missing = int(profiled.metrics.get(metric, listed)) - listed
         if missing:
             amount = plural(missing, unit_of(space))

@@ -49,8 +49,8 @@ class Instruction:
     @property
     def operand(self) -> str:
         """The address as written, ``[R4+0x10]``."""
-        found = re.search(r"\[[^\]]*\]", self.text.replace("desc[", ""))
-        return found[0] if found else ""
+        match = re.search(r"\[[^\]]*\]", self.text.replace("desc[", ""))
+        return match[0] if match else ""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def _sections(text: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
     file = kernel = ""
     header: list[str] = []
     line = 0
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     for row in csv.reader(io.StringIO(text)):
         if not row:
             continue
         if row[0] == "File Path":
             if header:
-                yield file, kernel, tuple(found)
-            file, header, found = row[1], [], []
+                yield file, kernel, tuple(instructions)
+            file, header, instructions = row[1], [], []
         elif row[0] == "Function Name":
             kernel = row[1]
         elif row[0] == "Line No":
@@ -105,11 +105,11 @@ def _sections(text: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
         elif header and len(row) == len(header):
             line = int(row[0]) if row[0] else line
             instruction = None if row[0] else _instruction(file, line, row, header)
-            found += [instruction] if instruction else []
+            instructions += [instruction] if instruction else []
         else:
             raise ValueError(f"not a listing of source lines and instructions: {','.join(row)[:80]}")
     if header:
-        yield file, kernel, tuple(found)
+        yield file, kernel, tuple(instructions)
 
 
 def _instruction(file: str, line: int, row: Sequence[str], header: Sequence[str]) -> Instruction | None:

@@ -42,11 +42,11 @@ def plural(n: int, word: str) -> str:
 
 
 def as_recorded(
-    subject: Subject, found: CountsByWidth, instructions: Sequence[Instruction], why_unknown: str | None
+    subject: Subject, counted: CountsByWidth, instructions: Sequence[Instruction], why_unknown: str | None
 ) -> str:
     """Say that the hardware counted what was recorded; ``why_unknown`` says why the wavefronts were not."""
     unit, by = unit_of(subject.space), names(instructions)
-    amount = plural(getattr(total(found), f"{unit}s"), unit)
+    amount = plural(getattr(total(counted), f"{unit}s"), unit)
     values = {"requests": plural(subject.requests, "request"), "amount": amount, "instructions": by, "why": why_unknown}
     match bool(why_unknown), len(instructions) > 1:
         case True, True:
@@ -78,7 +78,7 @@ def _two_numbers(source: str, width: int) -> str:
 
 
 def changed(
-    subject: Subject, left_out: str, width: int, found: CountsByWidth, instructions: Sequence[Instruction]
+    subject: Subject, left_out: str, width: int, counted: CountsByWidth, instructions: Sequence[Instruction]
 ) -> str:
     """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
     source = subject.source
@@ -87,28 +87,28 @@ def changed(
         part = said("no more than {width} bytes of each {source} are used", width=width, source=source)
         parts.append(_two_numbers(source, width) if subject.is_complex else part)
     parts += [left_out] if left_out else []
-    for wide, counts in sorted(found.items(), reverse=True):
+    for wide, counts in sorted(counted.items(), reverse=True):
         if wide > width and counts.requests:
-            name = next(one.opcode for one in instructions if one.width == wide)
+            name = next(instruction.opcode for instruction in instructions if instruction.width == wide)
             parts.append(
                 said(
                     "{accesses} became one {instruction}", accesses=_accesses(subject, wide // width), instruction=name
                 )
             )
-    unit, after = unit_of(subject.space), total(found)
+    unit, after = unit_of(subject.space), total(counted)
     cost = getattr(after, f"{unit}s")
     values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
     if not after.requests:
         return said("{what}: {before:,} -> 0 requests", **values)
-    if cost % after.requests == 0 and len(found) == 1:
+    if cost % after.requests == 0 and len(counted) == 1:
         amount = plural(cost // after.requests, unit)
         return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
     return said("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
 
 
-def joined(subject: Subject, found: CountsByWidth) -> str:
+def joined(subject: Subject, counted: CountsByWidth) -> str:
     """Say that what each lane loads or stores last became one request of its warp."""
-    unit, after = unit_of(subject.space), total(found)
+    unit, after = unit_of(subject.space), total(counted)
     values = {
         "source": subject.source,
         "before": subject.requests,
@@ -174,6 +174,6 @@ def share(what: str, logged: int, requests: int) -> str:
 def names(instructions: Sequence[Instruction]) -> str:
     """Name instructions with their number, ``16 LDS and 4 LDS.128``."""
     counted: dict[str, int] = {}
-    for one in instructions:
-        counted[one.opcode] = counted.get(one.opcode, 0) + 1
+    for instruction in instructions:
+        counted[instruction.opcode] = counted.get(instruction.opcode, 0) + 1
     return " and ".join(f"{n} {name}" for name, n in counted.items())

@@ -42,11 +42,11 @@ def verify(
     profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
     if isinstance(program, CudaProgram):
         compiled = compile_program(program, list(dict.fromkeys(kernels)), "compiled")
-        profiled = tuple(as_written(one, compiled, program.file) for one in profiled)
+        profiled = tuple(as_written(profile, compiled, program.file) for profile in profiled)
     reconciled = reconcile_fully(program, recording, profiled, progress)
     if isinstance(program, CudaProgram) and program.view == "source":
         reconciled = _with_compiled_view(program, recording, profiled, reconciled, progress)
-    return _with_verdicts(recording, profiled, reconciled), all(one.sound for one in reconciled)
+    return _with_verdicts(recording, profiled, reconciled), all(compared.sound for compared in reconciled)
 
 
 def _refuse_harm(recording: Recording) -> None:
@@ -62,7 +62,9 @@ def reconcile_fully(
 ) -> list[Reconciled]:
     """Reconcile every launch; where that needs requests that were not logged, with a longer log."""
     reconciled = reconcile_all(recording, profiled)
-    if any(launch.missing and not one.sound for launch, one in zip(recording.launches, reconciled, strict=True)):
+    if any(
+        launch.missing and not compared.sound for launch, compared in zip(recording.launches, reconciled, strict=True)
+    ):
         detailed = engines.run(program, engine="gpu", progress=progress, log_bytes=DETAILED_LOG_BYTES)
         reconciled = reconcile_all(detailed, profiled)
     return reconciled
@@ -76,22 +78,24 @@ def _with_compiled_view(
     progress: Callback,
 ) -> list[Reconciled]:
     """Explain what the source alone does not by what the compiler makes of it before ptxas sees it."""
-    if all(one.sound for one in reconciled):
+    if all(compared.sound for compared in reconciled):
         return reconciled
     seen = replace(program, view="compiled")
     compiled = engines.run(seen, engine="gpu", progress=progress)
-    found = reconcile_fully(seen, compiled, profiled, progress)
-    launches = zip(recording.launches, reconciled, compiled.launches, found, strict=True)
+    through = reconcile_fully(seen, compiled, profiled, progress)
+    launches = zip(recording.launches, reconciled, compiled.launches, through, strict=True)
     return [
-        one if one.sound or not other.sound else through_compiled(launch, made, other, _cc(recording)) or one
-        for launch, one, made, other in launches
+        compared
+        if compared.sound or not other.sound
+        else through_compiled(launch, made, other, _cc(recording)) or compared
+        for launch, compared, made, other in launches
     ]
 
 
 def reconcile_all(recording: Recording, profiled: tuple[ProfiledLaunch, ...]) -> list[Reconciled]:
     """Reconcile each launch of a recording with what was profiled of it."""
     both = zip(recording.launches, profiled, strict=True)
-    return [reconcile(launch, one, recording.source, recording.file, _cc(recording)) for launch, one in both]
+    return [reconcile(launch, profile, recording.source, recording.file, _cc(recording)) for launch, profile in both]
 
 
 def _cc(recording: Recording) -> tuple[int, int]:
@@ -104,7 +108,7 @@ def _with_verdicts(
 ) -> Recording:
     """Return the recording with verdicts and counters in its launches."""
     launches = tuple(
-        replace(launch, hardware=one.hardware, counters=counted.metrics, unaccounted=one.unaccounted)
-        for launch, counted, one in zip(recording.launches, profiled, reconciled, strict=True)
+        replace(launch, hardware=compared.hardware, counters=counted.metrics, unaccounted=compared.unaccounted)
+        for launch, counted, compared in zip(recording.launches, profiled, reconciled, strict=True)
     )
     return replace(recording, launches=launches)

@@ -14,13 +14,15 @@ from smemviz.recordings.data import Launch, Site, SiteHardware
 
 # Where the accesses that the compiler leaves belong, the first that is found.
 _KEYS: tuple[Callable[[Site], object], ...] = (
-    lambda one: (one.file, one.line, one.column, one.space, effect_of(one.op)),
-    lambda one: (one.file, one.line, one.space, effect_of(one.op)),
-    lambda one: (one.array, one.space, effect_of(one.op)),
+    lambda site: (site.file, site.line, site.column, site.space, effect_of(site.op)),
+    lambda site: (site.file, site.line, site.space, effect_of(site.op)),
+    lambda site: (site.array, site.space, effect_of(site.op)),
 )
 
 
-def through_compiled(written: Launch, compiled: Launch, found: Reconciled, cc: tuple[int, int]) -> Reconciled | None:
+def through_compiled(
+    written: Launch, compiled: Launch, reconciled: Reconciled, cc: tuple[int, int]
+) -> Reconciled | None:
     """Return verdicts for the source view of a launch from those of its compiled view.
 
     None when the compiler leaves an access that belongs to none of the source.
@@ -32,14 +34,14 @@ def through_compiled(written: Launch, compiled: Launch, found: Reconciled, cc: t
     hardware = []
     for number, summary in enumerate(written.summary(cc)):
         own = [other for other, place in enumerate(places) if place == number]
-        made = [(rows[other], found.hardware[other]) for other in own]
+        made = [(rows[other], reconciled.hardware[other]) for other in own]
         hardware.append(_verdict(summary, made, shared=written.sites[number].space == "shared"))
-    return replace(found, hardware=tuple(hardware))
+    return replace(reconciled, hardware=tuple(hardware))
 
 
 def _counterpart(site: Site, sites: Sequence[Site]) -> int | None:
     for key in _KEYS:
-        same = [number for number, one in enumerate(sites) if key(one) == key(site)]
+        same = [number for number, other in enumerate(sites) if key(other) == key(site)]
         if same:
             return next((number for number in same if sites[number].width == site.width), same[0])
     return None
@@ -55,8 +57,8 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
     first, row = made[0]
     if len(made) == 1 and _counts(first) == _counts(summary):
         return row
-    requests = sum(one.requests for one, _ in made)
-    because = "; ".join(dict.fromkeys(one.because for _, one in made))
+    requests = sum(row.requests for row, _ in made)
+    because = "; ".join(dict.fromkeys(hardware.because for _, hardware in made))
     if requests != summary.requests:
         because = said(
             "the compiler makes {after} of {before}; {what}",
@@ -67,10 +69,10 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
     else:
         because = said("the compiler makes other accesses of it; {what}", what=because)
     return SiteHardware(
-        sum(one.requests for _, one in made),
-        sum(one.wavefronts or 0 for _, one in made) if shared else None,
-        sum(one.ideal or 0 for _, one in made) if shared else None,
-        None if shared else sum(one.sectors or 0 for _, one in made),
+        sum(hardware.requests for _, hardware in made),
+        sum(hardware.wavefronts or 0 for _, hardware in made) if shared else None,
+        sum(hardware.ideal or 0 for _, hardware in made) if shared else None,
+        None if shared else sum(hardware.sectors or 0 for _, hardware in made),
         "explained",
         because,
     )

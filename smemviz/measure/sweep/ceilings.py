@@ -33,13 +33,13 @@ _WARP, _HALF, _FURTHER = np.uint64(32), np.uint64(_SHARED_WORDS // 2 - 1), np.ui
 
 def measure_ceilings(progress: Progress | None = None) -> tuple[Ceiling, ...]:
     """Measure every ceiling of the card."""
-    found = []
+    ceilings = []
     with quiet():
         for index, (name, measure) in enumerate(_MEASURES.items()):
             if progress:
                 progress(index, len(_MEASURES), name)
-            found.append(measure(name))
-    return tuple(found)
+            ceilings.append(measure(name))
+    return tuple(ceilings)
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
@@ -130,9 +130,11 @@ def _multiprocessors() -> int:
 
 def _ceiling(name: str, kind: Any, amount: float, how: str, issue: Callable[[Any], None]) -> Ceiling:
     issue(cuda.default_stream())  # compiles
-    found = replayed(issue).spread
+    replay_spread = replayed(issue).spread
     each = amount * 1e6
-    return Ceiling(name, kind, each / found.median, each / found.high, each / found.low, how, conditions())
+    return Ceiling(
+        name, kind, each / replay_spread.median, each / replay_spread.high, each / replay_spread.low, how, conditions()
+    )
 
 
 def _memory_copy(name: str) -> Ceiling:

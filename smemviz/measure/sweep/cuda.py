@@ -43,10 +43,16 @@ def _measured(measure: Measure, entry: Entry, configuration: Configuration, args
             loading.append(checked(driver.cuModuleLoadData(assembled(entry.compiled.ptx))))
             loading.append(loaded(loading[0], entry.symbol, configuration))
         handle = int(getattr(stream, "handle", stream))
-        start(loading[1], configuration, [_pointer(one) for one in (c, a, b)], handle, cooperative=entry.is_cooperative)
+        start(
+            loading[1],
+            configuration,
+            [_pointer(argument) for argument in (c, a, b)],
+            handle,
+            cooperative=entry.is_cooperative,
+        )
 
     def counter(arguments: Sequence[Any]) -> Callable[[int], Launch]:
-        hosts = [one.copy_to_host() for one in arguments]
+        hosts = [argument.copy_to_host() for argument in arguments]
         return lambda log_bytes: record(Gpu(), entry, configuration, hosts, place, log_bytes)
 
     try:

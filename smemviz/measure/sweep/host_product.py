@@ -63,8 +63,8 @@ def _clocked(work: Any) -> Clocked:
         began = time.perf_counter()
         work()
         samples.append((time.perf_counter() - began) * 1e6)
-    found = spread(samples)
-    return Clocked(found.median, found.low, found.high, len(samples), 1)
+    times = spread(samples)
+    return Clocked(times.median, times.low, times.high, len(samples), 1)
 
 
 def _cores() -> set[int] | range:

@@ -149,9 +149,9 @@ class Measure:
 
 def clocked(timed: Timed, whole_us: float, first_s: float) -> Clocked:
     """Return what was timed, with the wall time of launch and copies, and that of compiling in the first launch."""
-    found = timed.spread
-    compiling = round(max(first_s - found.median * 1e-6, 0.0), 4)
-    return Clocked(found.median, found.low, found.high, timed.samples, timed.nodes, whole_us, compiling)
+    spread = timed.spread
+    compiling = round(max(first_s - spread.median * 1e-6, 0.0), 4)
+    return Clocked(spread.median, spread.low, spread.high, timed.samples, timed.nodes, whole_us, compiling)
 
 
 def whole_us(launch: Callable[[Any, Any, Any], None], c: Any, a: Any, b: Any) -> float:

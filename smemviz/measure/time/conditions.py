@@ -46,11 +46,11 @@ def _read() -> dict[str, str]:
         "temperature": lambda: f"{pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)} C",
         "throttled by": lambda: _reasons(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
     }
-    found = {}
+    values = {}
     for name, read in readings.items():
         with contextlib.suppress(pynvml.NVMLError):  # this card does not tell
-            found[name] = read()
-    return found
+            values[name] = read()
+    return values
 
 
 def _reasons(bits: int) -> str:

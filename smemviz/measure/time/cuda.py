@@ -115,7 +115,7 @@ class _Timer(_Careful):
         if self._progress:
             self._progress(len(self.times), len(self.times) + 1, entry.name)
         ready, card = prepare(entry, configuration, place), Gpu()
-        size = sum(one.nbytes for one in args if isinstance(one, np.ndarray))
+        size = sum(array.nbytes for array in args if isinstance(array, np.ndarray))
         sets = [
             given_arguments(entry, ready.kernel, args, place, card) for _ in range(max(1, self._meter.copies(size)))
         ]

@@ -129,9 +129,9 @@ def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[S
         return (taken - empty.microseconds() if empty else taken) / nodes
 
     samples = sample_until_known(sample, time.monotonic)
-    for one in (replay, empty):
-        if one:
-            one.close()
+    for graph in (replay, empty):
+        if graph:
+            graph.close()
     return spread(samples), samples, nodes
 
 

@@ -123,7 +123,7 @@ def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments,
         results.append([array.copy_to_host() for _, array in arrays])
     held.restore()
     pairs = zip(arrays, *results, strict=True)
-    return tuple(name for (name, _), one, other in pairs if one.tobytes() != other.tobytes())
+    return tuple(name for (name, _), before, after in pairs if before.tobytes() != after.tobytes())
 
 
 def _copied(value: Any) -> Any:

@@ -85,7 +85,8 @@ def diff(before: Recording, after: Recording, hardware: Hardware = H200) -> tupl
         InputError: for an unknown compute capability or bank mode.
     """
     old, new = (
-        {(launch.kernel, number): launch for launch, number in numbered(one.launches)} for one in (before, after)
+        {(launch.kernel, number): launch for launch, number in numbered(recording.launches)}
+        for recording in (before, after)
     )
     if len(old) == len(new) == 1:
         old = dict(zip(new, old.values(), strict=True))
@@ -159,11 +160,11 @@ class _Places:
         own = self._recordings[side].file_of(pair[side], site)
         other = self._recordings[1 - side]
         mains = self._recordings[side].file_of(pair[side]), other.file_of(pair[1 - side])
-        found = mains[1]
+        counterpart = mains[1]
         if own != mains[0]:
             names = [other.file, *other.sources]
-            found = next((n for n in names if PurePosixPath(n).name == PurePosixPath(own).name), "")
-        return (own, found) if side == 0 else (found, own)
+            counterpart = next((n for n in names if PurePosixPath(n).name == PurePosixPath(own).name), "")
+        return (own, counterpart) if side == 0 else (counterpart, own)
 
     def _lines(self, files: tuple[str, str]) -> tuple[Mapping[int, Hashable], Mapping[int, Hashable]]:
         if files not in self._maps:
@@ -194,34 +195,34 @@ def _paired(before: Launch, after: Launch, places: _Places) -> list[tuple[int | 
     """Pair the sites at one place that do the same to an array of the same name, in order; then of any name."""
     pair = (before, after)
     at = [[places.of(side, pair, site) for site in launch.sites] for side, launch in enumerate(pair)]
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
 
     def match(key: Callable[[Site], Hashable]) -> None:
         waiting: dict[Hashable, list[int]] = defaultdict(list)
-        taken = set(found.values())
+        taken = set(pairs.values())
         for j, site in enumerate(after.sites):
             if j not in taken:
                 waiting[at[1][j], key(site)].append(j)
         for i, site in enumerate(before.sites):
-            if i not in found and waiting[at[0][i], key(site)]:
-                found[i] = waiting[at[0][i], key(site)].pop(0)
+            if i not in pairs and waiting[at[0][i], key(site)]:
+                pairs[i] = waiting[at[0][i], key(site)].pop(0)
 
     match(lambda site: (site.space, site.op, site.array))
     match(lambda site: (site.space, site.op))
-    return list(_in_order(found, len(before.sites), len(after.sites)))
+    return list(_in_order(pairs, len(before.sites), len(after.sites)))
 
 
-def _in_order(found: Mapping[int, int], before: int, after: int) -> Iterator[tuple[int | None, int | None]]:
+def _in_order(pairs: Mapping[int, int], before: int, after: int) -> Iterator[tuple[int | None, int | None]]:
     """Return pairs in the order of the second launch; what is gone stands after what was before it."""
     gone: dict[int, list[int]] = defaultdict(list)
     last = -1
     for i in range(before):
-        if i in found:
-            last = found[i]
+        if i in pairs:
+            last = pairs[i]
         else:
             gone[last].append(i)
     yield from ((i, None) for i in gone[-1])
-    back = {j: i for i, j in found.items()}
+    back = {j: i for i, j in pairs.items()}
     for j in range(after):
         yield back.get(j), j
         yield from ((i, None) for i in gone[j])

@@ -31,13 +31,13 @@ def element_counts(launch: Launch, array: ArrayInfo, kind: Effect, block: int | 
     requests = launch.requests
     of_kind = np.array([site.space == "global" and effect_of(site.op) == kind for site in launch.sites], bool)
     here = of_kind[requests.site] if block is None else of_kind[requests.site] & (requests.block == block)
-    found = []
+    parts = []
     for width in {site.width for site, wanted in zip(launch.sites, of_kind, strict=True) if wanted}:
         of_width = np.array([site.width == width for site in launch.sites], bool)
         addresses = requests.addresses[here & of_width[requests.site]]
         for piece in range(0, width, array.itemsize):
-            found.append(elements(array, np.where(addresses >= 0, addresses + piece, -1)))
-    flat = np.concatenate([np.zeros(0, np.int64), *(part[part >= 0] for part in found)])
+            parts.append(elements(array, np.where(addresses >= 0, addresses + piece, -1)))
+    flat = np.concatenate([np.zeros(0, np.int64), *(part[part >= 0] for part in parts)])
     if int(np.prod(array.shape, dtype=np.int64)) <= _COUNTED_IN_PLACE:
         counted = np.bincount(flat)
         element = np.flatnonzero(counted)
@@ -55,7 +55,7 @@ def elements(array: ArrayInfo, addresses: NDArray[np.int64]) -> NDArray[np.int64
     inside = (addresses >= 0) & (rest >= 0)
     flat = np.zeros(addresses.shape, np.int64)
     # From the widest stride to the narrowest, whatever order the axes have in memory.
-    for size, stride, axis in sorted(axes, key=lambda one: -abs(one[1])):
+    for size, stride, axis in sorted(axes, key=lambda axis: -abs(axis[1])):
         if size == 1 or stride == 0:
             continue
         index, rest = np.divmod(rest, abs(stride))

@@ -89,8 +89,8 @@ def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
     They move other sectors, so that setting them side by side shows what the order of the indices is worth.
     """
     made, moved = _made(launch)
-    found = [other for other in others if other is not launch and other.block == launch.block]
-    return [other for other in found if _made(other)[0] == made and _made(other)[1] != moved]
+    alike = [other for other in others if other is not launch and other.block == launch.block]
+    return [other for other in alike if _made(other)[0] == made and _made(other)[1] != moved]
 
 
 def _made(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:

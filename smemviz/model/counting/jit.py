@@ -55,11 +55,11 @@ def _first_active(row: NDArray[np.int64]) -> int:
 @compiled
 def _slot(row: NDArray[np.int64], start: int, unit: int) -> int:
     """Return where a row would be kept, the same for one that lies as far from whole units elsewhere."""
-    found = start & ((1 << unit) - 1)
+    slot = start & ((1 << unit) - 1)
     for lane in (1, 7, 31):
         if row[lane] >= 0:
-            found = 5 * found + row[lane] - start
-    return int((found ^ found >> 5) & (_PATTERNS - 1))
+            slot = 5 * slot + row[lane] - start
+    return int((slot ^ slot >> 5) & (_PATTERNS - 1))
 
 
 @compiled

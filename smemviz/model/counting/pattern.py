@@ -69,9 +69,9 @@ def find_patterns(offsets: NDArray[np.int64]) -> Found:
 
 def mostly_irregular(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
     """Whether most of some requests are irregular; ``times`` (n,) is how often each was made."""
-    found = find_patterns(offsets)
-    often = np.bincount(found.which, times, len(found.patterns))
-    return found.patterns[int(np.argmax(often))].kind == "irregular"
+    patterns = find_patterns(offsets)
+    often = np.bincount(patterns.which, times, len(patterns.patterns))
+    return patterns.patterns[int(np.argmax(often))].kind == "irregular"
 
 
 def index_steps(array: ArrayInfo, offsets: NDArray[np.int64]) -> tuple[int, ...] | None:
@@ -122,8 +122,8 @@ def _bitwise(
         low = _LANES[_LANES >> bit & 1 == 0]
         both = active[:, low] & active[:, low | 1 << bit]
         first = low[np.argmax(both, axis=1)]
-        one, other = offsets[rows, first], offsets[rows, first | 1 << bit]
-        part = one ^ other if xor else other - one
+        without, with_bit = offsets[rows, first], offsets[rows, first | 1 << bit]
+        part = without ^ with_bit if xor else with_bit - without
         doubled = 2 * parts[:, bit - 1] if bit else np.zeros_like(part)  # no pair of lanes tells: as the bit before
         parts[:, bit] = np.where(both.any(axis=1), part, doubled)
     predicted = np.zeros_like(offsets)

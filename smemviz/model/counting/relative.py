@@ -20,15 +20,15 @@ def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.in
     for s, site in enumerate(launch.sites):
         rows = np.flatnonzero(launch.requests.site == s)
         at = addresses[rows]
-        found = np.full(at.shape, -1, np.int32)
+        numbers = np.full(at.shape, -1, np.int32)
         base = np.zeros(at.shape, np.int64)
         candidates = [i for i, array in enumerate(launch.arrays) if array.space == site.space]
         for i in sorted(candidates, key=lambda i: launch.arrays[i].name != site.array):
             array = launch.arrays[i]
             low, high = array.extent
-            inside = (found < 0) & (at >= max(low, 0)) & (at < high)
-            found[inside] = i
+            inside = (numbers < 0) & (at >= max(low, 0)) & (at < high)
+            numbers[inside] = i
             base[inside] = array.address
-        index[rows] = found
-        offset[rows] = np.where(found >= 0, at - base, -1)
+        index[rows] = numbers
+        offset[rows] = np.where(numbers >= 0, at - base, -1)
     return index, offset

@@ -91,9 +91,9 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
     return totals
 
 
-def added(one: _Counts, other: _Counts) -> _Counts:
+def added(left: _Counts, right: _Counts) -> _Counts:
     """Return the sum of two dataclasses of counts, field by field."""
-    return type(one)(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(cast(Any, one))))
+    return type(left)(*(getattr(left, field.name) + getattr(right, field.name) for field in fields(cast(Any, left))))
 
 
 def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
@@ -112,9 +112,9 @@ def _add_counts(totals: Totals, i: int, counts: Counts, times: int = 1) -> None:
     totals.degrees[i] += np.bincount(counts.degree, minlength=WARP_SIZE + 1) * times
 
 
-def add_totals(one: Totals, other: Totals) -> Totals:
+def add_totals(left: Totals, right: Totals) -> Totals:
     """Return the totals of two lots of requests to the same sites."""
-    return added(one, other)
+    return added(left, right)
 
 
 def _zeros(n: int) -> Totals:

@@ -98,8 +98,8 @@ class Hardware:
         if match is None:
             raise InputError(f"{text!r} is not a compute capability such as 9.0, or 3.5-8 for banks of 8 bytes")
         cc = int(match[1]), int(match[2])
-        found = Hardware(cc, int(match[3])) if match[3] else Hardware.default(cc)
-        return Hardware(found.row.cc, found.bank_bytes)  # the row refuses a mode that it does not have
+        hardware = Hardware(cc, int(match[3])) if match[3] else Hardware.default(cc)
+        return Hardware(hardware.row.cc, hardware.bank_bytes)  # the row refuses a mode that it does not have
 
 
 H200 = Hardware()

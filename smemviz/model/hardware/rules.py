@@ -68,10 +68,10 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
     )
 
 
-def same_rules(one: Hardware, other: Hardware) -> bool:
+def same_rules(left: Hardware, right: Hardware) -> bool:
     """Whether requests of every kind are served alike on both."""
     return all(
-        rule_of(one.row, width, op, one.bank_bytes) == rule_of(other.row, width, op, other.bank_bytes)
+        rule_of(left.row, width, op, left.bank_bytes) == rule_of(right.row, width, op, right.bank_bytes)
         for op in ("load", "store", "atomic_add")
         for width in WIDTHS
     )

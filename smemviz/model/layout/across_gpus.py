@@ -90,9 +90,9 @@ def on_every_part(access: Access, reference: Hardware | None) -> tuple[Part, ...
     parts = []
     for rows, mode in _families():
         try:
-            found = cost_on(access, Hardware(rows[0].cc, mode))
+            cost = cost_on(access, Hardware(rows[0].cc, mode))
             steps = _steps(access, *start, rows[0], mode) if start else ()
-            part = Part(rows, mode, found, None, basis(access.op, access.width, rows[0].cc), steps)
+            part = Part(rows, mode, cost, None, basis(access.op, access.width, rows[0].cc), steps)
         except InputError as error:
             part = Part(rows, mode, None, str(error), None)
         parts.append(part)

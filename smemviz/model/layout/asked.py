@@ -51,13 +51,13 @@ def recorded(
     """
     which, offsets = relative or relative_addresses(launch)
     here = (which == array).any(axis=1)
-    found = []
+    accesses = []
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(here & (launch.requests.site == i))
         if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, hardware.cc) is None:
             first, _, times = different(offsets[rows])
-            found.append(Asked(i, site.op, site.width, offsets[rows[first]], times))
-    return tuple(found)
+            accesses.append(Asked(i, site.op, site.width, offsets[rows[first]], times))
+    return tuple(accesses)
 
 
 def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:

@@ -71,23 +71,23 @@ class Swizzle:
 Moved = Pad | Swizzle
 
 
-def pads(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Pad]:
+def pads(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Pad]:
     """Give the pads that keep accesses aligned, those of the fewest bytes first, and of them the smallest."""
-    step, elements = _piece(array.itemsize, found), array.nbytes // array.itemsize
-    lengths = [row for row in row_lengths(array, found, hardware) if row % step == 0]
+    step, elements = _piece(array.itemsize, accesses), array.nbytes // array.itemsize
+    lengths = [row for row in row_lengths(array, accesses, hardware) if row % step == 0]
     sizes = range(step, max(hardware.row_bytes // array.itemsize, step + 1), step)
     return iter(
-        sorted((Pad(row, pad) for pad in sizes for row in lengths), key=lambda one: one.more_elements(elements))
+        sorted((Pad(row, pad) for pad in sizes for row in lengths), key=lambda pad: pad.more_elements(elements))
     )
 
 
-def swizzles(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Swizzle]:
+def swizzles(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Swizzle]:
     """Give the swizzles that keep accesses whole, those of the fewest bytes and instructions first.
 
     Of those alike the ones within the array's own rows come first, then CuTe's on the array as a whole.
     """
-    bases, bits = _bases(array.itemsize, _piece(array.itemsize, found), hardware), _bits(hardware)
-    rows = row_lengths(array, found, hardware)
+    bases, bits = _bases(array.itemsize, _piece(array.itemsize, accesses), hardware), _bits(hardware)
+    rows = row_lengths(array, accesses, hardware)
     elements = array.nbytes // array.itemsize
     price: dict[Swizzle, tuple[int, int]] = {}
     seen: set[Swizzle | Cute] = set()
@@ -137,9 +137,9 @@ def laid_out(array: ArrayInfo, moved: Moved) -> Layout:
     return replace(plain, swizzle=moved.cute)
 
 
-def _piece(itemsize: int, found: Sequence[Asked]) -> int:
+def _piece(itemsize: int, accesses: Sequence[Asked]) -> int:
     """Return how many elements have to stay together and in line."""
-    return max(1, max((one.width for one in found), default=1) // itemsize)
+    return max(1, max((access.width for access in accesses), default=1) // itemsize)
 
 
 def _bases(itemsize: int, piece: int, hardware: Hardware) -> range:
@@ -152,7 +152,7 @@ def _bits(hardware: Hardware) -> int:
     return hardware.banks.bit_length() - 1
 
 
-def row_lengths(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> list[int]:
+def row_lengths(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> list[int]:
     """Return the lengths a row can be taken to have, in elements, the longest first.
 
     Of an array with several dimensions it is the pitch. One dimension has no rows; there it is a row of banks, or as
@@ -162,29 +162,29 @@ def row_lengths(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H
         pitch, rest = divmod(array.strides[-2], array.itemsize)
         return [pitch] if pitch > 0 and rest == 0 else []
     lengths = {hardware.row_bytes // array.itemsize}
-    for access in found:
+    for access in accesses:
         both = (access.offsets[:, :-1] >= 0) & (access.offsets[:, 1:] >= 0)
         between = np.unique(np.diff(access.offsets, axis=1)[both])
         if len(between) <= 4:  # more are no rows but what the data says
-            lengths |= {int(abs(one)) // array.itemsize for one in between.tolist()}
+            lengths |= {int(abs(distance)) // array.itemsize for distance in between.tolist()}
     return sorted((n for n in lengths if 1 < n <= array.shape[0]), reverse=True)
 
 
 def candidates(
-    plain: Layout, found: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
+    plain: Layout, accesses: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
 ) -> Iterator[Layout]:
     """Give a plain layout, then every other that keeps accesses aligned: pads of up to ``most_pad``, and swizzles."""
     yield plain
-    piece = _piece(plain.itemsize, found)
+    piece = _piece(plain.itemsize, accesses)
     period = max(1, hardware.row_bytes // plain.itemsize)  # a pad of so many puts every row back where it was
     yield from _padded(plain, piece, period - 1 if most_pad is None else most_pad)
     probe = np.arange(plain.rows * plain.columns, dtype=np.int64)
     seen = {_digest(plain.place(probe))}
     for swizzle in _swizzled(plain, piece, _bases(plain.itemsize, piece, hardware), _bits(hardware)):
-        one = _fitting(plain, swizzle)
-        if one is not None and (key := _digest(one.place(probe))) not in seen:
+        mixed = _fitting(plain, swizzle)
+        if mixed is not None and (key := _digest(mixed.place(probe))) not in seen:
             seen.add(key)
-            yield one
+            yield mixed
 
 
 def _padded(row: Layout, piece: int, most: int) -> Iterator[Layout]:

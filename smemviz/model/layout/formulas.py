@@ -112,7 +112,9 @@ class _Walk:
                     return _as_number(reduce(np.logical_and, held))
             case ast.BoolOp():
                 ends = isinstance(node.op, ast.Or)
-                return reduce(lambda one, other: np.where((one != 0) == ends, one, other), map(self.value, node.values))
+                return reduce(
+                    lambda left, right: np.where((left != 0) == ends, left, right), map(self.value, node.values)
+                )
             case ast.IfExp():
                 return np.where(self.value(node.test) != 0, self.value(node.body), self.value(node.orelse))
             case ast.Call(func=ast.Name(id=name), keywords=[], args=[_, _, *_]) if name in _CALLS:

@@ -166,10 +166,10 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
         InputError: for a name that is not there or comes twice, and for what the readers refuse.
     """
     first, *rest = (part.strip() for part in text.split(";"))
-    found: dict[str, object] = {}
+    options: dict[str, object] = {}
     for part in filter(None, rest):
         name, equals, value = (side.strip() for side in part.partition("="))
-        if not equals or name not in readers or name in found:
+        if not equals or name not in readers or name in options:
             raise InputError(
                 said(
                     "{part} is not an option; write each once, as name=value: {known}",
@@ -177,8 +177,8 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
                     known=", ".join(readers),
                 )
             )
-        found[name] = readers[name](name, value)
-    return first, found
+        options[name] = readers[name](name, value)
+    return first, options
 
 
 def whole(name: str, text: str) -> int:

@@ -95,9 +95,9 @@ class LayoutFix(Generic[P]):
         return self.wavefronts, self.more_bytes, self.operations
 
 
-def beats(one: Price, other: Price) -> bool:
+def beats(price: Price, other: Price) -> bool:
     """Whether a price is nowhere higher than another one."""
-    return all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+    return all(mine <= theirs for mine, theirs in zip(price, other, strict=True))
 
 
 class _AsRecorded:
@@ -119,7 +119,7 @@ def score(wanted: Asked, itemsize: int, layout: Placing | None = None, hardware:
 
 def smallest_fix(
     array: ArrayInfo,
-    found: Sequence[Asked],
+    accesses: Sequence[Asked],
     layouts: Iterator[L],
     passes: Callable[[Sequence[Score]], bool] | None = None,
     hardware: Hardware = H200,
@@ -137,9 +137,9 @@ def smallest_fix(
     """
     passes = passes or no_excess
     elements = array.nbytes // array.itemsize
-    before = tuple(score(one, array.itemsize, None, hardware) for one in found)
+    before = tuple(score(access, array.itemsize, None, hardware) for access in accesses)
     best: LayoutFix[L] | None = None
-    for layout, after in _scored(found, layouts, array.itemsize, hardware):
+    for layout, after in _scored(accesses, layouts, array.itemsize, hardware):
         fix = LayoutFix(layout, before, after, layout.more_elements(elements) * array.itemsize)
         enough = passes(after)
         if (enough or fix.saved > (best.saved if best else 0)) and (possible is None or possible(layout)):
@@ -169,11 +169,11 @@ def search(
     """
     if not wanted:
         raise InputError(said("a layout is searched for accesses; name at least one"))
-    together = max(1, _BATCH // max(1, *(one.offsets.size for one in wanted)))
+    together = max(1, _BATCH // max(1, *(access.offsets.size for access in wanted)))
     tried = candidates(layout.plain, wanted, hardware, most_pad)
-    found = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))
-    before = found[0][1]
-    return tuple(sorted((_fix(one, before, after) for one, after in found), key=lambda one: one.price))
+    scored = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))
+    before = scored[0][1]
+    return tuple(sorted((_fix(layout, before, after) for layout, after in scored), key=lambda fix: fix.price))
 
 
 def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) -> LayoutFix[Layout]:
@@ -182,8 +182,8 @@ def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) 
     Raises:
         InputError: when it misaligns or tears apart what a lane asks for, or the hardware has no such access.
     """
-    for one in wanted:
-        addresses(np.where(one.offsets < 0, -1, one.offsets // layout.itemsize), one.width, layout)
+    for access in wanted:
+        addresses(np.where(access.offsets < 0, -1, access.offsets // layout.itemsize), access.width, layout)
     both = _scored(wanted, [layout.plain, layout], layout.itemsize, hardware, layout.base)
     (_, before), (_, after) = both
     return _fix(layout, before, after)
@@ -202,16 +202,16 @@ def _scored(
     wanted: Sequence[Asked], layouts: Iterable[P], itemsize: int, hardware: Hardware, base: int = 0, together: int = 1
 ) -> Iterator[tuple[P, tuple[Score, ...]]]:
     """Give each layout with what every access costs in it, so many layouts being counted at once."""
-    split = [np.divmod(np.maximum(one.offsets, 0), itemsize) for one in wanted]
+    split = [np.divmod(np.maximum(access.offsets, 0), itemsize) for access in wanted]
     elements, where = np.unique(np.concatenate([element.ravel() for element, _ in split]), return_inverse=True)
-    starts = np.cumsum([0, *(one.offsets.size for one in wanted)])
+    starts = np.cumsum([0, *(access.offsets.size for access in wanted)])
     rest = iter(layouts)
     while batch := list(islice(rest, together)):
         placed = np.stack([base + layout.place(elements) * itemsize for layout in batch])
         columns = []
-        for one, (_, inside), start in zip(wanted, split, starts, strict=False):
-            lanes = where[start : start + one.offsets.size].reshape(one.offsets.shape)
-            columns.append(_scores(one, np.where(one.offsets < 0, -1, placed[:, lanes] + inside), hardware))
+        for access, (_, inside), start in zip(wanted, split, starts, strict=False):
+            lanes = where[start : start + access.offsets.size].reshape(access.offsets.shape)
+            columns.append(_scores(access, np.where(access.offsets < 0, -1, placed[:, lanes] + inside), hardware))
         yield from zip(batch, zip(*columns, strict=True), strict=True)
 
 

@@ -138,13 +138,13 @@ class Free:
         _, first, which = np.unique(row * pitch + new, return_index=True, return_inverse=True)
         late = np.flatnonzero(first[which] != np.arange(len(which)))
         if len(late):
-            one, other = int(first[which[late[0]]]), int(late[0])
+            first_row, other_row = int(first[which[late[0]]]), int(late[0])
             raise InputError(
                 said(
                     "{swizzle}: puts {one} and {other} in one place; every column of a row needs a place of its own",
                     swizzle=self.text,
-                    one=f"({row[one]}, {column[one]})",
-                    other=f"({row[other]}, {column[other]})",
+                    one=f"({row[first_row]}, {column[first_row]})",
+                    other=f"({row[other_row]}, {column[other_row]})",
                 )
             )
         return elements
@@ -162,10 +162,10 @@ def swizzle_of(text: str) -> Swizzle:
     Raises:
         InputError: saying what is wrong in one line.
     """
-    if found := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){0,3})\s*", text):
-        return Xor(*map(int, found[1].split() or [_BITS]))
-    if found := re.fullmatch(r"\s*Swizzle\s*<\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*>\s*", text):
-        return Cute(*map(int, found.groups()))
+    if match := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){0,3})\s*", text):
+        return Xor(*map(int, match[1].split() or [_BITS]))
+    if match := re.fullmatch(r"\s*Swizzle\s*<\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*>\s*", text):
+        return Cute(*map(int, match.groups()))
     free = Free(formula(text))
     if len(free.column.values({"row": np.zeros(1, np.int64), "column": np.zeros(1, np.int64)})) != 1:
         raise InputError(said("{text}: a swizzle is one formula, the new column", text=text))

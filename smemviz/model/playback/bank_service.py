@@ -95,8 +95,8 @@ def bank_service(now: RequestView, where: BankLayout, hardware: Hardware = H200)
         none = np.zeros(0, np.int64)
         return BankService(1, none, none, none, none, none, none, none.astype(bool))
     reason = unpredictable(site.op, site.dtype, hardware.cc)
-    said = None if reason is None else _(reason)
-    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, said)
+    why = None if reason is None else _(reason)
+    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, why)
 
 
 def serve_lanes(

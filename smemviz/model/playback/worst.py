@@ -25,10 +25,10 @@ def worst_request(
     row, most = None, 0
     space = "shared" if any(site.space == "shared" for site in launch.sites) else "global"
     looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
-    for i, one in enumerate(launch.sites):
+    for i, candidate in enumerate(launch.sites):
         rows = np.flatnonzero(looked_at & (launch.requests.site == i))
-        if (one.space == space if site is None else i == site) and len(rows):
-            excess = excess_of(one, launch.requests.addresses[rows], hardware)
+        if (candidate.space == space if site is None else i == site) and len(rows):
+            excess = excess_of(candidate, launch.requests.addresses[rows], hardware)
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:

@@ -26,7 +26,7 @@ _NAMES[THEMES["light"].ramp[0]] = "bank0"
 def folded_figures(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
     """Return the figures of a launch, folded; ``name`` is that of the launch. Without any it is empty."""
     asked = Asked(recording, hardware, "light", request_view(launch))
-    drawn = ((FIGURES[one], FIGURES[one].draw(asked)) for one in FOLDED)
+    drawn = ((FIGURES[name], FIGURES[name].draw(asked)) for name in FOLDED)
     return "\n".join(
         f"<details><summary>{text_of(_('{kernel}: {headline}', kernel=name, headline=chosen.title))}</summary>"
         f"<p>{text_of(chosen.caption(asked) if chosen.caption else '')}</p>"

@@ -54,9 +54,9 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
 """
 
 
-def text_of(said: str) -> str:
+def text_of(text: str) -> str:
     """Write what stands between tags; English among another language is marked as such."""
-    return f'<span lang="en">{escape(said)}</span>' if isinstance(said, English) else escape(said)
+    return f'<span lang="en">{escape(text)}</span>' if isinstance(text, English) else escape(text)
 
 
 def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
@@ -75,12 +75,12 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
         f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
     )
     label = (figure.layout.meta or {}).get("says", title)
-    said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
+    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
     table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}</button>'
     body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
 {table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
 <div id="figure" role="group" aria-label="{escape(label)}"></div></div>
-<figcaption>{said}</figcaption></figure></main>"""
+<figcaption>{paragraphs}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
     scripts = [language_script(), table_script(), get_plotlyjs(), start]

@@ -153,11 +153,11 @@ class _Shapes:
 def _explained(recording: Recording, launch: Launch, hardware: Hardware) -> list[Played]:
     """Return the sites with why each costs what it costs, and what would fix it."""
     explaining = Explaining(launch, hardware, loaded_sites(recording, launch))
-    said = []
+    explained = []
     for i, site in enumerate(_sites(launch, hardware)):
-        found = explaining.site(i)
-        said.append(site | {"why": [text for text in (found.because, found.fix) if text]})
-    return said
+        explanation = explaining.site(i)
+        explained.append(site | {"why": [text for text in (explanation.because, explanation.fix) if text]})
+    return explained
 
 
 def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
@@ -181,13 +181,13 @@ def _arrays(now: RequestView, where: BankLayout, room: int, view: View = "declar
     arrays = [array for array in now.launch.shared_arrays if array.nbytes]
     if view == "physical" and arrays:
         return [_cells(arrays[-1], physical(now, arrays, where))]
-    found = []
+    drawn = []
     for array in arrays:
         cells = math.prod(array.shape)
         if cells <= room:
             room -= cells
-            found.append(_cells(array, declared(now, array, where)))
-    return found
+            drawn.append(_cells(array, declared(now, array, where)))
+    return drawn
 
 
 def _cells(array: ArrayInfo, grid: Grid) -> Played:
@@ -207,25 +207,25 @@ def _globals(now: RequestView) -> list[Played]:
     """Return where the arrays in global memory lie, so that their elements can be named."""
     return [
         {
-            "name": one.name,
-            "address": one.address,
-            "shape": one.shape,
-            "strides": one.strides,
-            "size": one.itemsize,
+            "name": array.name,
+            "address": array.address,
+            "shape": array.shape,
+            "strides": array.strides,
+            "size": array.itemsize,
             "between": now.spelling.between_indices,
         }
-        for one in now.launch.arrays
-        if one.space == "global"
+        for array in now.launch.arrays
+        if array.space == "global"
     ]
 
 
 def _files(recording: Recording, launch: Launch) -> list[Played]:
     """Return the lines of each file the launch has sites in, with the numbers of the sites that begin there."""
-    found = []
+    files = []
     for file, spans in listing(recording, launch).items():
         lines = lines_of(recording.text(file))
         sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
-        found.append(
+        files.append(
             {
                 "name": file,
                 "lines": [
@@ -235,4 +235,4 @@ def _files(recording: Recording, launch: Launch) -> list[Played]:
                 ],
             }
         )
-    return found
+    return files

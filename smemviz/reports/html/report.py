@@ -42,20 +42,20 @@ def report_page(
     most = _MOST_REQUESTS // max(len(launches), 1)
     parts: list[Played] = []
     cells = _MOST_CELLS
-    for one, number in launches:
-        parts.append(played(recording, one, launch_name(one, number), hardware, most, cells))
+    for played_launch, number in launches:
+        parts.append(played(recording, played_launch, launch_name(played_launch, number), hardware, most, cells))
         cells -= sum(len(array["address"]) for array in parts[-1]["arrays"])
     banks = hardware.banks
     worst = max(range(len(parts)), key=lambda i: facts(launches[i][0], hardware).excess)
     data = json.dumps({"banks": banks, "worst": worst, "launches": parts}, separators=(",", ":"))
     packed = b64encode(zlib.compress(data.encode(), 9)).decode()
     name = Path(recording.file).name
-    said = [provenance(recording, hardware)]
-    said += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
+    lines = [provenance(recording, hardware)]
+    lines += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
     footer = _("smemviz {version}. This file loads nothing and sends nothing.", version=recording.version)
     body = "\n".join(
         (
-            f"<header><div><h1>{text_of(name)}</h1>{''.join(f'<p>{text_of(line)}</p>' for line in said)}</div>"
+            f"<header><div><h1>{text_of(name)}</h1>{''.join(f'<p>{text_of(line)}</p>' for line in lines)}</div>"
             f'<button id="theme" type="button" hidden>{text_of(_("Dark"))}</button></header>',
             "<main>",
             _notices(recording, [launch for launch, _ in launches], parts),
@@ -126,27 +126,29 @@ def _button(identity: str, sign: str, name: str) -> str:
 
 def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[Played]) -> str:
     """Say what the recording or the page lacks, and what went wrong while it was recorded."""
-    said = [missing(recording, launches)]
+    sentences_first = [missing(recording, launches)]
     left_out = sum(part["left_out"] for part in parts)
     if left_out:
         requests = count(left_out, "logged request")
-        said.append(_("{requests} are not played, to keep this file small; all are counted.", requests=requests))
-    undrawn = sum(bool(array.nbytes) for one in launches for array in one.shared_arrays)
+        sentences_first.append(
+            _("{requests} are not played, to keep this file small; all are counted.", requests=requests)
+        )
+    undrawn = sum(bool(array.nbytes) for other in launches for array in other.shared_arrays)
     undrawn -= sum(len(part["arrays"]) for part in parts)
     if undrawn:
-        said.append(
+        sentences_first.append(
             ngettext(
                 "{n:,} shared array is not drawn, to keep this file small; --kernel and --launch choose what is.",
                 "{n:,} shared arrays are not drawn, to keep this file small; --kernel and --launch choose what is.",
                 undrawn,
             )
         )
-    found = dict.fromkeys(
+    findings = dict.fromkeys(
         _("Line {line}: {what}", line=finding.line, what=described(finding, recording, more))
         for launch in launches
         for finding, more in folded(findings_of(recording, launch))
     )
-    lines = [f"<li>{text_of(text)}</li>" for text in (*said, *found) if text]
+    lines = [f"<li>{text_of(text)}</li>" for text in (*sentences_first, *findings) if text]
     return f'<ul class="notices">{"".join(lines)}</ul>' if lines else ""
 
 
@@ -185,8 +187,8 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         cells += [column.site_text(launch, i, hardware) for column in counts]
         cells += [verdict_name(launch.hardware[i].verdict)] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
-    said = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))
-    return _table(sentences(said, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
+    sentence = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))
+    return _table(sentences(sentence, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
 
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]], kind: str = "") -> str:

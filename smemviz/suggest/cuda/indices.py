@@ -39,7 +39,7 @@ def new_index(text: SourceText, laid: Layout, parts: Sequence[str], use: Use) ->
     given = {name: text.at(span).strip() for name, span in zip(names, use.indices, strict=True)}
     flattened = len(parts) < len(names)
     span = (use.indices[0 if flattened else -1][0], use.indices[-1][1])
-    numbers = {name: int(found[1]) for name, part in given.items() if (found := _NUMBER.fullmatch(part))}
+    numbers = {name: int(match[1]) for name, part in given.items() if (match := _NUMBER.fullmatch(part))}
     mixed = set(_names_in(parts[-1])) & set(names)
     if mixed <= set(numbers):
         place = laid.place(np.array(np.ravel_multi_index([numbers.get(name, 0) for name in names], laid.shape)))

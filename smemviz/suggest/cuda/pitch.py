@@ -102,11 +102,11 @@ def _is_used(text: SourceText, name: str, but: Span, defined: int) -> bool:
     """Tell whether a constant is used outside of one place; ``defined`` is where its own value begins."""
     notes = [token for token in text.comments if _LAUNCH_NOTE.match(token.text)]
     pieces = [*text.tokens((0, len(text.source))), *text.directives, *notes]
-    found = (
+    places = (
         token.start + match.start() for token in pieces for match in re.finditer(rf"\b{re.escape(name)}\b", token.text)
     )
     line = text.line(defined)
-    return any(not but[0] <= at < but[1] and not (at < defined and text.line(at) == line) for at in found)
+    return any(not but[0] <= at < but[1] and not (at < defined and text.line(at) == line) for at in places)
 
 
 def _constant_for(text: SourceText, name: str, more: int, at: int) -> str | None:
@@ -114,11 +114,11 @@ def _constant_for(text: SourceText, name: str, more: int, at: int) -> str | None
     value = text.program.values.get(name)
     if not isinstance(value, int):
         return None
-    for one in text.program.constants.values():
-        made = text.definition(one.name)
-        parts = _SUM.fullmatch(one.text)
-        if made and made.end < at and parts and parts[1] == name and one.value == value + more:
-            return one.name
+    for constant in text.program.constants.values():
+        made = text.definition(constant.name)
+        parts = _SUM.fullmatch(constant.text)
+        if made and made.end < at and parts and parts[1] == name and constant.value == value + more:
+            return constant.name
     return None
 
 

@@ -148,7 +148,7 @@ class CudaRewriting(Rewriter):
             return (), {}
         text, extents = self._text, self.declared.extents
         elements = math.prod(self.array.shape)
-        written = " * ".join(one if is_term(one) else f"({one})" for one in map(text.at, extents))
+        written = " * ".join(extent if is_term(extent) else f"({extent})" for extent in map(text.at, extents))
         more = layout.more_elements(elements)
         return (text.edit((extents[0][0], extents[-1][1]), f"{written} + {more}" if more else written),), {}
 
@@ -157,8 +157,8 @@ class CudaRewriting(Rewriter):
         taken = NAMES[len(self.array.shape)]
         written = map(self._text.at, self.declared.extents)
         return [
-            one if _IDENTIFIER.fullmatch(one) and one not in taken else str(size)
-            for one, size in zip(written, self.array.shape, strict=True)
+            extent if _IDENTIFIER.fullmatch(extent) and extent not in taken else str(size)
+            for extent, size in zip(written, self.array.shape, strict=True)
         ]
 
 

@@ -74,14 +74,14 @@ class SourceText:
     def value(self, text: str) -> int | None:
         """Return the integer that an expression of constants is, None when it is none."""
         try:
-            found = value_of(parse(text), self.program.values)
+            value = value_of(parse(text), self.program.values)
         except UnreadableError:
             return None
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def definition(self, name: str) -> Definition | None:
         """Return where a constant gets its value."""
-        return next((one for one in definitions(self.source) if one.name == name), None)
+        return next((definition for definition in definitions(self.source) if definition.name == name), None)
 
     def tokens(self, span: Span) -> list[Token]:
         """Return the tokens of a piece."""
@@ -95,12 +95,12 @@ class SourceText:
         """
         functions = self.program.functions_found
         for statement in shared_statements(self._tokens):
-            for one in statement.declarators:
-                if one.name.text == array.name and self.line(one.name.start) == array.line:
-                    inside = next((f for f in functions if f.body < one.name.start < f.end), None)
+            for declarator in statement.declarators:
+                if declarator.name.text == array.name and self.line(declarator.name.start) == array.line:
+                    inside = next((f for f in functions if f.body < declarator.name.start < f.end), None)
                     end = self._tokens[statement.last].end
                     return Declaration(
-                        array.name, array.line, one.extents, (end, inside.end if inside else len(self.source))
+                        array.name, array.line, declarator.extents, (end, inside.end if inside else len(self.source))
                     )
         raise NotRewrittenError(
             array.line, said("no statement {code} declares it", code=f"__shared__ ... {array.name}[...]")

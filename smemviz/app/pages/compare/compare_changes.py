@@ -94,7 +94,7 @@ def view_changes(library: Library, query: Query) -> list[Component]:
 
 def view_compiled(picks: Sequence[str], rows: Sequence[Row]) -> list[Component]:
     """Hold the two views of each kernel against each other that is compared in both, access by access."""
-    known, found = dict(zip(picks, rows, strict=True)), []
+    known, parts = dict(zip(picks, rows, strict=True)), []
     for pick, row in known.items():
         file, kernel = row.entry.file, row.entry.launch.kernel
         other = known.get(f"{file}{COMPILED}{pick.removeprefix(file)}")
@@ -102,8 +102,8 @@ def view_compiled(picks: Sequence[str], rows: Sequence[Row]) -> list[Component]:
             made = compiled.rows(row.entry.launch, other.entry.launch, row.entry.hardware)
             title = _(_VIEWS, kernel=kernel)
             note = html.P(_(_COMPILED), className="note")
-            found += [html.H3(title), note, _table(title, compiled.HEADS, made)]
-    return found
+            parts += [html.H3(title), note, _table(title, compiled.HEADS, made)]
+    return parts
 
 
 def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:

@@ -39,17 +39,17 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
     """
     parsed = [_parse(library, pick) for pick in picks]
     several = len({file for file, _, _ in parsed}) > 1
-    found = []
+    rows = []
     for pick, (file, kernel, number) in zip(picks, parsed, strict=True):
         state = _state(library, query, file)
         shown = library.show(state)
-        launch = next((one for one, nth in shown.numbered() if (one.kernel, nth) == (kernel, number)), None)
+        launch = next((launch for launch, nth in shown.numbered() if (launch.kernel, nth) == (kernel, number)), None)
         if launch is None and kernel in shown.refused():
             raise shown.refusal(kernel)
         if launch is None:
             raise InputError(f"{pick}: main() launches no such kernel; take it out, or pick another")
         name = launch_name(launch, number)
-        found.append(
+        rows.append(
             Entry(
                 f"{file}: {name}" if several else name,
                 file,
@@ -59,17 +59,17 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
                 stopwatch.measured(shown, launch),
             )
         )
-    return found
+    return rows
 
 
 def queries(library: Library, query: Query, picks: list[str]) -> list[Query]:
     """Return for each pick the query of its kernel page, with the same constants and hardware."""
-    found = []
+    read = []
     for file, kernel, number in (_parse(library, pick) for pick in picks):
         known = library.program(file).constants
         rest = {name: value for name, value in query.items() if name in known or name in ("cc", "source")}
-        found.append({"file": file, "kernel": kernel} | ({"launch": str(number)} if number else {}) | rest)
-    return found
+        read.append({"file": file, "kernel": kernel} | ({"launch": str(number)} if number else {}) | rest)
+    return read
 
 
 def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
@@ -79,7 +79,7 @@ def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
     """
     labels: dict[str, dict[str, str]] = {}
     parsed = [_parse(library, pick) for pick in picks]
-    families = (one for file in dict.fromkeys(file for file, _, _ in parsed) for one in library.family(file))
+    families = (relative for file in dict.fromkeys(file for file, _, _ in parsed) for relative in library.family(file))
     for file in dict.fromkeys((*library.files, *families)):
         try:
             kernels = library.program(file).kernels

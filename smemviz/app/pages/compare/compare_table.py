@@ -70,7 +70,7 @@ def _impact(row: Row) -> str:
 
 def compare_impact(rows: Sequence[Row]) -> list[Component]:
     """Say of each launch whether its excess matters, and what that rests on."""
-    told = [
+    terms = [
         html.Div([html.Dt(row.entry.name), html.Dd(_described(row))])
         for row in rows
         if row.excess or (row.impact and row.impact.cost.wavefronts)
@@ -78,7 +78,7 @@ def compare_impact(rows: Sequence[Row]) -> list[Component]:
     bases = dict.fromkeys(row.impact.basis for row in rows if row.impact and row.impact.basis)
     without = [row.entry.name for row in rows if not row.excess]
     return [
-        html.Dl(told, className="impacts"),
+        html.Dl(terms, className="impacts"),
         *([html.P(_("No wavefront in excess: {launches}.", launches=names(*without)))] if without else []),
         *(html.P(basis, className="note") for basis in bases),
     ]

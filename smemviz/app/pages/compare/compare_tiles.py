@@ -59,12 +59,12 @@ def _picture(row: Row, now: RequestView, place: int, theme: ThemeName) -> Compon
         figure.update_layout(height=_LOW)
         relabel(figure, _WIDTH, _LOW - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
     drawn = graph({"type": "tile-of", "launch": place}, figure)
-    said = capital(present(now, hardware))
+    sentence = capital(present(now, hardware))
     code = html.Code(site.source if site else array)
     return html.Section(
         [
             html.Div([html.H2(row.entry.name), download(row.entry.name)], className="panel-head"),
-            html.P(rich("{source}: {sentence}", source=code, sentence=said), className="tile-said"),
+            html.P(rich("{source}: {sentence}", source=code, sentence=sentence), className="tile-said"),
             scroller(html.Div(drawn, className="sheet"), label=_("Tile of {name}", name=row.entry.name)),
         ],
         className="panel tile-of",

@@ -31,12 +31,12 @@ def folded_panels() -> list[Component]:
 
 def view_folded(library: Library, run: Query, look: Query) -> Filling:
     """Draw them for a launch; nothing where the run is refused, and none of the folded that has nothing to show."""
-    found = looked_at(library, run, look)
-    if found is None:
+    view = looked_at(library, run, look)
+    if view is None:
         return {}
-    asked = Asked(found.shown.recording, found.hardware, found.look.theme, found.now)
+    asked = Asked(view.shown.recording, view.hardware, view.look.theme, view.now)
     # The browser frames the present warp.
-    shown = warps(found.launch, found.now.block, hardware=found.hardware, theme=found.look.theme)
+    shown = warps(view.launch, view.now.block, hardware=view.hardware, theme=view.look.theme)
     filling = drawn("warps", shown)
     for name in FOLDED:
         chosen = FIGURES[name]

@@ -68,24 +68,24 @@ def site_panel() -> Component:
 
 def closed_global(library: Library, run_query: Query, look_query: Query) -> Filling | None:
     """Return what is to be seen while this is folded; None where the request goes to global memory, which opens it."""
-    found = looked_at(library, run_query, look_query)
-    if found is None:
+    view = looked_at(library, run_query, look_query)
+    if view is None:
         return {}
-    sites, row = found.launch.sites, found.now.row
-    if row is not None and sites[found.launch.requests.site[row]].space == "global":
+    sites, row = view.launch.sites, view.now.row
+    if row is not None and sites[view.launch.requests.site[row]].space == "global":
         return None
     return {"global-memory.hidden": not any(site.space == "global" for site in sites)}
 
 
 def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Show global memory as it is looked at; nothing where the run is refused."""
-    found = looked_at(library, run_query, look_query)
-    if found is None:
+    view = looked_at(library, run_query, look_query)
+    if view is None:
         return {}
-    look, now = found.look, found.now
+    look, now = view.look, view.now
     looked = look_at(now, look.elements, whole=look.whole)
-    asked = Asked(found.shown.recording, found.hardware, look.theme, now, array=look.elements, whole=look.whole)
-    traffic = _site(found.shown, asked, run_query)
+    asked = Asked(view.shown.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole)
+    traffic = _site(view.shown, asked, run_query)
     opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
     return {
         **traffic,
@@ -116,15 +116,15 @@ def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
 
 def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     """Link to the comparison with the launches that access as much in another order."""
-    firsts = {id(one): (one, nth) for one, nth in (group[0] for group in shown.groups())}
-    peers = same_accesses(launch, [one for one, _ in firsts.values()])
+    firsts = {id(launch): (launch, nth) for launch, nth in (group[0] for group in shown.groups())}
+    peers = same_accesses(launch, [launch for launch, _ in firsts.values()])
     if not peers:
         return []
-    chosen = next((one, nth) for one, nth in shown.numbered() if one is launch)
-    named = [chosen, *(firsts[id(one)] for one in peers)]
+    chosen = next((other, nth) for other, nth in shown.numbered() if other is launch)
+    named = [chosen, *(firsts[id(launch)] for launch in peers)]
     rest = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
-    picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
-    names = listed(launch_name(*firsts[id(one)]) for one in peers)
+    picks = [("launch", pick_of(query["file"], launch.kernel, nth)) for launch, nth in named]
+    names = listed(launch_name(*firsts[id(launch)]) for launch in peers)
     link = html.A(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(rest + picks)}")
     return rich("The same accesses in another order: {link}", link=link)
 

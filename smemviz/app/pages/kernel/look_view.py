@@ -51,16 +51,16 @@ def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked |
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Return what the browser draws of what is looked at; nothing where the run is refused."""
-    found = looked_at(library, run_query, look_query)
-    if found is None:
+    view = looked_at(library, run_query, look_query)
+    if view is None:
         return {}
-    shown, launch, hardware, look, now = found.shown, found.launch, found.hardware, found.look, found.now
+    shown, launch, hardware, look, now = view.shown, view.launch, view.hardware, view.look, view.now
     names = [array.name for array in launch.shared_arrays]
     looked = look_at(now, look.elements)
     drawn = look.banks or hardware.banks
     block = played_block(now, hardware, banks=drawn, view=look.view)
-    group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
-    nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
+    group = next(group for group in shown.groups() if any(other is launch for other, _ in group))
+    nth, numbers = next(n for other, n in group if other is launch), [n for _, n in group]
     return {
         "played.data": block | {"array": look.array if look.array in names else None},
         "tile-panel.hidden": not names,
@@ -104,14 +104,16 @@ def _present(now: RequestView) -> dict[str, int | str | None]:
 def _left_out(requests: int) -> str:
     if not requests:
         return ""
-    one = "{n:,} more request of this block is counted and not played."
-    return ngettext(one, "{n:,} more requests of this block are counted and not played.", requests)
+    singular = "{n:,} more request of this block is counted and not played."
+    return ngettext(singular, "{n:,} more requests of this block are counted and not played.", requests)
 
 
 def _drawing_note(drawn: int, hardware: Hardware) -> str:
     real = hardware.banks
     if drawn == real:
         return ""
-    said = _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)
+    sentence = _(
+        "A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real
+    )
     grouped = _("It serves the lanes in groups, as many at a time as it has banks for.") if drawn < real else ""
-    return sentences(said, grouped)
+    return sentences(sentence, grouped)

@@ -41,11 +41,11 @@ class Pictures:
 
         @wraps(view)
         def answer(library: Library, run: Query, look: Query) -> Filling:
-            found = looked_at(library, run, look)
-            if found is None:
+            looked = looked_at(library, run, look)
+            if looked is None:
                 return view(library, run, look)
-            of, asked = found.shown.recording, _asked(found, run)
-            key = (view, spoken(), id(of), tuple(asked.items()), found.hardware, found.look)
+            of, asked = looked.shown.recording, _asked(looked, run)
+            key = (view, spoken(), id(of), tuple(asked.items()), looked.hardware, looked.look)
             known = self._drawn.get(key)
             if known is not None and known.of() is not of:  # another has the id of one that is gone
                 self._drawn.forget(key)
@@ -55,10 +55,10 @@ class Pictures:
         return answer
 
 
-def _asked(found: Looked, run: Query) -> Query:
+def _asked(looked: Looked, run: Query) -> Query:
     """Return what of a query was read, in one way of writing it: the rest of a URL is not kept."""
-    state, program = RunState.read(run), found.shown.program
-    launch, nth = next(pair for pair in found.shown.numbered() if pair[0] is found.launch)
+    state, program = RunState.read(run), looked.shown.program
+    launch, nth = next(pair for pair in looked.shown.numbered() if pair[0] is looked.launch)
     asked = {"file": state.file, "kernel": launch.kernel, "launch": str(nth)}
     asked |= {name: str(program.values[name]) for name in sorted(program.overrides)}
     if state.source is not None:

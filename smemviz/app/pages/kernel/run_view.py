@@ -73,7 +73,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         refused = refusal(error, before, *texts, own=own)
         return refused | (_around(shown, query, state, before, error) if shown else {})
     hardware = hardware_of(shown, state)
-    found, rows = findings_of(shown.recording, launch), summarize(launch, hardware)
+    findings, rows = findings_of(shown.recording, launch), summarize(launch, hardware)
     in_editor = {}  # what it shows at the lines of a text
     if library.is_text(state.file):
         in_editor = {"file": state.file, "badges": line_badges(shown.recording, launch, rows)}
@@ -86,8 +86,8 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "eyebrow.html": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
-        "notices.html": _notices(shown, launch, found, query),
-        "source.html": source_view(shown.recording, launch, rows, found),
+        "notices.html": _notices(shown, launch, findings, query),
+        "source.html": source_view(shown.recording, launch, rows, findings),
         "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown, launch.kernel, hardware) | in_editor,
@@ -115,7 +115,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
-    here = next(((one.kernel, nth) for one, nth in shown.numbered() if one is launch), None)
+    here = next(((other.kernel, nth) for other, nth in shown.numbered() if other is launch), None)
     shown = shown.others or shown
     if not shown.recording.launches:
         return []
@@ -161,11 +161,13 @@ def _views_link(kernel: str, query: Query) -> list[Component]:
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
-    said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
+    lines = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
     if shown.recording.unrecorded:
-        one = "{n:,} more launch of the run not recorded, as asked."
-        said.append(ngettext(one, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded))
-    return sentences(*said, shown.why or "")
+        singular = "{n:,} more launch of the run not recorded, as asked."
+        lines.append(
+            ngettext(singular, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded)
+        )
+    return sentences(*lines, shown.why or "")
 
 
 def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Query) -> list[Component]:
@@ -178,18 +180,18 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
             launch.missing,
         )
         notices.append(notice(text, _("Not every request is logged")))
-    found: dict[tuple[str, int, str, str], tuple[Finding, int]] = {}
+    folded_findings: dict[tuple[str, int, str, str], tuple[Finding, int]] = {}
     for finding, more in folded(findings):
         where = described_where(finding, shown.recording)
-        found.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
-    for (kind, line, where, message), (finding, more) in found.items():
-        said: list[Component | str] = [*_described(line, where, message)]
+        folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
+    for (kind, line, where, message), (finding, more) in folded_findings.items():
+        parts: list[Component | str] = [*_described(line, where, message)]
         if more:
-            said += [" ", more_alike(more)]
+            parts += [" ", more_alike(more)]
         access = access_of(shown.recording, launch, finding)
         if access is not None:
-            said += [" ", _access_link(access, query)]
-        notices.append(notice(said, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
+            parts += [" ", _access_link(access, query)]
+        notices.append(notice(parts, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
     return notices
 
 
@@ -237,12 +239,12 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
     line = ""
     if isinstance(error, PlaceError) and error.file == file and 0 < error.line <= len(lines):
         line = lines[error.line - 1].strip()
-    said = [translated(text)]
+    parts = [translated(text)]
     if line:
-        said += [html.Br(), html.Code(line)]
+        parts += [html.Br(), html.Code(line)]
     if still_there:
-        said.append(html.P(still_there))
-    return notice(said, kind="wrong refusal", id="error")
+        parts.append(html.P(still_there))
+    return notice(parts, kind="wrong refusal", id="error")
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

@@ -81,9 +81,9 @@ def line_badges(recording: Recording, launch: Launch, rows: tuple[SiteSummary, .
 
 def _short_badge(i: int, site: Site, row: SiteSummary) -> Component:
     badge, (_kind, *costs) = _badge(i, site, row), badge_parts(site, row)
-    said = f"{site.source}: {badge.title}"
-    badge.children, badge.title = costs[0], said
-    setattr(badge, "aria-label", said)
+    label = f"{site.source}: {badge.title}"
+    badge.children, badge.title = costs[0], label
+    setattr(badge, "aria-label", label)
     return badge
 
 
@@ -153,14 +153,14 @@ def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     parts = badge_parts(site, row)
     if site.calls:
         parts = *parts[:-1], _("{badge} via line {line}", badge=parts[-1], line=site.calls[0][0])
-    said = " · ".join(parts)
+    label = " · ".join(parts)
     short = [
         html.Span(" · ".join(parts[:2])),
-        *(html.Span(f" · {one}", className="badge-more") for one in parts[2:]),
+        *(html.Span(f" · {part}", className="badge-more") for part in parts[2:]),
     ]
     return html.Button(
         [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],
-        title=said,
+        title=label,
         className=f"badge {state}",
         type="button",
         **{"aria-pressed": "false", "data-site": str(i)},

@@ -72,7 +72,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     elif problem := suggester.problem(shown, launch.kernel):
         status = [notice(translated(problem), _("Nothing can be suggested"), kind="wrong")]
     facts = suggester.found(shown, path, launch.kernel)
-    launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
+    launches = [other for other in shown.recording.launches if other.kernel == launch.kernel]
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
@@ -84,10 +84,10 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
 
 
 def _nothing_yet() -> Component:
-    said = _(
+    sentence = _(
         "Counts what was recorded with every pad and swizzle, writes the best into a copy of the file, and runs it."
     )
-    return html.P(said, className="note")
+    return html.P(sentence, className="note")
 
 
 def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
@@ -103,12 +103,12 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
     parts += [_difference(row.change, row.diff) for row in rows if row.diff]
     on = facts.get("measured_on")
     if on and any(row.measured for row in rows):
-        said = _(
+        sentence = _(
             "With this change the kernel equals one already in this file, which was recorded on an {gpu}, counted by "
             "Nsight Compute and timed.",
             gpu=on,
         )
-        parts.append(html.P(said, className="note"))
+        parts.append(html.P(sentence, className="note"))
     return parts
 
 

@@ -38,11 +38,11 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
 
     ``assets/playback.js`` shows the others as one steps.
     """
-    found = looked_at(library, run_query, look_query)
-    if found is None:
+    view = looked_at(library, run_query, look_query)
+    if view is None:
         return {}
-    launch, now = found.launch, found.now
-    explaining = _explaining(_Same(found.shown.recording, launch), found.hardware)
+    launch, now = view.launch, view.now
+    explaining = _explaining(_Same(view.shown.recording, launch), view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     asked = {name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")}
     each = [
@@ -56,9 +56,9 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     return {"why.html": each}
 
 
-def _paragraphs(said: Explained, link: Component | None) -> list[Component]:
+def _paragraphs(explained: Explained, link: Component | None) -> list[Component]:
     """Say in a sentence why the site costs what it costs, and in another what would fix it."""
-    lines = [(capital(_("{pattern}.", pattern=said.pattern)), said.because), (_("Fix."), said.fix)]
+    lines = [(capital(_("{pattern}.", pattern=explained.pattern)), explained.because), (_("Fix."), explained.fix)]
     shown = [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
     if link is not None:
         shown[-1].children = [*shown[-1].children, " ", link]

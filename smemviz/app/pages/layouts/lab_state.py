@@ -65,10 +65,10 @@ def lab_query(array: str, accesses: Sequence[str], second: str = "", cc: str = "
 def _side(array: str, accesses: str, cc: str) -> Side:
     errors: Errors = {}
     layout = _layout(array, errors)
-    found = []
+    parsed = []
     for i, text in enumerate(accesses.split("\n")[:MOST_ACCESSES]):
         try:
-            found.append(access_of(text))
+            parsed.append(access_of(text))
         except InputError as error:
             errors["pattern", i] = str(error)
     hardware = H200
@@ -78,8 +78,8 @@ def _side(array: str, accesses: str, cc: str) -> Side:
         errors["cc", 0] = str(error)
     if layout is None or errors:
         return Side(None, errors)
-    setup = SetUp(layout, tuple(found), hardware)
-    for i in range(len(found)):
+    setup = SetUp(layout, tuple(parsed), hardware)
+    for i in range(len(parsed)):
         try:
             setup.totals(i)
         except InputError as error:

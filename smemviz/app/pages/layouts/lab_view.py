@@ -87,7 +87,7 @@ def errors_of(query: Query, ids: Sequence[dict[str, Any]]) -> list[str]:
     """Return what is wrong at each control, "" for nothing."""
     sides = LabState.read(query).sides
     nothing = Side(None, {})
-    return [sides.get(one["side"], nothing).errors.get((one["name"], one["at"]), "") for one in ids]
+    return [sides.get(identity["side"], nothing).errors.get((identity["name"], identity["at"]), "") for identity in ids]
 
 
 def view_layouts(query: Query) -> Filling:

@@ -44,9 +44,9 @@ def learn_page(path: str, *, editor: bool = True, teach: bool = False) -> list[C
     ]
 
 
-def paragraph(said: Said) -> list[Component | str]:
+def paragraph(message: Said) -> list[Component | str]:
     """Return a message with the code in it."""
-    return rich(said.message, **{name: html.Code(text) for name, text in said.code.items()})
+    return rich(message.message, **{name: html.Code(text) for name, text in message.code.items()})
 
 
 def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
@@ -156,7 +156,9 @@ def _words(lesson: Lesson, question: Question) -> Component:
     return html.Div(
         [
             html.Section(
-                [html.P(paragraph(said)) for said in lesson.text], className="panel learn-text", id="learn-text"
+                [html.P(paragraph(paragraph_text)) for paragraph_text in lesson.text],
+                className="panel learn-text",
+                id="learn-text",
             ),
             section(
                 "learn-question",

@@ -91,8 +91,8 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
         return "wrong", [str(error)]
     if answer in stage.right:
         return "right", [html.Strong(_("Right: {answer}.", answer=written(question, answer)))]
-    said = _("Not {answer}.", answer=written(question, answer))
-    return "wrong", rich("{before} {after}", before=html.Strong(said), after=stage.hint(answer))
+    judgement = _("Not {answer}.", answer=written(question, answer))
+    return "wrong", rich("{before} {after}", before=html.Strong(judgement), after=stage.hint(answer))
 
 
 def _panel(at: str, panel: Panel | None) -> Filling:

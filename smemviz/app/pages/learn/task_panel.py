@@ -46,14 +46,14 @@ def done_as(task: Task) -> str:
 
 def task_panel(task: Task | None) -> Component:
     """Lay out what is asked; hidden where nothing is."""
-    said = html.Div("", id="editor-task-said", className="task-said", role="status")
+    verdict = html.Div("", id="editor-task-said", className="task-said", role="status")
     stores = [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
     if task is None:
-        return html.Div([said, *stores], hidden=True)
+        return html.Div([verdict, *stores], hidden=True)
     lesson = lesson_of(task.slug)
     goal = html.P(_(task.goal), className="task-goal")
     link = html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}"))
-    return section("editor-task", _("Fix this kernel"), goal, link, said, *stores, kind="task-panel")
+    return section("editor-task", _("Fix this kernel"), goal, link, verdict, *stores, kind="task-panel")
 
 
 def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:
@@ -65,7 +65,7 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, An
         return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-said is-right", done_as(task)
     head, _line, rest = missing.partition("\n")
     rest = "\n".join(line for line in rest.splitlines() if not line.startswith("  to pass:"))  # that is the task
-    said: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
+    verdict: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
     if rest:
-        said.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
-    return said, "task-said is-wrong", None
+        verdict.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
+    return verdict, "task-said is-wrong", None

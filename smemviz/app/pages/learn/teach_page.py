@@ -76,7 +76,9 @@ def _lesson(number: int, lesson: Lesson) -> Component:
             html.P([html.Strong(_("Question")), " ", stage.question.text]),
             html.P([html.Strong(_("It is {answer}.", answer=stage.answer)), " ", stage.because]),
             html.H3(_("Wrong answers, and what is said to them")),
-            html.Ul([html.Li([html.Strong(written(stage.question, one)), " ", stage.hint(one)]) for one in wrong]),
+            html.Ul(
+                [html.Li([html.Strong(written(stage.question, answer)), " ", stage.hint(answer)]) for answer in wrong]
+            ),
             *([html.P([html.Strong(_("Fix this kernel")), " ", _(task.goal)])] if task else []),
         ],
         className="panel teach-lesson",

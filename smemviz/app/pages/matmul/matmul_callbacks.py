@@ -65,7 +65,7 @@ def register(app: Dash, services: Services) -> None:
     )
     def show_controls(query: Query, ids: list[dict[str, str]]) -> tuple[list[str], dict[str, str]]:
         shown = control_values(data, query or {})
-        return [shown.get(one["name"], "") for one in ids], shown
+        return [shown.get(identity["name"], "") for identity in ids], shown
 
     def measure(
         clicks: int | None, cancels: int | None, polls: int | None, query: Query, latest: int | None

@@ -123,8 +123,8 @@ class Products:
         """Count the naive and the tiled kernel with each tile, at the size shown or at 64 where that is too large."""
         counts = {tile: self.counted(replace(state, tile=tile)) for tile in TILES}
         return [
-            Saving(tile, found["naive"].size, found["naive"].moved, found[_ANIMATED].moved)
-            for tile, found in counts.items()
+            Saving(tile, by_kernel["naive"].size, by_kernel["naive"].moved, by_kernel[_ANIMATED].moved)
+            for tile, by_kernel in counts.items()
         ]
 
     def steps(self, pictured: str) -> tuple[Launch, tuple[Step, ...]]:
@@ -164,12 +164,12 @@ class Products:
 
     def _read(self, sha256: str, output: str) -> Sweep:
         try:
-            found = parse_sweep(output)
+            sweep = parse_sweep(output)
         except ValueError as error:
             raise InputError(f"its output cannot be read: {error}") from None
-        older = self._measured.get(found.sha256)
-        self._measured[found.sha256] = joined(older, found) if older else found
-        return self._measured[found.sha256]
+        older = self._measured.get(sweep.sha256)
+        self._measured[sweep.sha256] = joined(older, sweep) if older else sweep
+        return self._measured[sweep.sha256]
 
 
 def command(path: Path, state: ProductState) -> list[str]:

@@ -113,11 +113,19 @@ def _gigaflops(point: Point) -> str:
 def ceiling_table(sweep: Sweep) -> Component:
     """Show what the card does at most, how that was measured, and in what state the card was."""
     rows = []
-    for one in sweep.ceilings:
-        unit = "TB/s" if one.kind == "bytes" else "TFLOP/s"
-        interval = _("{low:.4g} to {high:.4g}", low=one.low / 1e12, high=one.high / 1e12)
-        meanwhile = described_conditions(one.conditions)
-        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, translated(one.how), meanwhile])
+    for ceiling in sweep.ceilings:
+        unit = "TB/s" if ceiling.kind == "bytes" else "TFLOP/s"
+        interval = _("{low:.4g} to {high:.4g}", low=ceiling.low / 1e12, high=ceiling.high / 1e12)
+        meanwhile = described_conditions(ceiling.conditions)
+        rows.append(
+            [
+                ceiling_name(ceiling.name),
+                f"{ceiling.rate / 1e12:.4g} {unit}",
+                interval,
+                translated(ceiling.how),
+                meanwhile,
+            ]
+        )
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
     return table("told", _("Measured ceilings"), heads, rows)
 
@@ -156,14 +164,14 @@ def step_table(touched: Sequence[Loaded]) -> Component:
         return html.P(_("No memory is accessed at a barrier."), className="note")
     rows = [
         [
-            one.array.name,
-            access_name(one.array.space, one.op),
-            one.place(),
-            str(one.requests),
-            str(one.lanes),
-            count(one.cost, unit_of(one.array.space)),
+            load.array.name,
+            access_name(load.array.space, load.op),
+            load.place(),
+            str(load.requests),
+            str(load.lanes),
+            count(load.cost, unit_of(load.array.space)),
         ]
-        for one in touched
+        for load in touched
     ]
     heads = (_("Array"), _("Access"), _("Cells"), _("Requests"), _("Lanes"), _("Cost"))
     return table("told", _("What this step touches"), heads, rows)

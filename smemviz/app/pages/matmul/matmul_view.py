@@ -182,8 +182,8 @@ def view_job(data: Products, available: bool) -> Filling:
     running = data.running()
     status: list[Component] = []
     if running:
-        said = _STEP.fullmatch(running.said)
-        done, total, what = said.groups() if said else ("0", "1", _("starting"))
+        step = _STEP.fullmatch(running.said)
+        done, total, what = step.groups() if step else ("0", "1", _("starting"))
         status = [
             html.Span(_("Measuring, {seconds:.0f} s: {what}", seconds=running.seconds, what=what)),
             html.Progress(value=done, max=total, **{"aria-label": _("Measured")}),
@@ -211,8 +211,10 @@ def control_values(data: Products, query: Query) -> dict[str, str]:
 
 def _origin(state: ProductState, rows: Sequence[Product], sweep: Sweep | None, here: bool, timed: bool) -> str:
     where = {row.counted for row in rows}
-    found = next((_COUNTED[one] for one in ("lockstep", "scaled", "card", None) if one in where), _COUNTED[None])
-    counted = _(found, size=COUNTED.name)
+    template = next(
+        (_COUNTED[origin] for origin in ("lockstep", "scaled", "card", None) if origin in where), _COUNTED[None]
+    )
+    counted = _(template, size=COUNTED.name)
     if sweep is None:
         return _("{counted}; nothing was measured.", counted=counted)
     if not timed:

@@ -39,8 +39,8 @@ class Held:
     @property
     def data(self) -> NDArray[np.uint8]:
         """What they are now."""
-        found: NDArray[np.uint8] = self.array.copy_to_host()
-        return found
+        data: NDArray[np.uint8] = self.array.copy_to_host()
+        return data
 
 
 class Gpu:
@@ -112,8 +112,8 @@ def start(
     cooperative: bool,
 ) -> None:
     """Launch a kernel; ``parameters`` are the bytes of each."""
-    held = [np.ascontiguousarray(one) for one in parameters]
-    pointers = (ctypes.c_void_p * max(1, len(held)))(*(one.ctypes.data for one in held))
+    held = [np.ascontiguousarray(array) for array in parameters]
+    pointers = (ctypes.c_void_p * max(1, len(held)))(*(array.ctypes.data for array in held))
     shape = (*configuration.grid, *configuration.block, configuration.dynamic_shared, stream)
     if cooperative:
         checked(driver.cuLaunchCooperativeKernel(function, *shape, ctypes.addressof(pointers)))
@@ -150,11 +150,11 @@ def assembled(ptx: str, *, with_lines: bool = False) -> bytes:
         kind = driver.CUjitInputType.CU_JIT_INPUT_PTX
         error, *_ = driver.cuLinkAddData(state, kind, text, len(text), b"kernel.ptx", 0, [], [])
         if error == driver.CUresult.CUDA_SUCCESS:
-            error, *found = driver.cuLinkComplete(state)
+            error, *image = driver.cuLinkComplete(state)
         if error != driver.CUresult.CUDA_SUCCESS:
-            said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
-            raise DriverError(f"the driver does not take the PTX ({error.name}): {said}")
-        return ctypes.string_at(int(found[0]), int(found[1]))
+            message = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
+            raise DriverError(f"the driver does not take the PTX ({error.name}): {message}")
+        return ctypes.string_at(int(image[0]), int(image[1]))
     finally:
         driver.cuLinkDestroy(state)
 

@@ -71,40 +71,40 @@ class Access:
     sites: dict[Space, int]
 
 
-def accesses(kernel: Kernel, one: Instruction, sites: SiteMap) -> list[Access]:
+def accesses(kernel: Kernel, instruction: Instruction, sites: SiteMap) -> list[Access]:
     """Return the accesses of an instruction that are sites, in the order in which lockstep notes them.
 
     Raises:
         PtxError: when the instruction names no address for one of them.
     """
-    numbers = kernel.sites_of(one)
-    places = [operand for operand in one.operands if isinstance(operand, Address)]
-    if one.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
+    numbers = kernel.sites_of(instruction)
+    places = [operand for operand in instruction.operands if isinstance(operand, Address)]
+    if instruction.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
         places = places[::-1]
     if len(places) < len(numbers):
-        raise PtxError(f"{one.text} is not counted on the GPU", one.place)
-    found = []
+        raise PtxError(f"{instruction.text} is not counted on the GPU", instruction.place)
+    reported = []
     for raw, place in zip(numbers, places, strict=False):
         space = kernel.memory[raw].space
         spaces: tuple[Space, ...] = ("global", "shared") if space == "generic" else (_space(space),)
         held = {where: sites.number(raw, where) for where in spaces}
-        matrices = one.opcode in ("ldmatrix", "stmatrix")
-        lanes = 8 * int(one.one_of("x1", "x2", "x4")[1]) if matrices else WARP_SIZE
-        found.append(Access(place, lanes, _stored(one), held))
-    return found
+        matrices = instruction.opcode in ("ldmatrix", "stmatrix")
+        lanes = 8 * int(instruction.one_of("x1", "x2", "x4")[1]) if matrices else WARP_SIZE
+        reported.append(Access(place, lanes, _stored(instruction), held))
+    return reported
 
 
 def _space(name: str) -> Space:
     return "shared" if name == "shared" else "global"
 
 
-def _stored(one: Instruction) -> Operand | None:
+def _stored(instruction: Instruction) -> Operand | None:
     """Return the one value that a store stores, None where there are several or none."""
-    if one.opcode != "st":
+    if instruction.opcode != "st":
         return None
-    value = one.operands[1]
+    value = instruction.operands[1]
     if isinstance(value, Group):
-        value = value.items[0] if len(value.items) == 1 else one.operands[1]
+        value = value.items[0] if len(value.items) == 1 else instruction.operands[1]
     return value if isinstance(value, Register | Number) else None
 
 
@@ -130,7 +130,7 @@ class _Rewrite:
         self._kept: list[Space] = []
         self._kept_of_shared: dict[int, int] = {}
         self._kinds: set[ServedAs] = set()
-        self._waits_for_grid = any("%envreg1" in one.text for one in kernel.body)
+        self._waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
 
     def module(self, first_lines: str, threads: int) -> str:
         text = self._text
@@ -175,19 +175,23 @@ class _Rewrite:
         body = self._kernel.body
         exits: list[int] = []
         lines: list[str] = []
-        for number, one in enumerate(body):
+        for number, instruction in enumerate(body):
             lines += [f"{label}:" for label in labels[number]]
-            if one.opcode in ("ret", "exit"):
+            if instruction.opcode in ("ret", "exit"):
                 exits.append(len(lines))
-                lines.append(self._text.guard(one))
+                lines.append(self._text.guard(instruction))
                 continue
-            for access in accesses(self._kernel, one, self._sites):
-                lines += self._reported(one, access)
-            if self._mode == "write" and one.opcode in ("bar", "barrier") and not one.has("warp", "arrive"):
+            for access in accesses(self._kernel, instruction, self._sites):
+                lines += self._reported(instruction, access)
+            if (
+                self._mode == "write"
+                and instruction.opcode in ("bar", "barrier")
+                and not instruction.has("warp", "arrive")
+            ):
                 lines.append("add.u32 %s_epoch, %s_epoch, 1;")
-            written = self._text.instruction(one)
+            written = self._text.instruction(instruction)
             if written:
-                lines.append(self._text.guard(one) + written)
+                lines.append(self._text.guard(instruction) + written)
         lines += [f"{label}:" for label in labels[len(body)]]
         exits.append(len(lines))
         lines.append("")
@@ -223,15 +227,15 @@ class _Rewrite:
 
     # -- one access
 
-    def _reported(self, one: Instruction, access: Access) -> Iterator[str]:
-        lines = self._by_space(one, access)
+    def _reported(self, instruction: Instruction, access: Access) -> Iterator[str]:
+        lines = self._by_space(instruction, access)
         yield from lines if self._mode == "count" else self._only_if_chosen(lines)
 
-    def _by_space(self, one: Instruction, access: Access) -> Iterator[str]:
+    def _by_space(self, instruction: Instruction, access: Access) -> Iterator[str]:
         """Report an access as that of the memory which its address means; what is in local memory is none."""
         after = self._label()
-        if one.guard:
-            yield f"@{'' if one.guard.negated else '!'}{self._text.operand(one.guard.register)} bra {after};"
+        if guard := instruction.guard:
+            yield f"@{'' if guard.negated else '!'}{self._text.operand(guard.register)} bra {after};"
         if access.lanes < WARP_SIZE:
             yield f"setp.lt.u32 %s_on, %s_lane, {access.lanes};"
             yield f"@!%s_on bra {after};"

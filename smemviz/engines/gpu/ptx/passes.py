@@ -162,10 +162,10 @@ class Passes:
         )
         return used.data.view(np.int32)[: self._all_warps]
 
-    def _run(self, mode: Mode, told: dict[str, Held | int]) -> None:
+    def _run(self, mode: Mode, values_by_name: dict[str, Held | int]) -> None:
         ready, configuration = self._ready, self._configuration
-        told["bases"] = self._bases
-        values = [told.get(name, 0) for name in reports.LAUNCH]
+        values_by_name["bases"] = self._bases
+        values = [values_by_name.get(name, 0) for name in reports.LAUNCH]
         words = np.array([value if isinstance(value, int) else value.start for value in values], np.uint64)
         launch = self._card.reserve_with(words.view(np.uint8))
         pointer = np.array([launch.start], np.uint64).view(np.uint8)

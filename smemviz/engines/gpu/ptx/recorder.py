@@ -59,11 +59,11 @@ class Recorder:
             return None, ()
         if progress is not None:
             progress(number, number + 1, entry.name)
-        found = self.findings(entry, configuration, args, place, number)
-        if any(finding.kind in UNSAFE for finding in found):
-            return None, tuple(map(not_run, found))
+        findings = self.findings(entry, configuration, args, place, number)
+        if any(finding.kind in UNSAFE for finding in findings):
+            return None, tuple(map(not_run, findings))
         try:
-            return record(Gpu(), entry, configuration, args, place, log_bytes, logged), found
+            return record(Gpu(), entry, configuration, args, place, log_bytes, logged), findings
         except DriverError as error:
             raise LaunchError(*place, str(error)) from None
 

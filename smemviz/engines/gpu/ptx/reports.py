@@ -127,7 +127,7 @@ extern "C" unsigned smemviz_sectors(unsigned mask, word address) {
 
 def class_name(served: ServedAs) -> str:
     """Return the name of the function that works out the class of a shared request."""
-    return f"smemviz_class_{'_'.join(str(int(one)) for one in served)}"
+    return f"smemviz_class_{'_'.join(str(int(flag)) for flag in served)}"
 
 
 def functions(kinds: Iterable[ServedAs]) -> str:
@@ -143,7 +143,7 @@ def functions(kinds: Iterable[ServedAs]) -> str:
 def _compiled(kinds: tuple[ServedAs, ...]) -> str:
     text = _DEFINES + _TEXT
     for kind in kinds:
-        values = ", ".join(str(one).lower() for one in kind)
+        values = ", ".join(str(flag).lower() for flag in kind)
         call = f"shared_class<{values}>(mask, address)"
         text += f'extern "C" unsigned {class_name(kind)}(unsigned mask, unsigned address) {{ return {call}; }}\n'
     return _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", _OPTIONS, {}, ()).text)

@@ -87,10 +87,10 @@ class EntryText:
 
     def labels_at(self) -> dict[int, list[str]]:
         """Return the labels that stand before each instruction of the body, and at its end."""
-        found: dict[int, list[str]] = defaultdict(list)
+        labels: dict[int, list[str]] = defaultdict(list)
         for name, at in self.kernel.flat.labels.items():
-            found[at].append(self._labels[name])
-        return found
+            labels[at].append(self._labels[name])
+        return labels
 
     def parameters(self) -> Iterator[str]:
         """Give the declarations of the parameters."""
@@ -110,7 +110,7 @@ class EntryText:
             variable = replace(inside[name], space="local", type="b8", initial=None)
             yield declaration(replace(variable, size=max(1, variable.size)), written)
         for name, targets in self.kernel.flat.tables.items():
-            yield f"{self._labels[name]}: .branchtargets {', '.join(self._labels[one] for one in targets)};"
+            yield f"{self._labels[name]}: .branchtargets {', '.join(self._labels[target] for target in targets)};"
 
     def shared(self) -> Iterator[str]:
         """Give the declarations of shared variables that functions make, which a module has no others for."""
@@ -123,28 +123,28 @@ class EntryText:
         kind = self.kernel.registers[register.name]
         return _KINDS[1] if SIZES[kind] == 1 and kind != "pred" else kind
 
-    def guard(self, one: Instruction) -> str:
+    def guard(self, instruction: Instruction) -> str:
         """Return the guard of an instruction with the space after it, nothing where it has none."""
-        if one.guard is None:
+        if instruction.guard is None:
             return ""
-        return f"@{'!' if one.guard.negated else ''}{self.operand(one.guard.register)} "
+        return f"@{'!' if instruction.guard.negated else ''}{self.operand(instruction.guard.register)} "
 
-    def instruction(self, one: Instruction) -> str:
+    def instruction(self, instruction: Instruction) -> str:
         """Return an instruction without its guard, nothing for one that only talks to the host.
 
         Raises:
             PtxError: for one that cannot be written.
         """
-        if one.opcode in HOST_CALLS:  # what the clean kernel prints is not printed twice
-            return "trap;" if one.opcode == "__assertfail" else ""
-        if one.opcode == "mov" and len(one.operands) == 2:
-            return self._move(one)
-        words: Sequence[str] = one.words
-        if one.opcode == "bra":
+        if instruction.opcode in HOST_CALLS:  # what the clean kernel prints is not printed twice
+            return "trap;" if instruction.opcode == "__assertfail" else ""
+        if instruction.opcode == "mov" and len(instruction.operands) == 2:
+            return self._move(instruction)
+        words: Sequence[str] = instruction.words
+        if instruction.opcode == "bra":
             words = [word for word in words if word != "uni"]
-        elif one.opcode in ("ld", "st") and one.has("param") and self._is_local(one):
+        elif instruction.opcode in ("ld", "st") and instruction.has("param") and self._is_local(instruction):
             words = ["local" if word == "param" else word for word in words]
-        operands = ", ".join(self.operand(operand) for operand in one.operands)
+        operands = ", ".join(self.operand(operand) for operand in instruction.operands)
         return f"{'.'.join(words)} {operands};" if operands else f"{'.'.join(words)};"
 
     def operand(self, operand: Operand) -> str:
@@ -177,19 +177,19 @@ class EntryText:
                 return "_"
         raise PtxError(f"{operand} is not written")
 
-    def _is_local(self, one: Instruction) -> bool:
+    def _is_local(self, instruction: Instruction) -> bool:
         """Tell whether a load or store of a parameter is one of what a call passes."""
-        addresses = [operand for operand in one.operands if isinstance(operand, Address)]
+        addresses = [operand for operand in instruction.operands if isinstance(operand, Address)]
         return any(isinstance(place.base, Symbol) and place.base.name in self._locals for place in addresses)
 
-    def _move(self, one: Instruction) -> str:
+    def _move(self, instruction: Instruction) -> str:
         """Return a move, which may be what is left of passing something: then sizes may differ."""
-        to, source = one.operands
-        if one.type == "pred" or not isinstance(to, Register) or isinstance(source, Group | Special | Symbol):
-            return f"{'.'.join(one.words)} {self.operand(to)}, {self.operand(source)};"
-        size, room = SIZES[one.type], SIZES[self.kind(to)]
+        to, source = instruction.operands
+        if instruction.type == "pred" or not isinstance(to, Register) or isinstance(source, Group | Special | Symbol):
+            return f"{'.'.join(instruction.words)} {self.operand(to)}, {self.operand(source)};"
+        size, room = SIZES[instruction.type], SIZES[self.kind(to)]
         if isinstance(source, Register) and (size < room or size < SIZES[self.kind(source)]):
-            sign = "s" if one.type.startswith("s") else "u"
+            sign = "s" if instruction.type.startswith("s") else "u"
             return f"cvt.u{8 * room}.{sign}{8 * size} {self.operand(to)}, {self.operand(source)};"
-        kind = _KINDS[room] if size < room or size == 1 else one.type
+        kind = _KINDS[room] if size < room or size == 1 else instruction.type
         return f"mov.{kind} {self.operand(to)}, {self.operand(source)};"

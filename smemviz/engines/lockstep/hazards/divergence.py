@@ -40,11 +40,11 @@ def _skipped_to_the_end(kernel: ast.FunctionDef | None, barrier: ast.expr) -> bo
 
 
 def _skipped(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
-    last = next((one for one in reversed(body) if not _does_nothing(one)), None)
+    last = next((statement for statement in reversed(body) if not _does_nothing(statement)), None)
     if not isinstance(last, ast.If | ast.For | ast.While) or last.orelse:
         return False
-    if any(_is(one, barrier) for one in last.body):
-        return not any(isinstance(one, ast.Continue) for one in ast.walk(last))
+    if any(_is(statement, barrier) for statement in last.body):
+        return not any(isinstance(node, ast.Continue) for node in ast.walk(last))
     return isinstance(last, ast.If) and _skipped(last.body, barrier)
 
 

@@ -58,7 +58,9 @@ class Findings:
         for key, race in self._races.items():
             others = any(race.shares_place(other) for other in apart)
             self._found[key] = replace(self._found[key], message=race.message(with_others=others))
-        return tuple(found for key, found in self._found.items() if found.kind != BENIGN_RACE or key[1] not in racing)
+        return tuple(
+            finding for key, finding in self._found.items() if finding.kind != BENIGN_RACE or key[1] not in racing
+        )
 
     def thread(self, slot: int) -> Dim3:
         """Return ``threadIdx`` of a slot of the batch."""
@@ -95,9 +97,9 @@ def place_of(site: Site) -> Place:
     return site.function, site.line, site.column
 
 
-def race_key(one: Site, other: Site) -> RaceKey:
+def race_key(site: Site, other: Site) -> RaceKey:
     """Return what a race between two sites is known by."""
-    return "race", frozenset((place_of(one), place_of(other)))
+    return "race", frozenset((place_of(site), place_of(other)))
 
 
 def coordinates(linear: int, sizes: Dim3) -> Dim3:

@@ -177,8 +177,10 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         """Hold what threads do to cells against what others did, and note it."""
-        for other in (one for one in _OTHERS[effect] if one in watched.shared):
-            self._compare(watched, site, cells, threads, other, bits if other == "store" else None)
+        for earlier_effect in (
+            watched_effect for watched_effect in _OTHERS[effect] if watched_effect in watched.shared
+        ):
+            self._compare(watched, site, cells, threads, earlier_effect, bits if earlier_effect == "store" else None)
         if bits is not None:
             self._compare_at_once(watched, site, cells, threads, bits)
             changed = cells[watched.contents.take(cells) != bits]
@@ -223,9 +225,11 @@ class GlobalRaces:
                 earlier = self._sites[self._executed[then[place]]]
                 self._tell(watched, int(cells[place]), (earlier, int(others[place])), (site, int(threads[place])))
 
-    def _note_same(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
+    def _note_same(
+        self, watched: Watched, cell: int, first_access: tuple[Site, int], second_access: tuple[Site, int]
+    ) -> None:
         """Note, once for a site, threads of two warps that store the same value."""
-        (first, early), (second, late) = one, two
+        (first, early), (second, late) = first_access, second_access
         key = BENIGN_RACE, place_of(second)
         if key in self._findings:
             return
@@ -249,8 +253,10 @@ class GlobalRaces:
                 first = int(places.argmax())
                 tell(watched, int(cells[first]), (site, int(threads[first])), (site, int(threads[first + 1])))
 
-    def _tell_at_once(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
-        self._tell(watched, cell, one, two, at_once=True)
+    def _tell_at_once(
+        self, watched: Watched, cell: int, first_access: tuple[Site, int], second_access: tuple[Site, int]
+    ) -> None:
+        self._tell(watched, cell, first_access, second_access, at_once=True)
 
     def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
         """Tell which threads do something now that nothing orders after what others did by executions ``then``."""
@@ -272,7 +278,7 @@ class GlobalRaces:
     def _all_told(self, site: Site, then: NDArray[np.int32]) -> bool:
         """Tell whether there is nothing to add to what is known of races with these executions."""
         earlier = {self._executed[number] for number in np.unique(then)}
-        known = (self._findings.race(race_key(self._sites[one], site)) for one in earlier)
+        known = (self._findings.race(race_key(self._sites[number], site)) for number in earlier)
         return all(race is not None and _is_final(race) for race in known)
 
     def _worst_of_each(
@@ -289,9 +295,15 @@ class GlobalRaces:
         return [int(place) for place in places[order[np.unique(sites[order], return_index=True)[1]]]]
 
     def _tell(
-        self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int], *, at_once: bool = False
+        self,
+        watched: Watched,
+        cell: int,
+        first_access: tuple[Site, int],
+        second_access: tuple[Site, int],
+        *,
+        at_once: bool = False,
     ) -> None:
-        (first, early), (second, late) = one, two
+        (first, early), (second, late) = first_access, second_access
         findings = self._findings
         known = findings.race(race_key(first, second))
         slots = np.array([early, late]) - 1 - self._first

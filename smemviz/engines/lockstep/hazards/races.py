@@ -113,14 +113,14 @@ class Races:
         """Hold the marks of a site against site executions; ``touches`` are where to look for who left a mark."""
         for access in others:
             if self._is_open(site, access.site):
-                met = marks.meet(access, apart)
-                if met is not None:
-                    self._tell(site, access, *met, accesses)
+                meeting = marks.meet(access, apart)
+                if meeting is not None:
+                    self._tell(site, access, *meeting, accesses)
 
-    def _is_open(self, one: Site, other: Site) -> bool:
+    def _is_open(self, site: Site, other: Site) -> bool:
         """Tell whether two sites can race, and have not been found to."""
-        effects = {effect_of(one.op), effect_of(other.op)}
-        return effects not in ({"load"}, {"update"}) and race_key(one, other) not in self._findings
+        effects = {effect_of(site.op), effect_of(other.op)}
+        return effects not in ({"load"}, {"update"}) and race_key(site, other) not in self._findings
 
     def _tell(
         self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
@@ -130,17 +130,17 @@ class Races:
         at_once = mark is not None and mark.number == access.number
         mark_first = mark is None or mark.number < access.number or (at_once and marker < thread)
         pair = [(site, marker), (access.site, thread)]
-        (one, first), (two, second) = pair if mark_first else pair[::-1]
+        (early_site, early), (late_site, late) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
-        note_race(self._findings, element, (one, first), (two, second), at_once)
+        note_race(self._findings, element, (early_site, early), (late_site, late), at_once)
 
 
 def note_race(
     findings: Findings,
     element: str,
-    one: tuple[Site, int],
-    two: tuple[Site, int],
+    first_access: tuple[Site, int],
+    second_access: tuple[Site, int],
     at_once: bool,
     *,
     blocks: bool = False,
@@ -150,7 +150,7 @@ def note_race(
 
     ``blocks`` and ``update`` are as a ``Race`` has them.
     """
-    (first, early), (second, late) = one, two
+    (first, early), (second, late) = first_access, second_access
     who, whom = (findings.who(slot, with_block=blocks) for slot in (early, late))
     race = Race(
         what_was_done(element, first, who, second, whom),
@@ -171,14 +171,14 @@ def _has(access: SharedAccess, cell: int, thread: int) -> bool:
     return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
-def what_was_done(element: str, one: Site, first: Who, two: Site, second: Who) -> str:
+def what_was_done(element: str, site: Site, first: Who, other_site: Site, second: Who) -> str:
     """Say which threads did what to an element, and where; of which blocks, where that is given."""
-    did, does = (str(effect_of(op)) for op in (one.op, two.op))
-    if (did, one.line) != (does, two.line):
-        did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
+    did, does = (str(effect_of(op)) for op in (site.op, other_site.op))
+    if (did, site.line) != (does, other_site.line):
+        did, does = _by_thread(did, first, site.line), _by_thread(does, second, other_site.line)
         return said("{element} is {did} and {does}", element=element, did=did, does=does)
     (thread, block), (other, other_block) = first, second
-    values = {"element": element, "first": thread, "second": other, "line": one.line}
+    values = {"element": element, "first": thread, "second": other, "line": site.line}
     if block is not None:
         return said(
             "{element} is stored by thread {first} of block {block} and thread {second} of block {other} "

@@ -206,10 +206,10 @@ class Watched:
         if len(asked):
             cells, threads = cells[asked], threads[asked]
             first, end = (np.searchsorted(storing, threads, side) for side in ("left", "right"))
-            found = np.zeros(len(asked), np.bool_)
+            among_stored = np.zeros(len(asked), np.bool_)
             for place in range(int((end - first).max())):  # a thread stores in several cells at once, but few
-                found |= (first + place < end) & (stored.take(first + place, mode="clip") == cells)
-            took_part[asked] = found
+                among_stored |= (first + place < end) & (stored.take(first + place, mode="clip") == cells)
+            took_part[asked] = among_stored
         return np.asarray(took_part)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
@@ -224,7 +224,7 @@ class Watched:
         named = [array for array in there if array.name in names.split(" or ")]
         array = (named or there or list(self.arrays))[0]
         rest, index = address - array.address, [0] * len(array.shape)
-        for axis in sorted(range(len(array.shape)), key=lambda one: -array.strides[one]):
+        for axis in sorted(range(len(array.shape)), key=lambda axis: -array.strides[axis]):
             index[axis], rest = divmod(rest, array.strides[axis]) if array.strides[axis] > 0 else (0, rest)
         return spelling.element(array.name, index)
 
@@ -234,15 +234,15 @@ def watched_memories(
 ) -> dict[Memory, Watched]:
     """Return the memories among the arguments of a launch that its sites may write, for the races in them."""
     written = {name for site in sites if effect_of(site.op) != "load" for name in _names(site)}
-    found: dict[Memory, Watched] = {}
+    watched: dict[Memory, Watched] = {}
     for memory in _memories(values):
         end = memory.base + len(memory.data)
         inside = [array for array in arrays if memory.base <= array.address < end]
         names = {array.name for array in inside}
         widths = [site.width for site in sites if names & _names(site)]
         if names & written:
-            found[memory] = Watched(memory.data, memory.base, min(widths), inside, threads)
-    return found
+            watched[memory] = Watched(memory.data, memory.base, min(widths), inside, threads)
+    return watched
 
 
 def _names(site: Site) -> set[str]:

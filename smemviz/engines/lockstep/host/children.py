@@ -59,4 +59,4 @@ class Children:
 
 def moved(findings: list[Finding], by: int) -> list[Finding]:
     """Return findings of launches that have other numbers elsewhere."""
-    return [one if one.launch is None else replace(one, launch=one.launch + by) for one in findings]
+    return [finding if finding.launch is None else replace(finding, launch=finding.launch + by) for finding in findings]

@@ -59,8 +59,8 @@ class Cuda(ModuleType):
             return types if name == "types" else getattr(types, name)
         meant = device_names().get(name)
         if meant is not None:  # made when a file asks for it, there are hundreds
-            found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
-            return vars(self).setdefault(name, found)
+            stand_in = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
+            return vars(self).setdefault(name, stand_in)
         near = neighbour(name, dir(type(self)))
         if near is None:
             text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
@@ -267,5 +267,5 @@ def device_names() -> dict[str, str]:
     """Return the names that mean something in kernels, each with the one it is an alias of, or itself."""
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}
-    found = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
-    return found | {other: first for first, *others in vectors.NAMES for other in others}
+    aliases = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
+    return aliases | {other: first for first, *others in vectors.NAMES for other in others}

@@ -194,5 +194,5 @@ def described(device: Device) -> str:
     major, minor = device.compute_capability
     facts = {"Compute Capability": f"{major}.{minor}", "PCI Device ID": device.PCI_DEVICE_ID, "UUID": device.uuid}
     lines = [f"{name:>40}: {value}" for name, value in facts.items()]
-    found = f"id {device.id}    {device.name!s:>20} {'[SUPPORTED]':>40}"
-    return "\n".join(["Found 1 CUDA devices", found, *lines, "Summary:", "\t1/1 devices are supported"])
+    line = f"id {device.id}    {device.name!s:>20} {'[SUPPORTED]':>40}"
+    return "\n".join(["Found 1 CUDA devices", line, *lines, "Summary:", "\t1/1 devices are supported"])

@@ -43,7 +43,7 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
 def _signatures(given: Any) -> list[Signature]:
     """Return the types of arguments and of the result, for each signature."""
     normalize = importlib.import_module("numba.core.sigutils").normalize_signature
-    return [normalize(one) for one in (given if isinstance(given, list) else [given])] if given else []
+    return [normalize(signature) for signature in (given if isinstance(given, list) else [given])] if given else []
 
 
 class Vectorized:
@@ -57,7 +57,7 @@ class Vectorized:
         items = ", ".join(f"{name}[i]" for name in given)
         call = f"out[i] = {_core(function)}({items})"
         self._kernels = {
-            tuple(as_dtype(one) for one in arguments): (
+            tuple(as_dtype(argument) for argument in arguments): (
                 as_dtype(result),
                 _kernel(cuda, function, (arguments, result), [*given, "out"], "out.shape[0]", call),
             )
@@ -68,8 +68,8 @@ class Vectorized:
         """Apply the function to every element; arrays of the device give one of the device."""
         dtypes = self._types(args)
         result, kernel = self._kernels[dtypes]
-        values = [np.asarray(_array(one), dtype) for one, dtype in zip(args, dtypes, strict=True)]
-        shape = np.broadcast_shapes(*(one.shape for one in values))
+        values = [np.asarray(_array(argument), dtype) for argument, dtype in zip(args, dtypes, strict=True)]
+        shape = np.broadcast_shapes(*(array.shape for array in values))
         made = self._cuda.device_array(shape, result) if out is None else self._cuda.to_device(out)
         if made.size:
             flat = [_flat(self._cuda, *pair, shape, 0) for pair in zip(args, values, strict=True)]
@@ -78,8 +78,8 @@ class Vectorized:
 
     def _types(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Return the one signature that fits: arrays exactly, numbers where nothing fits exactly."""
-        own = [np.asarray(_array(one)).dtype for one in args]
-        is_array = [hasattr(one, "shape") and not isinstance(one, np.generic) for one in args]
+        own = [np.asarray(_array(argument)).dtype for argument in args]
+        is_array = [hasattr(argument, "shape") and not isinstance(argument, np.generic) for argument in args]
         exact = [known for known in self._kernels if list(known) == own]
         fitting = [
             known
@@ -87,11 +87,11 @@ class Vectorized:
             if len(known) == len(own)
             and all(not array or a == b for array, a, b in zip(is_array, known, own, strict=True))
         ]
-        found = exact or fitting
-        if len(found) != 1:
-            what = "No matching version. " if not found else "Ambiguous signature; give numbers a NumPy type. "
+        signatures = exact or fitting
+        if len(signatures) != 1:
+            what = "No matching version. " if not signatures else "Ambiguous signature; give numbers a NumPy type. "
             raise TypeError(f"{what}{self.__name__} takes {' or '.join(map(str, self._kernels))}, not {tuple(own)}")
-        return found[0]
+        return signatures[0]
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """Reduce an array to a number, halves upon halves as Numba does."""
@@ -118,25 +118,25 @@ class GeneralVectorized:
         self._kernels = []
         for signature in signatures:
             types = signature[0]
-            parts = [_part(*one) for one in zip(names, [*inputs, *outputs], types, strict=True)]
+            parts = [_part(*part) for part in zip(names, [*inputs, *outputs], types, strict=True)]
             call = f"{_core(function)}({', '.join(parts)})"
             kernel = _kernel(cuda, function, signature, names, f"{names[-1]}.shape[0]", call)
-            dtypes: list[Any] = [as_dtype(getattr(one, "dtype", one)) for one in types]
+            dtypes: list[Any] = [as_dtype(getattr(dtype, "dtype", dtype)) for dtype in types]
             self._kernels.append((dtypes, kernel))
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply the function to every array of the stacks."""
         count = len(self._inputs)
         given, out = args[:count], args[count] if len(args) > count else out
-        values = [np.asarray(_array(one)) for one in given]
-        found = [
-            one
-            for one in self._kernels
-            if all(np.can_cast(known, value.dtype) for known, value in zip(one[0], values, strict=False))
+        values = [np.asarray(_array(argument)) for argument in given]
+        matching = [
+            pair
+            for pair in self._kernels
+            if all(np.can_cast(known, value.dtype) for known, value in zip(pair[0], values, strict=False))
         ]
-        if not found:
+        if not matching:
             raise TypeError(f"no matching signature of {self.__name__}")
-        dtypes, kernel = found[0]
+        dtypes, kernel = matching[0]
         values = [value.astype(known, copy=False) for value, known in zip(values, dtypes, strict=False)]
         pairs = list(zip(values, self._inputs, strict=True))
         sizes = {name: size for value, axes in pairs for name, size in zip(axes[::-1], value.shape[::-1], strict=False)}
@@ -146,7 +146,7 @@ class GeneralVectorized:
         n = int(np.prod(loop, dtype=np.int64))
         if n:
             stacks = zip(given, values, self._inputs, strict=True)
-            flat = [_flat(self._cuda, one, value, loop, len(axes)) for one, value, axes in stacks]
+            flat = [_flat(self._cuda, argument, value, loop, len(axes)) for argument, value, axes in stacks]
             kernel.forall(n)(*flat, made.reshape(n, *inner))
         return _given_back(given, made, out)
 
@@ -202,4 +202,4 @@ def _given_back(args: Sequence[Any], made: DeviceArray, out: Any) -> Any:
         out[...] = made.copy_to_host().reshape(out.shape)
     if out is not None:
         return out
-    return made if any(isinstance(one, DeviceArray) for one in args) else made.copy_to_host()[()]
+    return made if any(isinstance(argument, DeviceArray) for argument in args) else made.copy_to_host()[()]

@@ -135,13 +135,13 @@ def described(value: Any) -> Any:
 
 def global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any]) -> list[ArrayInfo]:
     """Return the arrays among the arguments, those of tuples under the tuple's name."""
-    found = []
+    arrays = []
     for name, value in zip(names, values, strict=True):
         if isinstance(value, tuple):
-            found += global_arrays(kernel, [name] * len(value), value)
+            arrays += global_arrays(kernel, [name] * len(value), value)
         elif isinstance(value, DeviceArray):
             line = kernel.node.lineno
-            found.append(
+            arrays.append(
                 ArrayInfo(name, "global", value.shape, value.strides, dtype_name(value.dtype), value.address, line)
             )
-    return found
+    return arrays

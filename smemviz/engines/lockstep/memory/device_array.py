@@ -133,11 +133,11 @@ class DeviceArray:
         return self
 
 
-def _check_same(one: NDArray[Any], other: NDArray[Any]) -> None:
-    if one.shape != other.shape:
-        raise ValueError(f"shapes differ: {one.shape} and {other.shape}")
-    if one.dtype != other.dtype:
-        raise TypeError(f"dtypes differ: {one.dtype} and {other.dtype}")
+def _check_same(left: NDArray[Any], right: NDArray[Any]) -> None:
+    if left.shape != right.shape:
+        raise ValueError(f"shapes differ: {left.shape} and {right.shape}")
+    if left.dtype != right.dtype:
+        raise TypeError(f"dtypes differ: {left.dtype} and {right.dtype}")
 
 
 def to_device(space: AddressSpace, given: Any) -> DeviceArray:

@@ -30,11 +30,11 @@ class Memory:
 
     def elements(self, dtype: Dtype) -> NDArray[Any]:
         """Return the bytes as a flat array of a type."""
-        found = self._typed.get(dtype)
-        if found is None:
+        typed = self._typed.get(dtype)
+        if typed is None:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
-            found = self._typed[dtype] = self.data[:whole].view(dtype)
-        return found
+            typed = self._typed[dtype] = self.data[:whole].view(dtype)
+        return typed
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return where in ``elements`` an element number of each thread is found."""
@@ -129,8 +129,8 @@ class LocalPieces(Memory):
 
     def _cut(self, element: Index, dtype: Dtype) -> NDArray[Any]:
         """Return each thread's copy of an element of the array's own as a row of elements of a smaller type."""
-        found: NDArray[Any] = self.own.read(element, self.unit)[:, None].view(dtype)
-        return found
+        part: NDArray[Any] = self.own.read(element, self.unit)[:, None].view(dtype)
+        return part
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,21 +27,21 @@ def field_view(view: View, name: str) -> View | None:
     Raises:
         ValueError: for one that is not aligned.
     """
-    found = field_of(view.dtype, name)
-    if found is None:
+    field = field_of(view.dtype, name)
+    if field is None:
         return None
-    size, unit = view.dtype.itemsize, found.dtype.itemsize
-    if not found.aligned:
+    size, unit = view.dtype.itemsize, field.dtype.itemsize
+    if not field.aligned:
         raise ValueError(not_aligned(name))
-    if found.offset % unit or size % unit:
+    if field.offset % unit or size % unit:
         raise ValueError(f"the record {name} in records of {size} bytes is not executed in lockstep")
     step = size // unit
     return replace(
         view,
-        dtype=found.dtype,
-        shape=(*view.shape, *found.shape),
-        strides=(*(stride * step for stride in view.strides), *c_strides(found.shape)),
-        offset=view.offset * step + found.offset // unit,
-        picked=() if found.shape else view.picked,
-        whole=() if found.shape else view.whole,
+        dtype=field.dtype,
+        shape=(*view.shape, *field.shape),
+        strides=(*(stride * step for stride in view.strides), *c_strides(field.shape)),
+        offset=view.offset * step + field.offset // unit,
+        picked=() if field.shape else view.picked,
+        whole=() if field.shape else view.whole,
     )

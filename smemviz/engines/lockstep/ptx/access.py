@@ -78,12 +78,12 @@ def places(m: Machine, space: str, at: NDArray[np.int64], width: int) -> list[tu
     """Return the elements that addresses mean: flat memory, a number for each of some lanes, and which lanes."""
     if space == "global":
         numbers = m.memory.numbers(at)
-        found = []
+        by_allocation = []
         for number in np.unique(numbers):
             lanes = np.flatnonzero(numbers == number)
-            one = m.memory.allocations[number]
-            found.append((one.views[width], (at[lanes] - one.start) >> _SHIFT[width], lanes))
-        return found
+            allocation = m.memory.allocations[number]
+            by_allocation.append((allocation.views[width], (at[lanes] - allocation.start) >> _SHIFT[width], lanes))
+        return by_allocation
     views, start = (m.shared_views, m.shared_starts) if space == "shared" else (m.local_views, m.local_starts)
     begin = start if m.lanes is None else start[m.lanes]
     return [(views[width].reshape(-1), (begin + at) >> _SHIFT[width], slice(None))]
@@ -118,7 +118,7 @@ def _parts(
         return []
     flat = m.one_each(at)
     kind = spaces(flat) if space == "generic" else np.full(len(flat), SPACES.index(space))
-    found = []
+    parts = []
     for number in np.unique(kind):
         where = SPACES[number]
         lanes = np.flatnonzero(kind == number)
@@ -132,22 +132,22 @@ def _parts(
             if some:
                 m.stop_misaligned(site, where, inner[fine & ~straight], size)
         if fine.any():
-            found.append((where, lanes[fine], inner[fine]))
-    return found
+            parts.append((where, lanes[fine], inner[fine]))
+    return parts
 
 
 def _gather(m: Machine, space: str, at: Value, count: int, width: int) -> list[Value]:
     shift = _SHIFT[width]
     if space == "global":
         first = int(at.reshape(-1)[0])
-        one = m.memory.nearest(first) if m.same_allocation(at) else None
-        if one is None:
-            found = [np.zeros(len(at), UNSIGNED[width]) for _ in range(count)]
+        allocation = m.memory.nearest(first) if m.same_allocation(at) else None
+        if allocation is None:
+            values = [np.zeros(len(at), UNSIGNED[width]) for _ in range(count)]
             for elements, numbers, lanes in places(m, space, at, width):
-                for number, value in enumerate(found):
+                for number, value in enumerate(values):
                     value[lanes] = elements[numbers + number]
-            return found
-        view, element = one.views[width], (at - one.start) >> shift
+            return values
+        view, element = allocation.views[width], (at - allocation.start) >> shift
         return [
             view[element + i] if element.ndim == 0 else view.take(element + i if i else element) for i in range(count)
         ]

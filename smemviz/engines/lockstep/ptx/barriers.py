@@ -30,27 +30,27 @@ class Barrier:
     result: Write | None = None
 
 
-def barrier_of(kernel: Kernel, one: Instruction) -> Barrier:
+def barrier_of(kernel: Kernel, instruction: Instruction) -> Barrier:
     """Return a barrier instruction made ready.
 
     Raises:
         PtxError: for one that is not executed.
     """
-    if one.guard is not None:
-        raise PtxError("a barrier under a condition is not executed", one.place)
-    operands = one.operands
-    if one.has("warp"):
+    if instruction.guard is not None:
+        raise PtxError("a barrier under a condition is not executed", instruction.place)
+    operands = instruction.operands
+    if instruction.has("warp"):
         return Barrier(None, members=read(kernel, operands[0], "u32"))
-    if one.has("cluster"):
+    if instruction.has("cluster"):
         # A launch has no clusters here, so that each block is one: all its threads meet where they wait.
-        return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), arrives=one.has("arrive"))
-    if not one.has("red"):
+        return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), arrives=instruction.has("arrive"))
+    if not instruction.has("red"):
         number, *count = operands or (Number(0),)
-        return Barrier(read(kernel, number, "u32"), _threads(kernel, count), arrives=one.has("arrive"))
-    what = one.one_of("popc", "and", "or")
+        return Barrier(read(kernel, number, "u32"), _threads(kernel, count), arrives=instruction.has("arrive"))
+    what = instruction.one_of("popc", "and", "or")
     destination, number, *count, test = operands
     if isinstance(destination, Pair):
-        raise PtxError(f"{one.text} is not executed", one.place)
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
     return Barrier(
         read(kernel, number, "u32"),
         _threads(kernel, count),

@@ -44,9 +44,9 @@ class Cycle:
 
         Those that go in circles let others go first; where that has changed nothing, no thread can go on.
         """
-        found = self._machine.changes, positions.tobytes()
-        known = found in self._met
-        self._met.add(found)
+        state = self._machine.changes, positions.tobytes()
+        known = state in self._met
+        self._met.add(state)
         return known
 
     def _is_as_then(self, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
@@ -57,8 +57,8 @@ class Cycle:
         return all(_same(now, then) for now, then in pairs) and np.array_equal(self._machine.local_views[1], local)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Tell whether two values are the same to the bit; one that is not a number is itself."""
-    if one is None or other is None:
-        return one is other
-    return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
+    if left is None or right is None:
+        return left is right
+    return bool(left.shape == right.shape and left.tobytes() == right.tobytes())

@@ -57,7 +57,7 @@ class Kernel:
         self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
-        used = {leaf for one in flat.body for operand in one.operands for leaf in leaves(operand)}
+        used = {leaf for instruction in flat.body for operand in instruction.operands for leaf in leaves(operand)}
         names = {leaf.name for leaf in used if isinstance(leaf, Symbol)}
         outer = [v for v in module.variables.values() if v.name in names]
         self.shared: tuple[Variable, ...] = tuple(
@@ -76,16 +76,16 @@ class Kernel:
         """The types of registers, by number."""
         return [self.registers[name] for name in self._slots]
 
-    def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
+    def memory_site(self, instruction: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
+        self.memory.append(MemoryInstruction(instruction.place, space, op, width, dtype, instruction.has(*_STRONG)))
         number = len(self.memory) - 1
-        self._sites_of.setdefault(id(one), []).append(number)
+        self._sites_of.setdefault(id(instruction), []).append(number)
         return number
 
-    def sites_of(self, one: Instruction) -> list[int]:
+    def sites_of(self, instruction: Instruction) -> list[int]:
         """Return the numbers of the places that an instruction of the body touches memory in, in their order."""
-        return self._sites_of.get(id(one), [])
+        return self._sites_of.get(id(instruction), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""
@@ -100,22 +100,22 @@ class Kernel:
 
 def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:
     """Return where variables lie in the local memory of a thread, and how large that is."""
-    found, end = {}, 0
+    offsets, end = {}, 0
     for variable in variables:
-        found[variable.name] = -(-end // variable.alignment) * variable.alignment
-        end = found[variable.name] + variable.size
-    return found, -(-end // 16) * 16
+        offsets[variable.name] = -(-end // variable.alignment) * variable.alignment
+        end = offsets[variable.name] + variable.size
+    return offsets, -(-end // 16) * 16
 
 
 def _registers(operand: Operand) -> Iterator[str]:
     return (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def read_by(one: Instruction) -> Iterator[str]:
+def read_by(instruction: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
-    if one.guard:
-        yield one.guard.register.name
-    writes = one.opcode not in (
+    if instruction.guard:
+        yield instruction.guard.register.name
+    writes = instruction.opcode not in (
         "st",
         "red",
         "bra",
@@ -127,7 +127,7 @@ def read_by(one: Instruction) -> Iterator[str]:
         "vprintf",
         "__assertfail",
     )
-    for number, operand in enumerate(one.operands):
+    for number, operand in enumerate(instruction.operands):
         if not (writes and number == 0) or isinstance(operand, Address):
             yield from _registers(operand)
 
@@ -136,11 +136,15 @@ def _needed(body: list[Instruction]) -> set[str]:
     """Return the registers that something reads, other than to move them where nothing reads them."""
     needed: set[str] = set()
     moved: dict[str, set[str]] = {}
-    for one in body:
-        if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
-            moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
+    for instruction in body:
+        if (
+            instruction.opcode == "mov"
+            and isinstance(instruction.operands[0], Register)
+            and isinstance(instruction.operands[1], Register)
+        ):
+            moved.setdefault(instruction.operands[0].name, set()).add(instruction.operands[1].name)
         else:
-            needed.update(read_by(one))
+            needed.update(read_by(instruction))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:
@@ -152,14 +156,17 @@ def _needed(body: list[Instruction]) -> set[str]:
 def _numbers(body: list[Instruction]) -> dict[str, int]:
     """Return the registers that are set once, to a number."""
     sets = Counter(
-        name for one in body if one.operands and one.opcode not in ("st", "red") for name in _registers(one.operands[0])
+        name
+        for instruction in body
+        if instruction.operands and instruction.opcode not in ("st", "red")
+        for name in _registers(instruction.operands[0])
     )
-    found: dict[str, int] = {}
-    for one in body:  # what a call passes is set before it is read
-        if one.opcode == "mov" and one.guard is None and isinstance(one.operands[0], Register):
-            to, value = one.operands[0].name, one.operands[1]
+    numbers: dict[str, int] = {}
+    for instruction in body:  # what a call passes is set before it is read
+        if instruction.opcode == "mov" and instruction.guard is None and isinstance(instruction.operands[0], Register):
+            to, value = instruction.operands[0].name, instruction.operands[1]
             if sets[to] == 1 and isinstance(value, Number) and not value.bits:
-                found[to] = value.value
-            elif sets[to] == 1 and isinstance(value, Register) and value.name in found:
-                found[to] = found[value.name]
-    return found
+                numbers[to] = value.value
+            elif sets[to] == 1 and isinstance(value, Register) and value.name in numbers:
+                numbers[to] = numbers[value.name]
+    return numbers

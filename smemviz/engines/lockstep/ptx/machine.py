@@ -256,10 +256,10 @@ class Machine:
         """Note an execution of a site in global memory for races in each allocation that the launch may write."""
         watched, mask = self.in_global.watched, self.mask
         if self.same_allocation(at):
-            one = watched.get(int(self.memory.numbers(at.reshape(-1)[:1])[0]))
-            if one is not None:
+            allocation = watched.get(int(self.memory.numbers(at.reshape(-1)[:1])[0]))
+            if allocation is not None:
                 bits = self._bits(stored, size) if stored else None
-                self.in_global.add(one, site, addresses, mask, bits, strong=strong)
+                self.in_global.add(allocation, site, addresses, mask, bits, strong=strong)
             return
         addresses = (
             np.broadcast_to(addresses, self.count)

@@ -49,9 +49,9 @@ class GlobalMemory:
         """Return the allocation that addresses from ``low`` to below ``high`` all lie in, None where none does."""
         number = (low - _FIRST) >> _ROOM_BITS
         if 0 <= number < len(self.allocations):
-            found = self.allocations[number]
-            if found.start <= low and high <= found.start + found.nbytes:
-                return found
+            allocation = self.allocations[number]
+            if allocation.start <= low and high <= allocation.start + allocation.nbytes:
+                return allocation
         return None
 
     def near(self, low: int, high: int) -> bool:
@@ -69,8 +69,8 @@ class GlobalMemory:
 
     def inside(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
         """Tell which accesses of ``size`` bytes lie in an allocation."""
-        starts = np.array([one.start for one in self.allocations] or [0])
-        ends = np.array([one.start + one.nbytes for one in self.allocations] or [0])
+        starts = np.array([allocation.start for allocation in self.allocations] or [0])
+        ends = np.array([allocation.start + allocation.nbytes for allocation in self.allocations] or [0])
         number = np.clip(self.numbers(addresses), 0, len(starts) - 1)
         return np.asarray((starts[number] <= addresses) & (addresses + size <= ends[number]))
 

@@ -20,17 +20,23 @@ _CLOCKS = ("clock", "globaltimer")
 _IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
 
 
-def remembering(kernel: Kernel, one: Instruction, action: Action) -> Action:
+def remembering(kernel: Kernel, instruction: Instruction, action: Action) -> Action:
     """Return an action that does nothing anew while all threads run and its sources are the very same values.
 
     Registers are written in place only while some threads run, and then everything is forgotten; so a value that is
     the same object is the same. What has a value of its own for every thread of a batch is not kept: that is large.
     """
-    to = one.operands[0] if one.operands else None
-    clock = any(isinstance(operand, Special) and operand.name.startswith(_CLOCKS) for operand in one.operands)
-    if one.opcode not in _PURE or one.has("cc") or one.guard or clock or not isinstance(to, Register):
+    to = instruction.operands[0] if instruction.operands else None
+    clock = any(isinstance(operand, Special) and operand.name.startswith(_CLOCKS) for operand in instruction.operands)
+    if (
+        instruction.opcode not in _PURE
+        or instruction.has("cc")
+        or instruction.guard
+        or clock
+        or not isinstance(to, Register)
+    ):
         return action
-    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(read_by(one))]
+    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(read_by(instruction))]
     vain = [0]
 
     def run(m: Machine) -> None:

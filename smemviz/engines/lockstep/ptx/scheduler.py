@@ -222,13 +222,13 @@ class Scheduler:
 
 def _returning(steps: Sequence[Step]) -> set[int]:
     """Return the blocks that do nothing and end the thread: who gets there has ended."""
-    found: set[int] = set()
+    returning: set[int] = set()
     for number in reversed(range(len(steps))):
         step = steps[number]
         if step.actions or step.guard is not None or step.barrier is not None:
             continue
         end = step.block.end
         to = step.block.following if end is None else step.block.targets[0] if end.opcode == "bra" else -1
-        if (end is not None and end.opcode in ("ret", "exit")) or to in found:
-            found.add(number)
-    return found
+        if (end is not None and end.opcode in ("ret", "exit")) or to in returning:
+            returning.add(number)
+    return returning

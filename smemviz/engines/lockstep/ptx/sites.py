@@ -32,18 +32,23 @@ class SiteMap:
         self._fallback = kernel.function.place
         self._numbers: dict[tuple[int, str], int] = {}
         self._dtypes: dict[int, np.dtype[Any] | None] = {}
-        found: dict[Any, int] = {}
+        numbers: dict[Any, int] = {}
         sites: list[Site] = []
-        for raw, one in enumerate(kernel.memory):
-            for space in _SPACES if one.space == "generic" else (one.space,):
+        for raw, instruction in enumerate(kernel.memory):
+            for space in _SPACES if instruction.space == "generic" else (instruction.space,):
                 site = self._site(
-                    one.place, "shared" if space == "shared" else "global", one.op, one.width, one.dtype, name
+                    instruction.place,
+                    "shared" if space == "shared" else "global",
+                    instruction.op,
+                    instruction.width,
+                    instruction.dtype,
+                    name,
                 )
                 key = (site.file, site.line, site.column, site.end_line, site.end_column, space, site.op, site.width)
-                if key not in found:
-                    found[key] = len(sites)
+                if key not in numbers:
+                    numbers[key] = len(sites)
                     sites.append(site)
-                self._numbers[raw, space] = found[key]
+                self._numbers[raw, space] = numbers[key]
         self.sites = tuple(sites)
 
     def number(self, raw: int, space: str) -> int:
@@ -61,8 +66,8 @@ class SiteMap:
         """Return line and column of a place of the PTX."""
         own = written_at(place, self._sources)
         text = self._sources.get(own.file)
-        found = text.place(own.line) if text else None
-        return found or (1, 0)
+        source_place = text.place(own.line) if text else None
+        return source_place or (1, 0)
 
     def text_of(self, place: Place) -> str:
         """Return the expression at a place of the PTX."""

@@ -22,17 +22,17 @@ def special_registers(
     threads = block[0] * block[1] * block[2]
     slots = np.arange(-(-threads // WARP_SIZE) * WARP_SIZE)
     lane, numbers = slots % WARP_SIZE, first_block + np.arange(blocks)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for axis, own, outer in zip("xyz", block, grid, strict=True):
-        found[f"ntid.{axis}"], found[f"nctaid.{axis}"] = np.uint32(own), np.uint32(outer)
-        found[f"tid.{axis}"] = np.uint32(0) if own == 1 else _row(slots % own)
-        found[f"ctaid.{axis}"] = _column(numbers % outer)
+        values[f"ntid.{axis}"], values[f"nctaid.{axis}"] = np.uint32(own), np.uint32(outer)
+        values[f"tid.{axis}"] = np.uint32(0) if own == 1 else _row(slots % own)
+        values[f"ctaid.{axis}"] = _column(numbers % outer)
         slots, numbers = slots // own, numbers // outer
     slots = np.arange(len(slots))
     bit = np.uint64(1) << lane.astype(np.uint64)
     masks = {"eq": bit, "lt": bit - 1, "le": 2 * bit - 1, "gt": ~(2 * bit - 1), "ge": ~(bit - 1)}
-    found |= {f"lanemask_{name}": _row(mask & np.uint64(0xFFFFFFFF)) for name, mask in masks.items()}
-    found |= {
+    values |= {f"lanemask_{name}": _row(mask & np.uint64(0xFFFFFFFF)) for name, mask in masks.items()}
+    values |= {
         "laneid": _row(lane),
         "warpid": _row(slots // WARP_SIZE),
         "nwarpid": np.uint32(len(slots) // WARP_SIZE),
@@ -45,17 +45,21 @@ def special_registers(
         "total_smem_size": np.uint32(layout.nbytes + _RESERVED),
     }
     # What a block finds at the start of its window belongs to the system.
-    found |= dict.fromkeys(
+    values |= dict.fromkeys(
         ("reserved_smem_offset_begin", "reserved_smem_offset_0", "reserved_smem_offset_1"), np.uint32(0)
     )
-    found |= dict.fromkeys(("reserved_smem_offset_end", "reserved_smem_offset_cap"), np.uint32(_RESERVED))
+    values |= dict.fromkeys(("reserved_smem_offset_end", "reserved_smem_offset_cap"), np.uint32(_RESERVED))
     # Without clusters each block is a cluster of its own.
-    found |= {f"cluster_ctaid.{axis}": np.uint32(0) for axis in "xyz"}
-    found |= {f"cluster_nctaid.{axis}": np.uint32(1) for axis in "xyz"}
-    found |= {f"clusterid.{axis}": found[f"ctaid.{axis}"] for axis in "xyz"}
-    found |= {f"nclusterid.{axis}": found[f"nctaid.{axis}"] for axis in "xyz"}
-    found |= {"cluster_ctarank": np.uint32(0), "cluster_nctarank": np.uint32(1), "is_explicit_cluster": np.bool_(False)}
-    return found
+    values |= {f"cluster_ctaid.{axis}": np.uint32(0) for axis in "xyz"}
+    values |= {f"cluster_nctaid.{axis}": np.uint32(1) for axis in "xyz"}
+    values |= {f"clusterid.{axis}": values[f"ctaid.{axis}"] for axis in "xyz"}
+    values |= {f"nclusterid.{axis}": values[f"nctaid.{axis}"] for axis in "xyz"}
+    values |= {
+        "cluster_ctarank": np.uint32(0),
+        "cluster_nctarank": np.uint32(1),
+        "is_explicit_cluster": np.bool_(False),
+    }
+    return values
 
 
 def _row(values: Any) -> Any:

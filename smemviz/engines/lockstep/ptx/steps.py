@@ -39,10 +39,13 @@ def steps_of(kernel: Kernel) -> tuple[Step, ...]:
 
 
 def _step(kernel: Kernel, block: Block) -> Step:
-    actions = tuple(remembering(kernel, one, action_of(kernel, one)) for one in block.body)
+    actions = tuple(remembering(kernel, instruction, action_of(kernel, instruction)) for instruction in block.body)
     guard = read(kernel, block.end.guard.register, "pred") if block.end and block.end.guard else None
     index = read(kernel, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
     barrier = barrier_of(kernel, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
     everything = (*block.body, *((block.end,) if block.end else ()))
-    waits = any(one.opcode in _WAITING or (one.opcode in ("ld", "atom") and one.has(*_ORDERED)) for one in block.body)
+    waits = any(
+        instruction.opcode in _WAITING or (instruction.opcode in ("ld", "atom") and instruction.has(*_ORDERED))
+        for instruction in block.body
+    )
     return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())

@@ -161,9 +161,9 @@ class Waiting:
         blocks = m.threads // m.shape[1]
         yes = np.bincount(blocks, test, minlength=m.shape[0]).astype(np.uint32)
         there = np.bincount(blocks, minlength=m.shape[0])
-        found: Value = {"popc": yes, "and": yes == there, "or": yes > 0}[barrier.reduction or ""]
+        result: Value = {"popc": yes, "and": yes == there, "or": yes > 0}[barrier.reduction or ""]
         assert barrier.result is not None
-        barrier.result(m, m.as_active(found[blocks]))
+        barrier.result(m, m.as_active(result[blocks]))
 
     def _check_places(self, lanes: NDArray[np.intp]) -> None:
         """Threads of one block that pass a barrier from several places of the text are a finding."""

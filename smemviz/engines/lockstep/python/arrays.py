@@ -167,16 +167,16 @@ def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, 
 def dtype_argument(frame: Frame, node: ast.expr) -> Dtype:
     """Return the dtype that an expression names: ``float32``, ``np.float32``, ``"float32"``, ``a.dtype``."""
     if isinstance(node, ast.Attribute) and node.attr == "dtype":
-        found = frame.value(node)
+        dtype = frame.value(node)
     elif isinstance(node, ast.Constant):
-        found = as_dtype(node.value)
+        dtype = as_dtype(node.value)
     else:
-        found = as_dtype(frame.names.constant(node))
-    if isinstance(found, np.dtype) and not is_known(found):
-        raise frame.refuse(node, said("an array of {dtype}", dtype=found))
-    if not isinstance(found, np.dtype):
+        dtype = as_dtype(frame.names.constant(node))
+    if isinstance(dtype, np.dtype) and not is_known(dtype):
+        raise frame.refuse(node, said("an array of {dtype}", dtype=dtype))
+    if not isinstance(dtype, np.dtype):
         raise frame.wrong(node, said("{code} is not a known dtype", code=ast.unparse(node)))
-    return found
+    return dtype
 
 
 def local_array(frame: Frame, node: ast.Call) -> View:
@@ -194,14 +194,14 @@ def local_array(frame: Frame, node: ast.Call) -> View:
 
 def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.void) -> View:
     """Return an array of the module as a kernel sees it: a constant, which it can only read."""
-    found = machine.constants.get(id(array))
-    if found is None:
+    cached = machine.constants.get(id(array))
+    if cached is None:
         flat = np.ascontiguousarray(np.asarray(array, array.dtype))
         machine.reserve(flat.nbytes)
         memory = Memory("constant", flat.reshape(-1).view(np.uint8), 0)
         view = View(name, memory, flat.dtype, array.shape, c_strides(array.shape), 0)
-        found = machine.constants[id(array)] = (array, view)
-    return found[1]
+        cached = machine.constants[id(array)] = (array, view)
+    return cached[1]
 
 
 def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
@@ -226,9 +226,9 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
     """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
-    if base and all(isinstance(one, tuple) and len(one) == len(base[0]) for one in base):
+    if base and all(isinstance(index, tuple) and len(index) == len(base[0]) for index in base):
         return tuple(_pick(frame, node, part, index) for part in zip(*base, strict=True))
-    if any(isinstance(one, tuple | View) or one is None for one in base) or not base:
+    if any(isinstance(part, tuple | View) or part is None for part in base) or not base:
         raise frame.refuse(node, said("{code}: an index that differs between threads", code=ast.unparse(node)))
-    items = [np.broadcast_to(np.asarray(one), index.shape) for one in base]
+    items = [np.broadcast_to(np.asarray(part), index.shape) for part in base]
     return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)

@@ -51,7 +51,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
         case ast.Name():
             frame.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
-            if any(isinstance(one, ast.Starred) for one in target.elts):
+            if any(isinstance(part, ast.Starred) for part in target.elts):
                 raise frame.wrong(target, said("{code}: Numba unpacks into no starred name", code=ast.unparse(target)))
             if isinstance(value, Range) and type(value.length) is int and value.length == len(target.elts):
                 value = tuple(number for _, number in value.numbers())
@@ -65,8 +65,8 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 raise frame.wrong(
                     target, said("{values} values for {names} names", values=len(value), names=len(target.elts))
                 )
-            for one, item in zip(target.elts, value, strict=True):
-                bind(frame, one, item, source)
+            for part, item in zip(target.elts, value, strict=True):
+                bind(frame, part, item, source)
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)
             if element is None:

@@ -74,7 +74,7 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Call) and frame.canonical(node.func.func) == "builtins.type" and node.func.args:
         dtype = dtype_of(frame.value(node.func.args[0]))
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
-        known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{one}" for one in DTYPES))
+        known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
 

@@ -116,16 +116,16 @@ def _items(frame: Frame, node: ast.Tuple) -> Value:
 
 def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
     """Return what expressions are worth, the items of a starred tuple one by one."""
-    found: list[Value] = []
+    elements: list[Value] = []
     for node in nodes:
         if not isinstance(node, ast.Starred):
-            found.append(frame.value(node))
+            elements.append(frame.value(node))
             continue
         items = frame.value(node.value)
         if not isinstance(items, tuple):
             raise frame.refuse(node, said("{code}, which is no tuple,", code=short(node)))
-        found.extend(items)
-    return found
+        elements.extend(items)
+    return elements
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:

@@ -227,9 +227,9 @@ class Frame:
         if moves is None or not mask.count:
             return
         outer, self.mask = self.mask, mask
-        for one in moves:
-            if one.source in self.variables:
-                self.keep(node, one.target, one.convert(self.variables[one.source]))
+        for move in moves:
+            if move.source in self.variables:
+                self.keep(node, move.target, move.convert(self.variables[move.source]))
         self.mask = outer
 
     def chosen(self, node: ast.expr, value: Value) -> Value:
@@ -268,8 +268,8 @@ class Frame:
         return owner.within(mask)
 
 
-def _overlap(one: Mask, other: Mask) -> int:
-    return int(np.count_nonzero(one.lanes & other.lanes))
+def _overlap(left: Mask, right: Mask) -> int:
+    return int(np.count_nonzero(left.lanes & right.lanes))
 
 
 def short(node: ast.AST) -> str:

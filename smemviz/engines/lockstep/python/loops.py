@@ -75,7 +75,7 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
             yield test, partial(_pair, number, item)
             number = binary(ast.Add, number, 1)
     elif isinstance(node, ast.Call) and name == "builtins.zip" and not node.keywords:
-        for together in zip(*(_items_of(frame, one) for one in node.args), strict=False):
+        for together in zip(*(_items_of(frame, argument) for argument in node.args), strict=False):
             tests, parts = zip(*together, strict=True)
             yield reduce(operations.both, tests), partial(_each_of, parts)
     elif isinstance(node, ast.Call) and name == "numpy.ndindex" and not node.keywords:

@@ -82,12 +82,12 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         raise CannotMergeError(said("one name stands for different texts in different threads"))
     if _is_no_number(new) or _is_no_number(old):
         raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
-    one, other = dtype_of(new), dtype_of(old)
-    if one is other:
+    new_dtype, old_dtype = dtype_of(new), dtype_of(old)
+    if new_dtype is old_dtype:
         if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:
             return new
-        return np.where(lanes, np.asarray(new, one), np.asarray(old, one))
-    both = unify(one, other)
+        return np.where(lanes, np.asarray(new, new_dtype), np.asarray(old, new_dtype))
+    both = unify(new_dtype, old_dtype)
     return np.where(lanes, np.asarray(cast(new, both), both), np.asarray(cast(old, both), both))
 
 

@@ -152,11 +152,11 @@ def _order(frame: Frame, node: ast.expr, op: ast.cmpop, left: tuple[Value, ...],
     return frame.merged(node, equal, rest, first)
 
 
-def both(one: Value, other: Value) -> Value:
+def both(left: Value, right: Value) -> Value:
     """Return where two conditions hold."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return one & other
-    return bool(one) and bool(other)
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return left & right
+    return bool(left) and bool(right)
 
 
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
@@ -198,11 +198,11 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     if not then.count and _calls_functions(frame, node.body):
         return frame.chosen(node, frame.value(node.orelse))
     frame.mask = then
-    one = frame.value(node.body)
+    chosen = frame.value(node.body)
     frame.mask = other
-    two = frame.value(node.orelse)
+    alternative = frame.value(node.orelse)
     frame.mask = outer
-    return frame.merged(node, test, one, two)
+    return frame.merged(node, test, chosen, alternative)
 
 
 def _calls_functions(frame: Frame, node: ast.expr) -> bool:
@@ -211,7 +211,7 @@ def _calls_functions(frame: Frame, node: ast.expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def _calls(node: ast.expr) -> tuple[ast.Call, ...]:
-    return tuple(one for one in ast.walk(node) if isinstance(one, ast.Call))
+    return tuple(part for part in ast.walk(node) if isinstance(part, ast.Call))
 
 
 def bounded(frame: Frame, node: ast.AST, value: tuple[Value, ...]) -> Value:

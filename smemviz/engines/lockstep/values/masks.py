@@ -35,16 +35,16 @@ class Mask:
         """Return the part of the mask outside ``lanes``."""
         return self.narrow(~lanes)
 
-    def rejoin(self, one: Mask, other: Mask) -> Mask:
+    def rejoin(self, first: Mask, second: Mask) -> Mask:
         """Return the threads of two disjoint parts of this mask together."""
-        count = one.count + other.count
+        count = first.count + second.count
         if count == self.count:
             return self
-        if not other.count:
-            return one
-        if not one.count:
-            return other
-        return Mask(one.lanes | other.lanes, count, self)
+        if not second.count:
+            return first
+        if not first.count:
+            return second
+        return Mask(first.lanes | second.lanes, count, self)
 
     def within(self, other: Mask) -> bool:
         """Tell whether this mask came out of ``other`` by narrowing."""

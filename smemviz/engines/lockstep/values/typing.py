@@ -96,53 +96,53 @@ def wrap(value: int) -> int:
 
 
 @cache
-def integer_result(one: Dtype, other: Dtype) -> Dtype:
+def integer_result(left: Dtype, right: Dtype) -> Dtype:
     """Return what integer arithmetic gives: 64 bits, signed if either side is."""
-    return UINT64 if one.kind == other.kind == "u" else INT64
+    return UINT64 if left.kind == right.kind == "u" else INT64
 
 
 @cache
-def arithmetic(one: Dtype, other: Dtype) -> Dtype:
+def arithmetic(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of ``+``, ``-`` and ``*``.
 
     An integer beside a float counts as the smallest float that holds it in Numba's table of safe conversions, where
     uint16 goes to float64.
     """
-    if one.kind in "biu" and other.kind in "biu":
-        return integer_result(one, other)
-    if one.kind == "c" or other.kind == "c":
-        both: Dtype = np.promote_types(real(one), real(other))
+    if left.kind in "biu" and right.kind in "biu":
+        return integer_result(left, right)
+    if left.kind == "c" or right.kind == "c":
+        both: Dtype = np.promote_types(real(left), real(right))
         return _COMPLEX[both]
-    found: Dtype = np.promote_types(real(one), real(other))
-    return found
+    result: Dtype = np.promote_types(real(left), real(right))
+    return result
 
 
 @cache
-def quotient(one: Dtype, other: Dtype) -> Dtype:
+def quotient(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of ``/``."""
-    both = arithmetic(one, other)
+    both = arithmetic(left, right)
     return FLOAT64 if both.kind in "iu" else both
 
 
 @cache
-def remainder(one: Dtype, other: Dtype) -> Dtype:
+def remainder(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of ``//`` and ``%``, which have no half precision."""
-    both = arithmetic(one, other)
+    both = arithmetic(left, right)
     return FLOAT32 if both == FLOAT16 else both
 
 
 @cache
-def comparison(one: Dtype, other: Dtype) -> Dtype:
+def comparison(left: Dtype, right: Dtype) -> Dtype:
     """Return the type in which two numbers are compared; signed beside unsigned 64 bits are compared as float64."""
-    if one.kind in "biu" and other.kind in "biu":
-        return np.promote_types(one, other)
-    return arithmetic(one, other)
+    if left.kind in "biu" and right.kind in "biu":
+        return np.promote_types(left, right)
+    return arithmetic(left, right)
 
 
 @cache
-def unify(one: Dtype, other: Dtype) -> Dtype:
+def unify(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of a variable that is assigned both, of a conditional expression, of ``min`` and ``max``."""
-    return np.promote_types(one, other)
+    return np.promote_types(left, right)
 
 
 def real(dtype: Dtype) -> Dtype:

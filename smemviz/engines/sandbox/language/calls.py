@@ -69,8 +69,8 @@ def _call_known(
     _refuse_where(host, options)
     host.afford(elements([arguments, list(options.values())]))
     if call not in (host.print, host.text, len):  # which take texts
-        arguments = [host.handed(one) for one in arguments]
-        options = {name: host.handed(one) for name, one in options.items()}
+        arguments = [host.handed(argument) for argument in arguments]
+        options = {name: host.handed(option) for name, option in options.items()}
     numbers = host.guarded(lambda: min(MANY, size(*arguments, **options)))
     host.afford(numbers)
     if call in (list, tuple, sorted) and numbers > host.limits.items:
@@ -87,13 +87,15 @@ def _refuse_where(host: Host, options: dict[str, Any]) -> None:
 def _call_cuda(host: Host, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
     """Call a function of ``numba.cuda``."""
     name = function.__name__
-    given = [one for one in (*arguments, *options.values()) if not isinstance(one, Stream | Event)]
+    given = [argument for argument in (*arguments, *options.values()) if not isinstance(argument, Stream | Event)]
     host.afford(elements(given))
     if name in ("device_array", "pinned_array", "mapped_array", "managed_array"):
         shape = options.get("shape", arguments[0] if arguments else 0)
         host.afford(host.guarded(lambda: min(MANY, 2 * count(shape))))
-    arguments = [one if isinstance(one, Stream | Event) else host.handed(one) for one in arguments]
-    options = {key: one if isinstance(one, Stream | Event) else host.handed(one) for key, one in options.items()}
+    arguments = [argument if isinstance(argument, Stream | Event) else host.handed(argument) for argument in arguments]
+    options = {
+        key: option if isinstance(option, Stream | Event) else host.handed(option) for key, option in options.items()
+    }
     if name in ("stream", "event"):
         return function()
     return host.guarded(function, *arguments, **options)
@@ -119,9 +121,9 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
             host.guarded(getattr(base, name), *arguments, **options)
             host.bounded(base)
             return None
-        options = {key: one for key, one in options.items() if not isinstance(one, Stream)}
-        arguments = [host.handed(one) for one in arguments if not isinstance(one, Stream)]
-        options = {key: host.handed(one) for key, one in options.items()}
+        options = {key: option for key, option in options.items() if not isinstance(option, Stream)}
+        arguments = [host.handed(argument) for argument in arguments if not isinstance(argument, Stream)]
+        options = {key: host.handed(option) for key, option in options.items()}
         return host.guarded(getattr(base, name), *arguments, **options)
     raise host.error(said("{code} is not there for text in the editor", code=ast.unparse(node)))
 
@@ -146,5 +148,5 @@ def _launch(host: Host, configured: Configured, arguments: list[Any], options: d
     if host.launches > host.limits.launches:
         raise host.error(said("more than {most} launches; the editor makes no more", most=host.limits.launches))
     host.afford(elements(arguments))
-    given = tuple(host.handed(one) for one in arguments)
+    given = tuple(host.handed(argument) for argument in arguments)
     host.launcher(configured.kernel.definition, configured.configuration, given, (host.file, host.line))

@@ -60,8 +60,8 @@ def member_of(host: Host, base: Any, node: ast.Attribute) -> Any:
 def either(host: Host, node: ast.BoolOp) -> Any:
     """Evaluate ``and`` or ``or``, as far as it has to be."""
     value: Any = None
-    for one in node.values:
-        value = data(host, one)
+    for operand in node.values:
+        value = data(host, operand)
         if bool(host.guarded(bool, value)) is isinstance(node.op, ast.Or):
             break
     return value
@@ -82,14 +82,14 @@ def compare(host: Host, node: ast.Compare) -> Any:
 
 def items(host: Host, nodes: Iterable[ast.expr]) -> list[Any]:
     """Evaluate the items of a list; an asterisk spreads another one."""
-    found: list[Any] = []
+    values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            found.extend(iterate(host, node.value))
+            values.extend(iterate(host, node.value))
         else:
-            found.append(host.value(node))
-        host.bounded(found)
-    return found
+            values.append(host.value(node))
+        host.bounded(values)
+    return values
 
 
 def iterate(host: Host, node: ast.expr) -> Iterator[Any]:
@@ -107,14 +107,14 @@ def comprehension(host: Host, node: ast.ListComp | ast.GeneratorExp) -> list[Any
     if len(node.generators) > 1 or node.generators[0].is_async:
         raise host.refuse(said("a comprehension of several loops"))
     generator = node.generators[0]
-    found: list[Any] = []
+    values: list[Any] = []
     for item in iterate(host, generator.iter):
         host.step(node)
         targets.assign(host, generator.target, item)
         if all(truth(host, condition) for condition in generator.ifs):
-            found.append(host.value(node.elt))
-            host.bounded(found)
-    return found
+            values.append(host.value(node.elt))
+            host.bounded(values)
+    return values
 
 
 def part(host: Host, node: ast.expr) -> str:

@@ -108,7 +108,7 @@ def _value(host: Host, node: ast.expr) -> Any:
         case ast.ListComp() | ast.GeneratorExp():
             return expressions.comprehension(host, node)
         case ast.JoinedStr():
-            return host.bounded("".join(expressions.part(host, one) for one in node.values))
+            return host.bounded("".join(expressions.part(host, part) for part in node.values))
         case ast.Slice():
             return targets.index_of(host, node)
         case ast.Lambda():

@@ -25,8 +25,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = operators.BINARY 
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = operators.COMPARE | {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda one, other: one in other,
-    ast.NotIn: lambda one, other: one not in other,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
 }
 
 

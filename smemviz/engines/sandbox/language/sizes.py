@@ -44,17 +44,17 @@ def elements(value: Any) -> int:
     """Return how many numbers a value holds; ``MANY`` when lists hold each other so often that counting takes long."""
     total, visited, waiting = 0, 0, [value]
     while waiting:
-        one = waiting.pop()
+        item = waiting.pop()
         visited += 1
         if visited > _VISITS:
             return MANY
-        if isinstance(one, np.ndarray | DeviceArray):
-            total += int(one.size)
-        elif isinstance(one, tuple | list):
+        if isinstance(item, np.ndarray | DeviceArray):
+            total += int(item.size)
+        elif isinstance(item, tuple | list):
             total += 1
-            waiting.extend(one)
+            waiting.extend(item)
         else:
-            total += _length(one) if isinstance(one, range | str) else 1
+            total += _length(item) if isinstance(item, range | str) else 1
     return min(total, MANY)
 
 
@@ -109,16 +109,16 @@ def of_repeat(array: Any, repeats: Any = 1, *rest: Any, **options: Any) -> int:
     return elements(array) * (int(np.max(repeats)) if elements(repeats) else 0)
 
 
-def of_outer(one: Any, other: Any, *rest: Any, **options: Any) -> int:
+def of_outer(left: Any, right: Any, *rest: Any, **options: Any) -> int:
     """Return the elements of an outer product."""
-    return elements(one) * elements(other)
+    return elements(left) * elements(right)
 
 
-def product(one: Any, other: Any, *rest: Any, **options: Any) -> int:
+def product(left: Any, right: Any, *rest: Any, **options: Any) -> int:
     """Return the elements of a matrix product, or of its work where that is more than memory would show."""
-    a, b = np.shape(one), np.shape(other)
+    a, b = np.shape(left), np.shape(right)
     rows = count(a[:-1]) if a else 1
-    columns = elements(other) // b[-2] if len(b) > 1 and b[-2] else 1
+    columns = elements(right) // b[-2] if len(b) > 1 and b[-2] else 1
     inner = a[-1] if a else 1
     return max(rows * columns, rows * columns * inner // 256)
 

@@ -51,14 +51,14 @@ def assign(host: Host, target: ast.expr, value: Any) -> None:
         case ast.Tuple() | ast.List():
             if not isinstance(value, tuple | list | range | np.ndarray):
                 raise host.error(said("what is to be taken apart is no tuple, list or array"))
-            if any(isinstance(one, ast.Starred) for one in target.elts):
+            if any(isinstance(part, ast.Starred) for part in target.elts):
                 raise host.refuse(said("an asterisk on the left"))
             if len(value) != len(target.elts):
                 raise host.error(
                     said("there are {values} values for {names} names", values=len(value), names=len(target.elts))
                 )
-            for one, item in zip(target.elts, value, strict=True):
-                assign(host, one, item)
+            for part, item in zip(target.elts, value, strict=True):
+                assign(host, part, item)
         case ast.Subscript():
             _store(host, host.value(target.value), index_of(host, target.slice), value)
         case _:

@@ -29,8 +29,8 @@ def _item(visit: Visit, node: ast.Subscript, base: TupleRef) -> Ref:
     if isinstance(index, int) and -len(base.items) <= index < len(base.items):
         return base.items[index]
     result: Ref = None
-    for one in base.items:
-        result = visit.join(node, result, one)
+    for ref in base.items:
+        result = visit.join(node, result, ref)
     return result
 
 
@@ -77,8 +77,8 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
         if op == "store":
             raise visit.unsupported(node, said("it is not known which array {code} is", code=ast.unparse(node.value)))
         return None
-    found = field_of(base.dtype, name)
-    if found is None:
+    field = field_of(base.dtype, name)
+    if field is None:
         raise visit.unsupported(
             node,
             said(
@@ -88,9 +88,9 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
                 field=name,
             ),
         )
-    if not found.aligned:
+    if not field.aligned:
         raise visit.unsupported(node, not_aligned(name))
-    view = replace(base, ndim=base.ndim + len(found.shape), dtype=found.dtype)
+    view = replace(base, ndim=base.ndim + len(field.shape), dtype=field.dtype)
     if view.ndim or view.is_record:
         return view
     visit.site(node, view, op)
@@ -114,8 +114,8 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
             visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
             items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
-            for one, item in zip(target.elts, items, strict=False):
-                bind(visit, one, item, source)
+            for inner, item in zip(target.elts, items, strict=False):
+                bind(visit, inner, item, source)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
         case ast.Subscript():

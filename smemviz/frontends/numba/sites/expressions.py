@@ -65,24 +65,24 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
 
 def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
     """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
-    found = TupleRef(tuple(_values(visit, node.elts)))
-    if _depth(found) > _MAX_TUPLE_DEPTH:
+    value = TupleRef(tuple(_values(visit, node.elts)))
+    if _depth(value) > _MAX_TUPLE_DEPTH:
         raise visit.unsupported(node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH))
-    return found
+    return value
 
 
 def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
     """Visit expressions, the items of a starred tuple one by one."""
-    found: list[Ref] = []
+    values: list[Ref] = []
     for node in nodes:
         if not isinstance(node, ast.Starred):
-            found.append(visit.value(node))
+            values.append(visit.value(node))
             continue
         items = visit.value(node.value)
         if not isinstance(items, TupleRef):
             raise visit.unsupported(node, said("it is not known how many items {code} has", code=ast.unparse(node)))
-        found.extend(items.items)
-    return found
+        values.extend(items.items)
+    return values
 
 
 def _name(visit: Visit, node: ast.Name) -> Ref:
@@ -121,8 +121,8 @@ def note_names(visit: Visit, target: ast.expr, expression: ast.expr) -> None:
     if isinstance(target, ast.Name):
         visit.declared[expression] = target.id
     elif isinstance(target, ast.Tuple) and isinstance(expression, ast.Tuple):
-        for one, inner in zip(target.elts, expression.elts, strict=False):
-            note_names(visit, one, inner)
+        for part, inner in zip(target.elts, expression.elts, strict=False):
+            note_names(visit, part, inner)
 
 
 def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
@@ -167,9 +167,9 @@ def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref
     if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
         return replace(arguments[0], space="constant")
     if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
-        for one, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
-            if isinstance(one, ArrayRef):
-                visit.site(at, one, "store" if at is node.args[-1] else "load")
+        for ref, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
+            if isinstance(ref, ArrayRef):
+                visit.site(at, ref, "store" if at is node.args[-1] else "load")
     if name == "cuda.cg.this_grid":
         visit.walk.grids.append(node)
     if name == "cuda.literal_unroll" and arguments:
@@ -207,10 +207,10 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
         case "ravel" | "flatten":
             return replace(receiver, ndim=1)
         case "view":
-            found = _dtype(visit, node.args[0]) if node.args else None
-            if found is None:
+            dtype = _dtype(visit, node.args[0]) if node.args else None
+            if dtype is None:
                 raise visit.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
-            return replace(receiver, dtype=found)
+            return replace(receiver, dtype=dtype)
         case "transpose":
             return receiver
         case _:

@@ -32,8 +32,8 @@ def field_of(dtype: Dtype, name: str) -> Field | None:
         return Field(half, (), 0 if name == "real" else half.itemsize, True)
     if dtype.fields is None or name not in dtype.fields:
         return None
-    found, offset = dtype.fields[name][:2]
-    base, shape = found.subdtype or (found, ())
+    whole, offset = dtype.fields[name][:2]
+    base, shape = whole.subdtype or (whole, ())
     unit = alignment(base)
     return Field(base, tuple(shape), offset, offset % unit == 0 and dtype.itemsize % unit == 0)
 

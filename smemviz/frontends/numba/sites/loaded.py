@@ -62,7 +62,7 @@ class _Text:
         key = function, held
         if key not in self._names:
             self._names[key] = names = held  # until it is known, for a function that calls itself
-            while more := {one for node in ast.walk(function) for one in self._gets_data(node, names)} - names:
+            while more := {name for node in ast.walk(function) for name in self._gets_data(node, names)} - names:
                 self._names[key] = names = names | more
         return self._names[key]
 
@@ -70,7 +70,7 @@ class _Text:
         """Return the parameters to which a call gives data."""
         given = [
             *zip(positional(callee), call.args, strict=False),
-            *((one.arg or "", one.value) for one in call.keywords),
+            *((keyword.arg or "", keyword.value) for keyword in call.keywords),
         ]
         return frozenset(name for name, value in given if self.has_data(value, names))
 

@@ -77,10 +77,10 @@ class Names:
     def _only_value(self, name: str, asked: frozenset[str]) -> object:
         """Return the one value that a variable is ever given."""
         given = _assignments(self.function.node).get(name, ())
-        values = [self._known(one, asked) for one in given]
+        values = [self._known(value, asked) for value in given]
         if not values or not isinstance(values[0], int | float | tuple):
             return None
-        return values[0] if all(type(one) is type(values[0]) and one == values[0] for one in values) else None
+        return values[0] if all(type(value) is type(values[0]) and value == values[0] for value in values) else None
 
     def called_with(self, callee: Function, arguments: Mapping[str, ast.expr]) -> Function:
         """Return a device function with the functions, types and constants that a call gives it."""
@@ -123,7 +123,7 @@ def stored_names(function: ast.FunctionDef) -> frozenset[str]:
 def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     """Return the variables that plain assignments alone give values, and all of those."""
     other, stores = parameters(function), Counter(stored(function))
-    found: dict[str, list[ast.expr]] = {}
+    values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=targets, value=value):
@@ -132,9 +132,9 @@ def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
                 pairs = list(_pairs(target, value))
             case _:
                 continue
-        for name, one in pairs:
-            found.setdefault(name, []).append(one)
-    return {name: given for name, given in found.items() if stores[name] == len(given) and name not in other}
+        for name, assigned in pairs:
+            values.setdefault(name, []).append(assigned)
+    return {name: given for name, given in values.items() if stores[name] == len(given) and name not in other}
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -142,25 +142,25 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple):
-        for i, one in enumerate(target.elts):
+        for i, part in enumerate(target.elts):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                yield from _pairs(one, value.elts[i])
+                yield from _pairs(part, value.elts[i])
             else:
-                yield from _pairs(one, ast.Subscript(value, ast.Constant(i), ast.Load()))
+                yield from _pairs(part, ast.Subscript(value, ast.Constant(i), ast.Load()))
 
 
 def _item(items: object, index: object) -> object:
     """Return an item of a tuple, None where there is none."""
     if isinstance(items, tuple) and isinstance(index, int) and -len(items) <= index < len(items):
-        found: object = items[index]
-        return found
+        item: object = items[index]
+        return item
     return None
 
 
 def _is_written_out(node: ast.expr) -> bool:
     """Tell whether an expression is made of numbers alone, so that Python computes it before Numba sees it."""
     parts = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
-    return all(isinstance(one, parts) for one in ast.walk(node))
+    return all(isinstance(part, parts) for part in ast.walk(node))
 
 
 def source_text(source: str, node: ast.expr) -> str:

@@ -96,17 +96,17 @@ class Visit:
     def unsupported(self, node: ast.AST, what: str) -> UnsupportedError:
         return UnsupportedError(self.function.file, getattr(node, "lineno", 1), what)
 
-    def join(self, node: ast.AST, one: Ref, other: Ref) -> Ref:
+    def join(self, node: ast.AST, left: Ref, right: Ref) -> Ref:
         """Merge what a name may stand for; arrays of two kinds under one name cannot be followed."""
-        if one is None or other is None or one == other:
-            return other if one is None else one
-        if isinstance(one, TupleRef) and isinstance(other, TupleRef) and len(one.items) == len(other.items):
-            pairs = zip(one.items, other.items, strict=True)
-            return TupleRef(tuple(self.join(node, a, b) for a, b in pairs), one.names)
-        if isinstance(one, ArrayRef) and isinstance(other, ArrayRef):
-            origins = tuple(dict.fromkeys((*one.origins, *other.origins)))
-            if replace(one, origins=origins) == replace(other, origins=origins):
-                return replace(one, origins=origins)
+        if left is None or right is None or left == right:
+            return right if left is None else left
+        if isinstance(left, TupleRef) and isinstance(right, TupleRef) and len(left.items) == len(right.items):
+            pairs = zip(left.items, right.items, strict=True)
+            return TupleRef(tuple(self.join(node, a, b) for a, b in pairs), left.names)
+        if isinstance(left, ArrayRef) and isinstance(right, ArrayRef):
+            origins = tuple(dict.fromkeys((*left.origins, *right.origins)))
+            if replace(left, origins=origins) == replace(right, origins=origins):
+                return replace(left, origins=origins)
         raise self.unsupported(node, said("one name stands for two kinds of array here; give each its own name"))
 
     # -- sites

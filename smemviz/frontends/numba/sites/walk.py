@@ -120,9 +120,9 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
                 visit.value(start)
             return TupleRef((None, item))
         if name == "builtins.zip":
-            return TupleRef(tuple(_iterated(visit, one) for one in node.args))
+            return TupleRef(tuple(_iterated(visit, argument) for argument in node.args))
         if name == "numpy.ndindex":
-            sizes = [visit.value(one) for one in node.args]
+            sizes = [visit.value(argument) for argument in node.args]
             items = sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleRef) else sizes
             return TupleRef((None,) * len(items))
     value = visit.value(node)
@@ -130,8 +130,8 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
         return elements.along(visit, node, value)
     item = None
     if isinstance(value, TupleRef):
-        for one in value.items:
-            item = visit.join(node, item, one)
+        for ref in value.items:
+            item = visit.join(node, item, ref)
     return item
 
 

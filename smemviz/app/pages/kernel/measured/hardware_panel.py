@@ -55,7 +55,7 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
     # The card that counted: its rule is the one that its counters can be held against.
     counted_for = Hardware.of(shown.recorded) if verified.hardware and shown.recorded else hardware
     rows = summarize(launch, counted_for)
-    found = verified.hardware or (None,) * len(launch.sites)
+    measured = verified.hardware or (None,) * len(launch.sites)
     heads = _("Access"), _("Recorded"), _("Model"), _("Hardware")
     return [
         html.P(_verdict(verified), className="verdict-line", id="verdict"),
@@ -64,7 +64,7 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
                 [
                     html.Caption(_("Counts of each access"), className="visually-hidden"),
                     html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
-                    *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
+                    *(_site(*row) for row in zip(launch.sites, rows, measured, strict=True)),
                 ],
                 className="table hardware-table",
             ),
@@ -80,7 +80,7 @@ def _verified(shown: Shown, launch: Launch) -> Launch:
     """Return the launch of the GPU recording with the same constants, else the launch itself."""
     if shown.recorded is None or shown.why is not None:
         return launch
-    index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
+    index = next(i for i, other in enumerate(shown.recording.launches) if other is launch)
     return shown.recorded.launches[index]
 
 
@@ -88,13 +88,13 @@ def _verdict(launch: Launch) -> str:
     if not launch.hardware:
         return _("Not checked against hardware: no counters were read with these constants.")
     verdicts = [row.verdict for row in launch.hardware]
-    told = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
-    if len(told) == 1 and verdicts[0] == "agrees":
+    counts = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
+    if len(counts) == 1 and verdicts[0] == "agrees":
         return _("All {n} accesses agree with the hardware's counters.", n=len(verdicts))
-    return _("Of {n} accesses: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
+    return _("Of {n} accesses: {verdicts}.", n=len(verdicts), verdicts=clauses(*counts))
 
 
-def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component:
+def _site(site: Site, row: SiteSummary, hardware: SiteHardware | None) -> Component:
     """Show one site: its numbers in a row, its verdict in the row below."""
     where = _("line {n}, {access}", n=site.line, access=access_kind(site))
     name = [html.Code(site.source), html.Span(where)]
@@ -104,33 +104,35 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
             html.Td(_counts(row.requests, None, None, None)),
             html.Td(_(row.reason) if row.reason else _counts(None, row.wavefronts, row.ideal, row.sectors)),
             html.Td(
-                _counts(found.requests, found.wavefronts, found.ideal, found.sectors) if found else _("not measured")
+                _counts(hardware.requests, hardware.wavefronts, hardware.ideal, hardware.sectors)
+                if hardware
+                else _("not measured")
             ),
         ]
     )
-    if found is None:
+    if hardware is None:
         return html.Tbody(numbers)
-    said = [
+    words = [
         html.Span(
-            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), verdict_name(found.verdict)],
-            className=f"verdict {found.verdict}",
+            [html.Span(f"{SYMBOLS[hardware.verdict]} ", **{"aria-hidden": "true"}), verdict_name(hardware.verdict)],
+            className=f"verdict {hardware.verdict}",
         ),
-        html.Span(translated(found.because)),
+        html.Span(translated(hardware.because)),
     ]
-    return html.Tbody([numbers, html.Tr(html.Td(html.Div(said, className="because"), colSpan=4))])
+    return html.Tbody([numbers, html.Tr(html.Td(html.Div(words, className="because"), colSpan=4))])
 
 
 def _counts(requests: int | None, wavefronts: int | None, ideal: int | None, sectors: int | None) -> list[Component]:
     """Write the counts there are, one under the other."""
-    told = []
+    lines = []
     for value, noun in ((requests, "request"), (wavefronts, "wavefront"), (sectors, "sector")):
         if value is not None:
             before, number, unit = count(value, noun).partition(f"{value:,}")
             words = [before, html.Strong(number), html.Span(unit, className="unit")]
-            told.append(html.Div([word for word in words if word]))
+            lines.append(html.Div([word for word in words if word]))
     if ideal is not None:
-        told.append(html.Div(_("{n:,} ideal", n=ideal), className="unit"))
-    return told
+        lines.append(html.Div(_("{n:,} ideal", n=ideal), className="unit"))
+    return lines
 
 
 def _unaccounted(launch: Launch) -> list[Component]:

@@ -63,14 +63,14 @@ def view_timing(
     stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: ThemeName, path: Path | None
 ) -> list[Component]:
     """Show the time of a launch of the file ``path``, or say that there is none and what would measure it."""
-    one = stopwatch.measured(shown, launch)
-    if one is None:
-        found = swept(path, shown.program, launch.kernel) if path else None
-        return _of_sweep(*found) if found else _no_time(shown)
+    measured = stopwatch.measured(shown, launch)
+    if measured is None:
+        point = swept(path, shown.program, launch.kernel) if path else None
+        return _of_sweep(*point) if point else _no_time(shown)
     others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
-    judged = impact(one, [other for other in others if other])
-    said = [
-        html.Dl(_facts(one), className="facts"),
+    judged = impact(measured, [other for other in others if other])
+    panels = [
+        html.Dl(_facts(measured), className="facts"),
         html.H3(_("Does it matter?")),
         html.P(
             rich("{answer}. {sentence}", answer=html.Strong(judged.answer), sentence=judged.sentence),
@@ -81,13 +81,13 @@ def view_timing(
     ]
     notes = [
         html.P(_(_BANDS), className="note"),
-        html.P(_origin(one), id="timing-origin", className="note origin-note"),
-        *(html.P(rich("Note: {note}.", note=translated(note)), className="note") for note in one.time.notes),
+        html.P(_origin(measured), id="timing-origin", className="note origin-note"),
+        *(html.P(rich("Note: {note}.", note=translated(note)), className="note") for note in measured.time.notes),
     ]
     return [
-        Written(html.Div(said)),
+        Written(html.Div(panels)),
         download(_("Times")),
-        graph("times", times(one.time, theme=theme)),
+        graph("times", times(measured.time, theme=theme)),
         Written(html.Div(notes)),
     ]
 
@@ -127,8 +127,8 @@ def _measuring(running: Running) -> str:
     return _("Measuring {file}, {seconds:.0f} s: {kernel}", file=file, seconds=seconds, kernel=running.kernel)
 
 
-def _facts(one: Measured) -> list[Component]:
-    time = one.time
+def _facts(measured: Measured) -> list[Component]:
+    time = measured.time
     return [
         *_median(time),
         fact(_("floor"), duration(time.floor_us), "floor"),
@@ -152,17 +152,17 @@ def _samples(time: Timing | Clocked) -> Component:
     return fact(_("samples"), samples, "interval")
 
 
-def _origin(one: Measured) -> str:
+def _origin(timing: Measured) -> str:
     """Say what a time was measured on, when and how."""
-    date = datetime.fromisoformat(one.time.date)
+    date = datetime.fromisoformat(timing.time.date)
     message = (
         N_("Measured here, on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
-        if one.here
+        if timing.here
         else N_("Measured on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
     )
-    how = _("with arrays out of the L2 cache") if one.time.cold else _("by CUDA graph replay")
-    measured = _(message, card=one.device.name, driver=one.device.driver, day=day(date), time=date, how=how)
-    state = described_conditions(one.time.conditions)
+    how = _("with arrays out of the L2 cache") if timing.time.cold else _("by CUDA graph replay")
+    measured = _(message, card=timing.device.name, driver=timing.device.driver, day=day(date), time=date, how=how)
+    state = described_conditions(timing.time.conditions)
     if not state:
         return _("{measured}. The floor is an empty kernel of this size.", measured=measured)
     return _("{measured}; {state}. The floor is an empty kernel of this size.", measured=measured, state=state)
@@ -174,7 +174,7 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
     if time is None:
         raise ValueError(f"{point.kernel} was not timed")
     date = datetime.fromisoformat(sweep.date)
-    said = rich(
+    sentence = rich(
         "Measured in a sweep over sizes, without a floor, on {card}, driver {driver}, {day}, {time:%H:%M} UTC. {link}",
         card=sweep.device.name,
         driver=sweep.device.driver,
@@ -183,16 +183,16 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
         link=html.A(_("Every kernel at this size"), href=f"{MATMUL}?SIZE={point.size.name}&TILE={point.tile}"),
     )
     facts = html.Dl([*_median(time), _samples(time)], className="facts")
-    return [Written(html.Div([facts, html.P(said, id="timing-origin", className="note origin-note")]))]
+    return [Written(html.Div([facts, html.P(sentence, id="timing-origin", className="note origin-note")]))]
 
 
 def _no_time(shown: Shown) -> list[Component]:
     program = shown.program
     why = shown.why or _("The recording has no times.")
     line = shlex.join(["smemviz", "time", Path(program.file).name, *settings(program.overrides)])
-    said = rich(
+    sentence = rich(
         "No time was measured with these constants. {why} On a machine with an NVIDIA GPU, {command} measures it.",
         why=why,
         command=html.Code(line),
     )
-    return [Written(html.P(said, className="not-measured"))]
+    return [Written(html.P(sentence, className="not-measured"))]

@@ -48,17 +48,17 @@ def find_blocks(flat: Flat) -> list[Block]:
         PtxError: for a branch to where there is no label.
     """
     body = flat.body
-    starts = {0, *flat.labels.values(), *(at + 1 for at, one in enumerate(body) if one.opcode in _ENDS)}
+    starts = {0, *flat.labels.values(), *(at + 1 for at, instruction in enumerate(body) if instruction.opcode in _ENDS)}
     cuts = sorted(start for start in starts if start < len(body))
     number = {start: index for index, start in enumerate(cuts)}
     labels = {label: number.get(at, len(cuts)) for label, at in flat.labels.items()}
-    found = []
+    blocks = []
     for index, (start, stop) in enumerate(zip(cuts, [*cuts[1:], len(body)], strict=True)):
         part = body[start:stop]
         end = part[-1] if part[-1].opcode in _ENDS else None
         targets = _targets(end, labels, flat.tables, len(cuts)) if end else ()
-        found.append(Block(tuple(part[:-1] if end else part), end, index + 1, targets))
-    return _renumbered(found)
+        blocks.append(Block(tuple(part[:-1] if end else part), end, index + 1, targets))
+    return _renumbered(blocks)
 
 
 def _targets(
@@ -76,11 +76,11 @@ def _targets(
 
 def _renumbered(blocks: list[Block]) -> list[Block]:
     """Return the blocks in order, and among them the empty ones by which threads go back."""
-    found = _Order({i: block.successors for i, block in enumerate(blocks)})
-    number = {old: new for new, old in enumerate(found.order)} | {len(blocks): len(found.order)}
+    order = _Order({i: block.successors for i, block in enumerate(blocks)})
+    number = {old: new for new, old in enumerate(order.order)} | {len(blocks): len(order.order)}
 
     def at(old: int, target: int) -> int:
-        return number[found.back.get((old, target), target)]
+        return number[order.back.get((old, target), target)]
 
     return [
         Block(
@@ -91,7 +91,7 @@ def _renumbered(blocks: list[Block]) -> list[Block]:
         )
         if old >= 0
         else Block((), None, number[~old], ())
-        for old in found.order
+        for old in order.order
     ]
 
 
@@ -147,7 +147,7 @@ def _strongly_connected(edges: Mapping[int, Sequence[int]]) -> list[list[int]]:
     low: dict[int, int] = {}
     stack: list[int] = []
     on_stack: set[int] = set()
-    found: list[list[int]] = []
+    components: list[list[int]] = []
     for root in edges:
         if root in index:
             continue
@@ -175,5 +175,5 @@ def _strongly_connected(edges: Mapping[int, Sequence[int]]) -> list[list[int]]:
                     while not group or group[-1] != node:
                         group.append(stack.pop())
                         on_stack.remove(group[-1])
-                    found.append(group)
-    return found
+                    components.append(group)
+    return components

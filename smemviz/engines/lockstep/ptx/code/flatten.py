@@ -76,7 +76,9 @@ class _Copy:
     def copy(self) -> None:
         function, flat, prefix = self._function, self._flat, self._prefix
         flat.registers |= {prefix + name: kind for name, kind in function.registers.items()}
-        flat.tables |= {prefix + name: tuple(prefix + one for one in table) for name, table in function.tables.items()}
+        flat.tables |= {
+            prefix + name: tuple(prefix + label for label in table) for name, table in function.tables.items()
+        }
         for variable in function.variables:
             own = prefix + variable.name if variable.name in self._own else variable.name
             flat.variables.append(replace(variable, name=own))
@@ -91,17 +93,21 @@ class _Copy:
         if prefix:
             flat.labels[f"{prefix}$end"] = len(flat.body)
 
-    def _instruction(self, one: Instruction) -> None:
-        one = replace(one, place=self._called_from(one.place))
-        operands = tuple(self._renamed(operand) for operand in one.operands)
-        guard = Guard(Register(self._prefix + one.guard.register.name), one.guard.negated) if one.guard else None
-        if one.opcode == "call":
-            self._call(one, operands, guard)
-        elif one.opcode == "ret" and self._prefix:
+    def _instruction(self, instruction: Instruction) -> None:
+        instruction = replace(instruction, place=self._called_from(instruction.place))
+        operands = tuple(self._renamed(operand) for operand in instruction.operands)
+        guard = (
+            Guard(Register(self._prefix + instruction.guard.register.name), instruction.guard.negated)
+            if instruction.guard
+            else None
+        )
+        if instruction.opcode == "call":
+            self._call(instruction, operands, guard)
+        elif instruction.opcode == "ret" and self._prefix:
             end = (Symbol(f"{self._prefix}$end"),)
-            self._flat.body.append(Instruction(("bra", "uni"), guard, end, one.place, one.text))
+            self._flat.body.append(Instruction(("bra", "uni"), guard, end, instruction.place, instruction.text))
         else:
-            self._flat.body.append(replace(one, operands=operands, guard=guard))
+            self._flat.body.append(replace(instruction, operands=operands, guard=guard))
 
     def _called_from(self, place: Place) -> Place:
         """Return a place with that of the call that led there; the call itself where there is none."""
@@ -135,27 +141,29 @@ class _Copy:
                 return Changed(sign, self._renamed(inner))
         return operand
 
-    def _call(self, one: Instruction, operands: tuple[Operand, ...], guard: Guard | None) -> None:
+    def _call(self, instruction: Instruction, operands: tuple[Operand, ...], guard: Guard | None) -> None:
         results = operands[0].items if isinstance(operands[0], Group) else ()
         target = operands[int(isinstance(operands[0], Group))]
         given = operands[-1].items if isinstance(operands[-1], Group) and operands[-1] is not operands[0] else ()
         if not isinstance(target, Symbol):
-            raise PtxError("a call through a pointer is not executed", one.place)
+            raise PtxError("a call through a pointer is not executed", instruction.place)
         name = target.name
         if name in HOST_CALLS:
-            call = Instruction((name,), guard, (*results, *given), one.place, one.text)
+            call = Instruction((name,), guard, (*results, *given), instruction.place, instruction.text)
             self._flat.body.append(call)
             return
         function = self._module.functions.get(name)
         if function is None or not function.has_body:
-            raise PtxError(f"{name} has no body here and is not executed", one.place)
+            raise PtxError(f"{name} has no body here and is not executed", instruction.place)
         if len(self._calls) == _DEEPEST:
-            raise PtxError(f"{name} calls itself, which is not executed", one.place)
+            raise PtxError(f"{name} calls itself, which is not executed", instruction.place)
         _Copy._count += 1
         prefix = f"{_Copy._count}:"
         if guard is not None:
             skip = Guard(guard.register, not guard.negated)
-            self._flat.body.append(Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), one.place, one.text))
+            self._flat.body.append(
+                Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), instruction.place, instruction.text)
+            )
         places = (*function.parameters, *function.results)
         passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
-        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, one.place)).copy()
+        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, instruction.place)).copy()

@@ -72,8 +72,8 @@ def operand(text: str, known: Known) -> Operand:
     if text == "_":
         return Nowhere()
     if "|" in text:
-        one, _, other = text.partition("|")
-        return Pair(operand(one, known), operand(other, known))
+        left, _, right = text.partition("|")
+        return Pair(operand(left, known), operand(right, known))
     if first == "!" or text.startswith("-%"):
         return Changed(first, operand(text[1:], known))
     return _plain(text, known)

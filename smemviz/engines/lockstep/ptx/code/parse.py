@@ -77,8 +77,8 @@ def parse(text: str) -> Module:
 
 
 def _find(text: str, what: str, at: int) -> int:
-    found = text.find(what, at)
-    return found if found >= 0 else len(text)
+    index = text.find(what, at)
+    return index if index >= 0 else len(text)
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -100,7 +100,7 @@ def _function(head: str) -> Function:
     if match is None:
         raise PtxError(f"{head} is not read")
     parameters, results = (
-        tuple(found for part in split(match[what] or "") if (found := _variable(part)))
+        tuple(variable for part in split(match[what] or "") if (variable := _variable(part)))
         for what in ("parameters", "results")
     )
     return Function(match["name"], parameters, results)

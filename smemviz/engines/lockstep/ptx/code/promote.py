@@ -15,30 +15,34 @@ def promote(flat: Flat) -> None:
     """Put into a register each variable of a call that is only loaded and stored, in the same pieces everywhere."""
     passed = {variable.name for variable in flat.variables if variable.space == "param"}
     pieces: dict[str, dict[int, int]] = {name: {} for name in passed}
-    for one in flat.body:
-        plain = one.opcode in ("ld", "st") and one.has("param") and not any(isinstance(o, Group) for o in one.operands)
-        for operand in one.operands:
+    for instruction in flat.body:
+        plain = (
+            instruction.opcode in ("ld", "st")
+            and instruction.has("param")
+            and not any(isinstance(o, Group) for o in instruction.operands)
+        )
+        for operand in instruction.operands:
             for leaf in leaves(operand):
                 if not isinstance(leaf, Symbol) or leaf.name not in pieces:
                     continue
-                size, found = SIZES[one.type], pieces[leaf.name]
-                if plain and isinstance(operand, Address) and found.setdefault(operand.offset, size) == size:
+                size, sizes = SIZES[instruction.type], pieces[leaf.name]
+                if plain and isinstance(operand, Address) and sizes.setdefault(operand.offset, size) == size:
                     continue
                 del pieces[leaf.name]
-    pieces = {name: found for name, found in pieces.items() if not _overlap(found)}
-    for name, found in pieces.items():
-        flat.registers |= {_register(name, offset): f"b{8 * size}" for offset, size in found.items()}
-    flat.body[:] = [_promoted(one, pieces) for one in flat.body]
+    pieces = {name: sizes for name, sizes in pieces.items() if not _overlap(sizes)}
+    for name, sizes in pieces.items():
+        flat.registers |= {_register(name, offset): f"b{8 * size}" for offset, size in sizes.items()}
+    flat.body[:] = [_promoted(instruction, pieces) for instruction in flat.body]
     flat.variables[:] = [variable for variable in flat.variables if variable.name not in pieces]
 
 
-def _promoted(one: Instruction, pieces: dict[str, dict[int, int]]) -> Instruction:
-    place = next((operand for operand in one.operands if isinstance(operand, Address)), None)
+def _promoted(instruction: Instruction, pieces: dict[str, dict[int, int]]) -> Instruction:
+    place = next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
     if place is None or not isinstance(place.base, Symbol) or place.base.name not in pieces:
-        return one
+        return instruction
     register = Register(_register(place.base.name, place.offset))
-    operands = tuple(register if operand is place else operand for operand in one.operands)
-    return replace(one, words=("mov", one.type), operands=operands)
+    operands = tuple(register if operand is place else operand for operand in instruction.operands)
+    return replace(instruction, words=("mov", instruction.type), operands=operands)
 
 
 def _register(name: str, offset: int) -> str:

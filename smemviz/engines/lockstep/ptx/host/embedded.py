@@ -44,16 +44,16 @@ def embedded(
 
 def definitions(options: Sequence[str]) -> tuple[str, ...]:
     """Return those of a compiler's options that decide what a text means: its macros."""
-    found: list[str] = []
+    flags: list[str] = []
     given = iter(options)
-    for one in given:
-        if one in ("-D", "--define-macro", "-U", "--undefine-macro"):
-            found.append(f"-{'U' if 'U' in one or 'un' in one else 'D'}{next(given, '')}")
-        elif match := re.match(r"(?:-D|--define-macro=)(.+)", one):
-            found.append(f"-D{match[1]}")
-        elif match := re.match(r"(?:-U|--undefine-macro=)(.+)", one):
-            found.append(f"-U{match[1]}")
-    return tuple(found)
+    for option in given:
+        if option in ("-D", "--define-macro", "-U", "--undefine-macro"):
+            flags.append(f"-{'U' if 'U' in option or 'un' in option else 'D'}{next(given, '')}")
+        elif match := re.match(r"(?:-D|--define-macro=)(.+)", option):
+            flags.append(f"-D{match[1]}")
+        elif match := re.match(r"(?:-U|--undefine-macro=)(.+)", option):
+            flags.append(f"-U{match[1]}")
+    return tuple(flags)
 
 
 def _place(code: str, tree: ast.Module, source: str) -> tuple[int, int] | None:
@@ -71,4 +71,4 @@ def _own_name(code: str, name: str, others: MutableMapping[str, str]) -> str:
     """Return a file name for a text, another one for each text."""
     plain = re.sub(r"\W+", "_", name)
     names = (f"{plain}{number or ''}.cu" for number in count())
-    return next(one for one in names if others.get(one, code) == code)
+    return next(name for name in names if others.get(name, code) == code)

@@ -205,6 +205,6 @@ def unsupported(error: PtxError, entry: Entry, sources: Mapping[int, Text]) -> U
     """Return the error at the line of the text that an instruction comes from."""
     place = written_at(error.place, sources) if error.place else None
     text = sources.get(place.file) if place else None
-    found = text.place(place.line) if text and place else None
+    source_place = text.place(place.line) if text and place else None
     file = (text.file if text else "") or entry.program.file
-    return UnsupportedError(file, found[0] if found else entry.line, error.what)
+    return UnsupportedError(file, source_place[0] if source_place else entry.line, error.what)

@@ -64,16 +64,20 @@ def _declaration(
 ) -> SharedDeclaration | None:
     """Return the declaration of a variable: of the same name and size, in a function that its name holds."""
     *outer, name = identifiers(variable.name)
-    found = [one for one in declarations if one.name == name and (one.nbytes or 0) == variable.size]
-    inner = [one for one in found if one.function in outer] or found
-    return next((one for one in inner if one.entry == symbol), inner[0] if inner else None)
+    matching = [
+        declaration
+        for declaration in declarations
+        if declaration.name == name and (declaration.nbytes or 0) == variable.size
+    ]
+    inner = [declaration for declaration in matching if declaration.function in outer] or matching
+    return next((declaration for declaration in inner if declaration.entry == symbol), inner[0] if inner else None)
 
 
 def identifiers(symbol: str) -> list[str]:
     """Return the names that a mangled name is made of, in order; what is not mangled is itself."""
     if not symbol.startswith("_Z"):
         return [symbol]
-    found, at = [], 2
+    names, at = [], 2
     while at < len(symbol):
         match = _NUMBER.match(symbol, at)
         if match is None:
@@ -83,9 +87,9 @@ def identifiers(symbol: str) -> list[str]:
         if length == 0 or start + length > len(symbol):
             at = match.end()
             continue
-        found.append(symbol[start : start + length])
+        names.append(symbol[start : start + length])
         at = start + length
-    return found or [symbol]
+    return names or [symbol]
 
 
 def initial_bytes(variable: Variable) -> tuple[NDArray[np.uint8], dict[int, str]]:

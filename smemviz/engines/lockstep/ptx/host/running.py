@@ -61,30 +61,30 @@ def run(
     """
     nvrtc.require()
     wanted = wanted_launches(program)
-    compiled = compile_program(program, [one.kernel for one in wanted], program.view)
+    compiled = compile_program(program, [wanted_launch.kernel for wanted_launch in wanted], program.view)
     seen = Recorder(progress, log_bytes, picker)
 
-    def made(one: Wanted, **options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
-        place, entry = (program.file, one.line), Entry(program, compiled, one.kernel)
-        arguments = _arguments(one, entry)
-        shape = configuration(place, (one.grid, one.block, 0, one.dynamic_shared))
-        found = make(entry, shape, arguments, place, limits=limits, **options)
+    def made(wanted_launch: Wanted, **options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
+        place, entry = (program.file, wanted_launch.line), Entry(program, compiled, wanted_launch.kernel)
+        arguments = _arguments(wanted_launch, entry)
+        shape = configuration(place, (wanted_launch.grid, wanted_launch.block, 0, wanted_launch.dynamic_shared))
+        launched = make(entry, shape, arguments, place, limits=limits, **options)
         if after is not None:
-            after(one.kernel, arguments)
-        return found
+            after(wanted_launch.kernel, arguments)
+        return launched
 
-    for one in wanted:
-        seen.make(one.kernel, partial(made, one), ROW_BYTES)
+    for wanted_launch in wanted:
+        seen.make(wanted_launch.kernel, partial(made, wanted_launch), ROW_BYTES)
     return seen.result()
 
 
-def _arguments(one: Wanted, entry: Entry) -> list[Any]:
+def _arguments(wanted_launch: Wanted, entry: Entry) -> list[Any]:
     """Make the arguments that a comment asks for."""
-    names = entry.program.kernel(one.kernel, one.line).parameters
+    names = entry.program.kernel(wanted_launch.kernel, wanted_launch.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     scope = entry.program.values
     made: list[Any] = []
-    for name, node in zip(names, one.arguments, strict=True):
+    for name, node in zip(names, wanted_launch.arguments, strict=True):
         parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
         try:
             array = array_of(node, parameter, scope)
@@ -92,7 +92,7 @@ def _arguments(one: Wanted, entry: Entry) -> list[Any]:
         except UnreadableError as error:
             raise LaunchError(
                 entry.program.file,
-                one.line,
+                wanted_launch.line,
                 said("{text} is not read as an argument for {name}", text=error, name=name),
             ) from None
     return made
@@ -142,8 +142,8 @@ class CudaKernel:
         place = (program.file, program.kernel(self._name, 1).line)
         compiled = compile_program(program, [self._name], program.view)
         entry = Entry(program, compiled, self._name)
-        made, found = launch(entry, self._configuration(place), args, place)
-        recording = assembled(program.file, program.source, program.values, "lockstep", [made], found)
+        made, findings = launch(entry, self._configuration(place), args, place)
+        recording = assembled(program.file, program.source, program.values, "lockstep", [made], findings)
         return replace(recording, view=program.view)
 
     def _configuration(self, place: tuple[str, int]) -> Configuration:

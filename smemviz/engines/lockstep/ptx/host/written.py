@@ -26,31 +26,37 @@ def watched_allocations(
     threads: int,
 ) -> dict[int, Watched]:
     """Return the allocations that a launch may write, by their numbers; all of them where the text does not tell."""
-    starts = {one.start: number for number, one in enumerate(memory.allocations)}
+    starts = {allocation.start: number for number, allocation in enumerate(memory.allocations)}
     pointing = {name: {starts[at]} for name, at in symbols.items() if at in starts and name not in parameters}
     for name, data in parameters.items():
         pointers = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
         pointing[name] = {starts[int(pointer)] for pointer in pointers if int(pointer) in starts}
-    narrowest = min((one.width for one in kernel.memory if one.space != "shared"), default=1)
-    found = {}
+    narrowest = min((instruction.width for instruction in kernel.memory if instruction.space != "shared"), default=1)
+    watched = {}
     for number in sorted(_written(kernel, pointing, set(starts.values()))):
-        one = memory.allocations[number]
-        inside = [array for array in arrays if one.start <= array.address < one.start + max(1, one.nbytes)]
+        allocation = memory.allocations[number]
+        inside = [
+            array
+            for array in arrays
+            if allocation.start <= array.address < allocation.start + max(1, allocation.nbytes)
+        ]
         if not inside:
-            words = (one.nbytes // narrowest,)
-            inside = [ArrayInfo(one.name, "global", words, (narrowest,), f"u{narrowest}", one.start, 1)]
-        found[number] = Watched(one.data, one.start, narrowest, inside, threads)
-    return found
+            words = (allocation.nbytes // narrowest,)
+            inside = [ArrayInfo(allocation.name, "global", words, (narrowest,), f"u{narrowest}", allocation.start, 1)]
+        watched[number] = Watched(allocation.data, allocation.start, narrowest, inside, threads)
+    return watched
 
 
 def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[int]) -> set[int]:
     """Return the numbers of the allocations that an entry may write."""
     origins = _origins(kernel.body)
     written: set[int] = set()
-    for one in kernel.body:
-        if not (one.opcode in _WRITING or one.has("store")) or one.has("shared", "local", "param"):
+    for instruction in kernel.body:
+        if not (instruction.opcode in _WRITING or instruction.has("store")) or instruction.has(
+            "shared", "local", "param"
+        ):
             continue
-        for operand in one.operands:
+        for operand in instruction.operands:
             if isinstance(operand, Address):
                 base = operand.base
                 names = {base.name} if isinstance(base, Symbol) else set()
@@ -70,28 +76,28 @@ def _origins(body: Sequence[Instruction]) -> dict[str, set[str]]:
     changed = True
     while changed:
         changed = False
-        for one in body:
-            if not one.operands or one.opcode in _WRITING:
+        for instruction in body:
+            if not instruction.operands or instruction.opcode in _WRITING:
                 continue
-            into = [leaf.name for leaf in leaves(one.operands[0]) if isinstance(leaf, Register)]
-            found = _made_of(one, origins)
+            into = [leaf.name for leaf in leaves(instruction.operands[0]) if isinstance(leaf, Register)]
+            sources = _made_of(instruction, origins)
             for name in into:
                 known = origins.setdefault(name, set())
-                if not found <= known:
-                    known |= found
+                if not sources <= known:
+                    known |= sources
                     changed = True
     return origins
 
 
-def _made_of(one: Instruction, origins: Mapping[str, set[str]]) -> set[str]:
+def _made_of(instruction: Instruction, origins: Mapping[str, set[str]]) -> set[str]:
     """Return what an instruction's result may be made of; what it loads from memory is not known."""
-    if one.opcode in ("ld", "ldu") and not one.has("param"):
+    if instruction.opcode in ("ld", "ldu") and not instruction.has("param"):
         return set()
-    if one.opcode in ("ld", "ldu") and SIZES.get(one.type, 0) < _POINTER_BYTES:
+    if instruction.opcode in ("ld", "ldu") and SIZES.get(instruction.type, 0) < _POINTER_BYTES:
         return set()
-    found: set[str] = set()
-    for operand in one.operands[1:]:
+    sources: set[str] = set()
+    for operand in instruction.operands[1:]:
         for leaf in leaves(operand):
-            found |= {leaf.name} if isinstance(leaf, Symbol) else set()
-            found |= origins.get(leaf.name, set()) if isinstance(leaf, Register) else set()
-    return found
+            sources |= {leaf.name} if isinstance(leaf, Symbol) else set()
+            sources |= origins.get(leaf.name, set()) if isinstance(leaf, Register) else set()
+    return sources

@@ -17,14 +17,14 @@ Family = dict[str, Callable[[Kernel, Instruction], Action]]
 
 
 def simple(
-    kernel: Kernel, one: Instruction, function: Callable[..., Value], kind: str = "", result: str = ""
+    kernel: Kernel, instruction: Instruction, function: Callable[..., Value], kind: str = "", result: str = ""
 ) -> Action:
     """Return an action that applies a function to the sources and writes what comes out."""
-    kind = kind or one.type
+    kind = kind or instruction.type
     if kind in ("bf16", "bf16x2", "f16x2"):
-        return _packed(kernel, one, function, kind)
-    sources = [read(kernel, operand, kind) for operand in one.operands[1:]]
-    put = write(kernel, one.operands[0], result or kind)
+        return _packed(kernel, instruction, function, kind)
+    sources = [read(kernel, operand, kind) for operand in instruction.operands[1:]]
+    put = write(kernel, instruction.operands[0], result or kind)
     if len(sources) == 1:
         (a,) = sources
         return lambda m: put(m, function(a(m)))
@@ -34,14 +34,14 @@ def simple(
     if len(sources) == 3:
         a, b, c = sources
         return lambda m: put(m, function(a(m), b(m), c(m)))
-    raise PtxError(f"{one.text} is not executed", one.place)
+    raise PtxError(f"{instruction.text} is not executed", instruction.place)
 
 
-def _packed(kernel: Kernel, one: Instruction, function: Callable[..., Value], kind: str) -> Action:
+def _packed(kernel: Kernel, instruction: Instruction, function: Callable[..., Value], kind: str) -> Action:
     """Apply a function to halves: two in a register, or bfloat16, which NumPy does not have."""
     bits = "b16" if kind == "bf16" else "b32"
-    sources = [read(kernel, operand, bits) for operand in one.operands[1:]]
-    put = write(kernel, one.operands[0], bits)
+    sources = [read(kernel, operand, bits) for operand in instruction.operands[1:]]
+    put = write(kernel, instruction.operands[0], bits)
     to_float: Callable[[Value], Value] = from_bf16
     from_float: Callable[[Value], Value] = as_bf16
     if kind == "f16x2":
@@ -66,10 +66,10 @@ def quotient(a: Value, b: Value) -> Value:
     """Divide integers as the GPU does: towards zero, all bits set for a division by zero."""
     dtype = np.result_type(a, b)
     divisor = np.where(b == 0, dtype.type(1), b)
-    found = a // divisor
+    ratio = a // divisor
     if dtype.kind == "i":
-        found = found + ((found * divisor != a) & ((a < 0) ^ (divisor < 0)))
-    return np.where(b == 0, ~dtype.type(0), found).astype(dtype)[()]
+        ratio = ratio + ((ratio * divisor != a) & ((a < 0) ^ (divisor < 0)))
+    return np.where(b == 0, ~dtype.type(0), ratio).astype(dtype)[()]
 
 
 def remainder(a: Value, b: Value) -> Value:
@@ -89,20 +89,22 @@ def high_part(a: Value, b: Value) -> Value:
 
 def _saturated(function: Callable[..., Value]) -> Callable[..., Value]:
     def run(*values: Value) -> Value:
-        found = function(*values)
+        result = function(*values)
         # Not a number becomes 0.
-        return np.clip(np.nan_to_num(found, nan=0.0), 0, 1).astype(found.dtype)[()]
+        return np.clip(np.nan_to_num(result, nan=0.0), 0, 1).astype(result.dtype)[()]
 
     return run
 
 
-def _add(kernel: Kernel, one: Instruction) -> Action:
-    function: Callable[..., Value] = np.add if one.opcode == "add" else np.subtract
-    if one.has("cc"):
-        return _with_carry(kernel, one)
-    if one.has("sat"):
-        return simple(kernel, one, _saturated(function) if DTYPES[one.type].kind == "f" else _clamped(function))
-    return simple(kernel, one, function)
+def _add(kernel: Kernel, instruction: Instruction) -> Action:
+    function: Callable[..., Value] = np.add if instruction.opcode == "add" else np.subtract
+    if instruction.has("cc"):
+        return _with_carry(kernel, instruction)
+    if instruction.has("sat"):
+        return simple(
+            kernel, instruction, _saturated(function) if DTYPES[instruction.type].kind == "f" else _clamped(function)
+        )
+    return simple(kernel, instruction, function)
 
 
 def _clamped(function: Callable[..., Value]) -> Callable[..., Value]:
@@ -113,13 +115,13 @@ def _clamped(function: Callable[..., Value]) -> Callable[..., Value]:
     return run
 
 
-def _with_carry(kernel: Kernel, one: Instruction) -> Action:
+def _with_carry(kernel: Kernel, instruction: Instruction) -> Action:
     """Add or subtract with the carry of the instruction before, or leaving one."""
-    unsigned = "u" + one.type[1:]
-    sources = [read(kernel, operand, unsigned) for operand in one.operands[1:]]
-    put = write(kernel, one.operands[0], unsigned)
-    opcode = one.opcode
-    takes, leaves = opcode.endswith("c"), one.has("cc")
+    unsigned = "u" + instruction.type[1:]
+    sources = [read(kernel, operand, unsigned) for operand in instruction.operands[1:]]
+    put = write(kernel, instruction.operands[0], unsigned)
+    opcode = instruction.opcode
+    takes, leaves = opcode.endswith("c"), instruction.has("cc")
     slot = kernel.carry_slot
 
     def run(m: Machine) -> None:
@@ -128,53 +130,53 @@ def _with_carry(kernel: Kernel, one: Instruction) -> Action:
         carried = m.pick(m.values[slot]).astype(zero.dtype) if takes else zero
         if opcode.startswith("sub"):
             a, b = values
-            found = a - b - carried
+            result = a - b - carried
             carry = (a < b) | ((a - b) < carried)
         else:
             a = values[0] * values[1] if opcode == "madc" or opcode == "mad" else values[0]
-            if "hi" in one.words:
+            if "hi" in instruction.words:
                 a = high_part(values[0], values[1])
             b = values[-1]
-            found = a + b + carried
-            carry = ((a + b) < b) | (found < carried)
-        put(m, found)
+            result = a + b + carried
+            carry = ((a + b) < b) | (result < carried)
+        put(m, result)
         if leaves:
             m.put(slot, np.asarray(carry)[()])
 
     return run
 
 
-def _multiply(kernel: Kernel, one: Instruction) -> Action:
-    if one.has("wide"):
-        wide = _wider(one.type)
+def _multiply(kernel: Kernel, instruction: Instruction) -> Action:
+    if instruction.has("wide"):
+        wide = _wider(instruction.type)
         to = DTYPES[wide]
-        return simple(kernel, one, lambda a, b: a.astype(to) * b.astype(to), one.type, wide)
-    if one.has("hi"):
-        return simple(kernel, one, high_part)
-    return simple(kernel, one, _saturated(np.multiply) if one.has("sat") else np.multiply)
+        return simple(kernel, instruction, lambda a, b: a.astype(to) * b.astype(to), instruction.type, wide)
+    if instruction.has("hi"):
+        return simple(kernel, instruction, high_part)
+    return simple(kernel, instruction, _saturated(np.multiply) if instruction.has("sat") else np.multiply)
 
 
-def _multiply_add(kernel: Kernel, one: Instruction) -> Action:
-    if one.opcode == "madc" or one.has("cc"):
-        return _with_carry(kernel, one)
-    kind = one.type
-    if one.has("wide"):
+def _multiply_add(kernel: Kernel, instruction: Instruction) -> Action:
+    if instruction.opcode == "madc" or instruction.has("cc"):
+        return _with_carry(kernel, instruction)
+    kind = instruction.type
+    if instruction.has("wide"):
         wide = _wider(kind)
         to = DTYPES[wide]
-        a, b = (read(kernel, operand, kind) for operand in one.operands[1:3])
-        c, put = read(kernel, one.operands[3], wide), write(kernel, one.operands[0], wide)
+        a, b = (read(kernel, operand, kind) for operand in instruction.operands[1:3])
+        c, put = read(kernel, instruction.operands[3], wide), write(kernel, instruction.operands[0], wide)
         return lambda m: put(m, a(m).astype(to) * b(m).astype(to) + c(m))
-    if one.has("hi"):
-        return simple(kernel, one, lambda a, b, c: high_part(a, b) + c)
+    if instruction.has("hi"):
+        return simple(kernel, instruction, lambda a, b, c: high_part(a, b) + c)
     function: Callable[..., Value] = lambda a, b, c: a * b + c  # noqa: E731
-    if one.opcode == "fma":
+    if instruction.opcode == "fma":
         function = _fused(kind)
-    if one.has("sat"):
+    if instruction.has("sat"):
         function = _saturated(function)
-    if one.has("relu"):
+    if instruction.has("relu"):
         inner = function
         function = lambda a, b, c: np.maximum(inner(a, b, c), 0).astype(a.dtype)  # noqa: E731
-    return simple(kernel, one, function)
+    return simple(kernel, instruction, function)
 
 
 def _fused(kind: str) -> Callable[..., Value]:
@@ -194,24 +196,24 @@ def _wider(kind: str) -> str:
     return f"{kind[0]}{2 * int(kind[1:])}"
 
 
-def _divide(kernel: Kernel, one: Instruction) -> Action:
-    return simple(kernel, one, np.divide if DTYPES[one.type].kind == "f" else quotient)
+def _divide(kernel: Kernel, instruction: Instruction) -> Action:
+    return simple(kernel, instruction, np.divide if DTYPES[instruction.type].kind == "f" else quotient)
 
 
-def _extreme(kernel: Kernel, one: Instruction) -> Action:
-    least = one.opcode == "min"
-    is_float = one.type in ("f16", "f32", "f64", "f16x2", "bf16", "bf16x2")
-    if one.has("NaN"):
+def _extreme(kernel: Kernel, instruction: Instruction) -> Action:
+    least = instruction.opcode == "min"
+    is_float = instruction.type in ("f16", "f32", "f64", "f16x2", "bf16", "bf16x2")
+    if instruction.has("NaN"):
         is_float = False  # NumPy's minimum gives a NaN where there is one
     function: Any = (np.fmin if least else np.fmax) if is_float else (np.minimum if least else np.maximum)
-    if len(one.operands) == 4:
-        return simple(kernel, one, lambda a, b, c: function(function(a, b), c))
-    return simple(kernel, one, function)
+    if len(instruction.operands) == 4:
+        return simple(kernel, instruction, lambda a, b, c: function(function(a, b), c))
+    return simple(kernel, instruction, function)
 
 
 def _function(function: Callable[[Value], Value]) -> Callable[[Kernel, Instruction], Action]:
-    def build(kernel: Kernel, one: Instruction) -> Action:
-        return simple(kernel, one, lambda a: function(a).astype(a.dtype))
+    def build(kernel: Kernel, instruction: Instruction) -> Action:
+        return simple(kernel, instruction, lambda a: function(a).astype(a.dtype))
 
     return build
 
@@ -220,13 +222,13 @@ def _difference(a: Value, b: Value, c: Value) -> Value:
     return np.where(a > b, a - b, b - a).astype(a.dtype)[()] + c
 
 
-def _dot(kernel: Kernel, one: Instruction) -> Action:
+def _dot(kernel: Kernel, instruction: Instruction) -> Action:
     """Sum the products of four bytes, or of two halves with two bytes."""
-    first, second = one.types[-2:]
+    first, second = instruction.types[-2:]
     signed = "s32" if "s" in first[0] + second[0] else "u32"
-    a, b = read(kernel, one.operands[1], "b32"), read(kernel, one.operands[2], "b32")
-    c, put = read(kernel, one.operands[3], signed), write(kernel, one.operands[0], signed)
-    halves = one.opcode == "dp2a"
+    a, b = read(kernel, instruction.operands[1], "b32"), read(kernel, instruction.operands[2], "b32")
+    c, put = read(kernel, instruction.operands[3], signed), write(kernel, instruction.operands[0], signed)
+    halves = instruction.opcode == "dp2a"
 
     def piece(value: Value, kind: str, number: int, bits: int) -> Value:
         part = (value >> np.uint32(bits * number)).astype(np.dtype(f"{'i' if kind[0] == 's' else 'u'}{bits // 8}"))
@@ -235,26 +237,26 @@ def _dot(kernel: Kernel, one: Instruction) -> Action:
     def run(m: Machine) -> None:
         x, y, total = a(m), b(m), c(m)
         for number in range(2 if halves else 4):
-            other = number + 2 * one.has("hi") if halves else number
+            other = number + 2 * instruction.has("hi") if halves else number
             total = total + piece(x, first, number, 16 if halves else 8) * piece(y, second, other, 8)
         put(m, total)
 
     return run
 
 
-def _multiply_24(kernel: Kernel, one: Instruction) -> Action:
+def _multiply_24(kernel: Kernel, instruction: Instruction) -> Action:
     """Multiply the lower 24 bits of each factor; of the 48 bits that come out, take the lower or the upper 32."""
-    if one.has("sat"):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
-    dtype = DTYPES[one.type]
+    if instruction.has("sat"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    dtype = DTYPES[instruction.type]
     wide = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
-    up, down = wide.type(40), wide.type(16 if one.has("hi") else 0)
+    up, down = wide.type(40), wide.type(16 if instruction.has("hi") else 0)
 
     def product(a: Value, b: Value, *c: Value) -> Value:
         a, b = (((value.astype(wide) << up) >> up) for value in (a, b))
         return sum(c, ((a * b) >> down).astype(dtype))
 
-    return simple(kernel, one, product)
+    return simple(kernel, instruction, product)
 
 
 FAMILY: Family = {
@@ -264,12 +266,12 @@ FAMILY: Family = {
     **dict.fromkeys(("mad", "madc", "fma"), _multiply_add),
     **dict.fromkeys(("mul24", "mad24"), _multiply_24),
     "div": _divide,
-    "rem": lambda kernel, one: simple(kernel, one, remainder),
+    "rem": lambda kernel, instruction: simple(kernel, instruction, remainder),
     **dict.fromkeys(("min", "max"), _extreme),
-    "neg": lambda kernel, one: simple(kernel, one, np.negative),
-    "abs": lambda kernel, one: simple(kernel, one, np.abs),
-    "copysign": lambda kernel, one: simple(kernel, one, lambda sign, size: np.copysign(size, sign)),
-    "sad": lambda kernel, one: simple(kernel, one, _difference),
+    "neg": lambda kernel, instruction: simple(kernel, instruction, np.negative),
+    "abs": lambda kernel, instruction: simple(kernel, instruction, np.abs),
+    "copysign": lambda kernel, instruction: simple(kernel, instruction, lambda sign, size: np.copysign(size, sign)),
+    "sad": lambda kernel, instruction: simple(kernel, instruction, _difference),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
     "ex2": _function(np.exp2),
     "lg2": _function(np.log2),

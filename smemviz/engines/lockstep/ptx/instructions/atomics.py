@@ -22,22 +22,24 @@ _NAMES = ("add", "min", "max", "exch", "cas", "inc", "dec", "and", "or", "xor")
 _OF_OTHERS = {"and": "and_", "or": "or_"}
 
 
-def _atomic(kernel: Kernel, one: Instruction) -> Action:
-    name, kind = one.one_of(*_NAMES), one.type
-    if kind in ("f16", "f16x2", "bf16", "bf16x2", "b128") or isinstance(one.operands[-1], Group):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
-    if one.has("async", "mbarrier"):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+def _atomic(kernel: Kernel, instruction: Instruction) -> Action:
+    name, kind = instruction.one_of(*_NAMES), instruction.type
+    if kind in ("f16", "f16x2", "bf16", "bf16x2", "b128") or isinstance(instruction.operands[-1], Group):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    if instruction.has("async", "mbarrier"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     dtype, width = DTYPES[kind], SIZES[kind]
-    returns = one.opcode == "atom" and kernel.is_read(one.operands[0])
-    operands = one.operands if one.opcode == "red" else one.operands[1:]
+    returns = instruction.opcode == "atom" and kernel.is_read(instruction.operands[0])
+    operands = instruction.operands if instruction.opcode == "red" else instruction.operands[1:]
     where = address_of(kernel, operands[0])
     values = [read(kernel, operand, kind) for operand in operands[1:]]
-    put = write(kernel, one.operands[0], kind) if returns else None
-    site = kernel.memory_site(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
-    space, change = space_of(one), _change(name, dtype, returns)
+    put = write(kernel, instruction.operands[0], kind) if returns else None
+    site = kernel.memory_site(
+        instruction, space_of(instruction), _op(kernel, instruction, name, returns), width, dtype_name(kind)
+    )
+    space, change = space_of(instruction), _change(name, dtype, returns)
 
-    releases = one.has(*RELEASING)
+    releases = instruction.has(*RELEASING)
 
     def run(m: Machine) -> None:
         if releases:
@@ -49,12 +51,12 @@ def _atomic(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _op(kernel: Kernel, one: Instruction, name: str, returns: bool) -> str:
+def _op(kernel: Kernel, instruction: Instruction, name: str, returns: bool) -> str:
     """Return what an atomic is called: a reduction returns nothing, and one that adds 1 is a count of its own."""
     if returns or name in ("exch", "cas"):
         return f"atomic_{name}"
-    one_more = name == "add" and DTYPES[one.type].kind in "iu" and kernel.number(one.operands[-1]) == 1
-    return "reduce_inc" if one_more and SIZES[one.type] == 4 else f"reduce_{name}"
+    one_more = name == "add" and DTYPES[instruction.type].kind in "iu" and kernel.number(instruction.operands[-1]) == 1
+    return "reduce_inc" if one_more and SIZES[instruction.type] == 4 else f"reduce_{name}"
 
 
 def _change(name: str, dtype: Any, returns: bool) -> Callable[[Any, NDArray[np.int64], list[Any]], Any]:

@@ -14,20 +14,20 @@ from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, own, read, write
 
 
-def _move(kernel: Kernel, one: Instruction) -> Action:
-    kind = one.type
-    to, source = one.operands
+def _move(kernel: Kernel, instruction: Instruction) -> Action:
+    kind = instruction.type
+    to, source = instruction.operands
     if isinstance(to, Group):
-        return _unpack(kernel, one, to)
+        return _unpack(kernel, instruction, to)
     if isinstance(source, Group):
-        return _pack(kernel, one, source)
+        return _pack(kernel, instruction, source)
     value, put = read(kernel, source, kind), write(kernel, to, kind)
     return lambda m: put(m, own(value(m)))
 
 
-def _unpack(kernel: Kernel, one: Instruction, to: Group) -> Action:
-    size = SIZES[one.type] // len(to.items)
-    value, unsigned = read(kernel, one.operands[1], f"b{8 * SIZES[one.type]}"), UNSIGNED[size]
+def _unpack(kernel: Kernel, instruction: Instruction, to: Group) -> Action:
+    size = SIZES[instruction.type] // len(to.items)
+    value, unsigned = read(kernel, instruction.operands[1], f"b{8 * SIZES[instruction.type]}"), UNSIGNED[size]
     puts = [write(kernel, item, f"b{8 * size}") for item in to.items]
 
     def run(m: Machine) -> None:
@@ -38,10 +38,13 @@ def _unpack(kernel: Kernel, one: Instruction, to: Group) -> Action:
     return run
 
 
-def _pack(kernel: Kernel, one: Instruction, source: Group) -> Action:
-    size = SIZES[one.type] // len(source.items)
+def _pack(kernel: Kernel, instruction: Instruction, source: Group) -> Action:
+    size = SIZES[instruction.type] // len(source.items)
     parts = [read(kernel, item, f"b{8 * size}") for item in source.items]
-    put, wide = write(kernel, one.operands[0], f"b{8 * SIZES[one.type]}"), UNSIGNED[SIZES[one.type]]
+    put, wide = (
+        write(kernel, instruction.operands[0], f"b{8 * SIZES[instruction.type]}"),
+        UNSIGNED[SIZES[instruction.type]],
+    )
 
     def run(m: Machine) -> None:
         whole = parts[0](m).astype(wide)
@@ -52,23 +55,26 @@ def _pack(kernel: Kernel, one: Instruction, source: Group) -> Action:
     return run
 
 
-def _logic(kernel: Kernel, one: Instruction) -> Action:
+def _logic(kernel: Kernel, instruction: Instruction) -> Action:
     functions: dict[str, Callable[..., Value]] = {
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,
-        "not": np.logical_not if one.type == "pred" else np.invert,
+        "not": np.logical_not if instruction.type == "pred" else np.invert,
         "cnot": lambda a: (a == 0).astype(a.dtype),
     }
-    return simple(kernel, one, functions[one.opcode])
+    return simple(kernel, instruction, functions[instruction.opcode])
 
 
-def _shift(kernel: Kernel, one: Instruction) -> Action:
-    dtype = DTYPES[one.type]
+def _shift(kernel: Kernel, instruction: Instruction) -> Action:
+    dtype = DTYPES[instruction.type]
     bits = 8 * dtype.itemsize
-    value, put = read(kernel, one.operands[1], one.type), write(kernel, one.operands[0], one.type)
-    left = one.opcode == "shl"
-    fixed = one.operands[2]
+    value, put = (
+        read(kernel, instruction.operands[1], instruction.type),
+        write(kernel, instruction.operands[0], instruction.type),
+    )
+    left = instruction.opcode == "shl"
+    fixed = instruction.operands[2]
     if isinstance(fixed, Number) and 0 <= fixed.value < bits:
         by = dtype.type(fixed.value)
         if left:
@@ -88,9 +94,9 @@ def _shift(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _funnel_shift(kernel: Kernel, one: Instruction) -> Action:
-    low, high, amount = (read(kernel, operand, "u32") for operand in one.operands[1:4])
-    put, left, wraps = write(kernel, one.operands[0], "b32"), one.has("l"), one.has("wrap")
+def _funnel_shift(kernel: Kernel, instruction: Instruction) -> Action:
+    low, high, amount = (read(kernel, operand, "u32") for operand in instruction.operands[1:4])
+    put, left, wraps = write(kernel, instruction.operands[0], "b32"), instruction.has("l"), instruction.has("wrap")
 
     def run(m: Machine) -> None:
         by = amount(m)
@@ -102,55 +108,55 @@ def _funnel_shift(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _three_way(kernel: Kernel, one: Instruction) -> Action:
+def _three_way(kernel: Kernel, instruction: Instruction) -> Action:
     """``lop3``: any function of three bits, by its table."""
-    *sources, table = one.operands[1:5]
-    if not isinstance(table, Number) or one.has("BOOL"):
-        raise PtxError(f"{one.text} is not executed", one.place)
+    *sources, table = instruction.operands[1:5]
+    if not isinstance(table, Number) or instruction.has("BOOL"):
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
     a, b, c = (read(kernel, operand, "b32") for operand in sources)
-    put, rows = write(kernel, one.operands[0], "b32"), [row for row in range(8) if table.value >> row & 1]
+    put, rows = write(kernel, instruction.operands[0], "b32"), [row for row in range(8) if table.value >> row & 1]
 
     def run(m: Machine) -> None:
         x, y, z = a(m), b(m), c(m)
-        found = np.uint32(0)
+        result = np.uint32(0)
         for row in rows:
-            found = found | ((x if row & 4 else ~x) & (y if row & 2 else ~y) & (z if row & 1 else ~z))
-        put(m, found if rows else (x ^ x))
+            result = result | ((x if row & 4 else ~x) & (y if row & 2 else ~y) & (z if row & 1 else ~z))
+        put(m, result if rows else (x ^ x))
 
     return run
 
 
 def _bit_length(value: Value) -> Value:
     """Return how many bits unsigned numbers have."""
-    found = np.zeros(value.shape, np.uint32)
+    length = np.zeros(value.shape, np.uint32)
     rest = value.astype(np.uint64)
     for step in (32, 16, 8, 4, 2, 1):
         big = rest >> np.uint64(step) != 0
-        found = found + np.where(big, np.uint32(step), np.uint32(0))
+        length = length + np.where(big, np.uint32(step), np.uint32(0))
         rest = np.where(big, rest >> np.uint64(step), rest)
-    return (found + (rest != 0)).astype(np.uint32)[()]
+    return (length + (rest != 0)).astype(np.uint32)[()]
 
 
-def _count(kernel: Kernel, one: Instruction) -> Action:
-    unsigned = "u" + one.type[1:]
-    bits = 8 * SIZES[one.type]
-    if one.opcode == "popc":
-        return simple(kernel, one, lambda a: np.bitwise_count(a).astype(np.uint32), unsigned, "b32")
-    if one.opcode == "clz":
-        return simple(kernel, one, lambda a: np.uint32(bits) - _bit_length(a), unsigned, "b32")
-    signed, shifted = one.type[0] == "s", one.has("shiftamt")
+def _count(kernel: Kernel, instruction: Instruction) -> Action:
+    unsigned = "u" + instruction.type[1:]
+    bits = 8 * SIZES[instruction.type]
+    if instruction.opcode == "popc":
+        return simple(kernel, instruction, lambda a: np.bitwise_count(a).astype(np.uint32), unsigned, "b32")
+    if instruction.opcode == "clz":
+        return simple(kernel, instruction, lambda a: np.uint32(bits) - _bit_length(a), unsigned, "b32")
+    signed, shifted = instruction.type[0] == "s", instruction.has("shiftamt")
 
     def highest(a: Value) -> Value:
         if signed:
-            a = np.where(a.view(DTYPES[one.type]) < 0, ~a, a).astype(a.dtype)[()]
+            a = np.where(a.view(DTYPES[instruction.type]) < 0, ~a, a).astype(a.dtype)[()]
         length = _bit_length(a)
         place = np.uint32(bits) - length if shifted else length - np.uint32(1)
         return np.where(length == 0, np.uint32(0xFFFFFFFF), place).astype(np.uint32)[()]
 
-    return simple(kernel, one, highest, unsigned, "u32")
+    return simple(kernel, instruction, highest, unsigned, "u32")
 
 
-def _reverse(kernel: Kernel, one: Instruction) -> Action:
+def _reverse(kernel: Kernel, instruction: Instruction) -> Action:
     masks = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 
     def run(a: Value) -> Value:
@@ -160,71 +166,74 @@ def _reverse(kernel: Kernel, one: Instruction) -> Action:
             a = ((a >> by) & ones) | ((a & ones) << by)
         return a.byteswap()
 
-    return simple(kernel, one, run)
+    return simple(kernel, instruction, run)
 
 
-def _extract(kernel: Kernel, one: Instruction) -> Action:
-    dtype = DTYPES[one.type]
+def _extract(kernel: Kernel, instruction: Instruction) -> Action:
+    dtype = DTYPES[instruction.type]
     bits = 8 * dtype.itemsize
-    value, put = read(kernel, one.operands[1], one.type), write(kernel, one.operands[0], one.type)
-    at, size = (read(kernel, operand, "u32") for operand in one.operands[2:4])
+    value, put = (
+        read(kernel, instruction.operands[1], instruction.type),
+        write(kernel, instruction.operands[0], instruction.type),
+    )
+    at, size = (read(kernel, operand, "u32") for operand in instruction.operands[2:4])
 
     def run(m: Machine) -> None:
         start, length = ((x & np.uint32(255)).astype(np.uint64) for x in (at(m), size(m)))
         raw = value(m).view(UNSIGNED[dtype.itemsize]).astype(np.uint64)
         inside = np.where(start < bits, raw >> np.minimum(start, np.uint64(63)), np.uint64(0))
         mask = _ones(length)
-        found = inside & mask
+        field = inside & mask
         if dtype.kind == "i":
             last = np.minimum(start + length - np.uint64(1), np.uint64(bits - 1))
             negative = (length > 0) & ((raw >> np.minimum(last, np.uint64(63))) & np.uint64(1) == 1)
-            found = np.where(
+            field = np.where(
                 negative,
-                found | ~_ones(np.minimum(length, np.uint64(bits) - np.minimum(start, np.uint64(bits)))),
-                found,
+                field | ~_ones(np.minimum(length, np.uint64(bits) - np.minimum(start, np.uint64(bits)))),
+                field,
             )
-        put(m, found.astype(UNSIGNED[dtype.itemsize]).view(dtype)[()])
+        put(m, field.astype(UNSIGNED[dtype.itemsize]).view(dtype)[()])
 
     return run
 
 
-def _insert(kernel: Kernel, one: Instruction) -> Action:
-    dtype = DTYPES[one.type]
-    a, b = (read(kernel, operand, one.type) for operand in one.operands[1:3])
-    at, size = (read(kernel, operand, "u32") for operand in one.operands[3:5])
-    put = write(kernel, one.operands[0], one.type)
+def _insert(kernel: Kernel, instruction: Instruction) -> Action:
+    dtype = DTYPES[instruction.type]
+    a, b = (read(kernel, operand, instruction.type) for operand in instruction.operands[1:3])
+    at, size = (read(kernel, operand, "u32") for operand in instruction.operands[3:5])
+    put = write(kernel, instruction.operands[0], instruction.type)
 
     def run(m: Machine) -> None:
         start, length = ((x & np.uint32(255)).astype(np.uint64) for x in (at(m), size(m)))
         near = np.minimum(start, np.uint64(63))
         mask = np.where(start < 64, _ones(length) << near, np.uint64(0))
-        found = (b(m).astype(np.uint64) & ~mask) | ((a(m).astype(np.uint64) << near) & mask)
-        put(m, found.astype(dtype)[()])
+        merged = (b(m).astype(np.uint64) & ~mask) | ((a(m).astype(np.uint64) << near) & mask)
+        put(m, merged.astype(dtype)[()])
 
     return run
 
 
 def _ones(length: Value) -> Value:
     """Return as many bits set, 64 at most."""
-    one = np.uint64(1)
-    return np.where(length >= 64, ~np.uint64(0), (one << np.minimum(length, np.uint64(63))) - one)
+    unit = np.uint64(1)
+    return np.where(length >= 64, ~np.uint64(0), (unit << np.minimum(length, np.uint64(63))) - unit)
 
 
-def _permute(kernel: Kernel, one: Instruction) -> Action:
-    if one.words[-1] != "b32":
-        raise PtxError(f"{one.text} is not executed", one.place)
-    low, high, choice = (read(kernel, operand, "u32") for operand in one.operands[1:4])
-    put = write(kernel, one.operands[0], "b32")
+def _permute(kernel: Kernel, instruction: Instruction) -> Action:
+    if instruction.words[-1] != "b32":
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
+    low, high, choice = (read(kernel, operand, "u32") for operand in instruction.operands[1:4])
+    put = write(kernel, instruction.operands[0], "b32")
 
     def run(m: Machine) -> None:
         both, chosen = (high(m).astype(np.uint64) << np.uint64(32)) | low(m), choice(m)
-        found: Value = np.uint64(0)
+        result: Value = np.uint64(0)
         for number in range(4):
             which = (chosen >> np.uint32(4 * number)) & np.uint32(15)
             byte = (both >> ((which & np.uint32(7)).astype(np.uint64) * np.uint64(8))) & np.uint64(255)
             sign = np.where(byte & np.uint64(128), np.uint64(255), np.uint64(0))
-            found = found | (np.where(which & np.uint32(8), sign, byte) << np.uint64(8 * number))
-        put(m, found.astype(np.uint32)[()])
+            result = result | (np.where(which & np.uint32(8), sign, byte) << np.uint64(8 * number))
+        put(m, result.astype(np.uint32)[()])
 
     return run
 

@@ -49,28 +49,28 @@ def comparison(name: str, kind: str) -> Callable[[Value, Value], Value]:
     return _COMPARE[name]
 
 
-def _set_predicate(kernel: Kernel, one: Instruction) -> Action:
-    kind = one.type
+def _set_predicate(kernel: Kernel, instruction: Instruction) -> Action:
+    kind = instruction.type
     if kind in ("f16x2", "bf16x2"):
-        raise PtxError(f"{one.text} is not executed", one.place)
-    compare = comparison(one.words[1], kind)
-    a, b = (read(kernel, operand, kind) for operand in one.operands[1:3])
-    other = read(kernel, one.operands[3], "pred") if len(one.operands) > 3 else None
-    combine = _COMBINE.get(one.words[2])
-    to = one.operands[0]
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
+    compare = comparison(instruction.words[1], kind)
+    a, b = (read(kernel, operand, kind) for operand in instruction.operands[1:3])
+    other = read(kernel, instruction.operands[3], "pred") if len(instruction.operands) > 3 else None
+    combine = _COMBINE.get(instruction.words[2])
+    to = instruction.operands[0]
     pair = isinstance(to, Pair)
     put = write(kernel, to.first if isinstance(to, Pair) else to, "pred")
     put_not = write(kernel, to.second, "pred") if isinstance(to, Pair) else None
     widen = from_bf16 if kind == "bf16" else (lambda value: value)
 
     def run(m: Machine) -> None:
-        found = compare(widen(a(m)), widen(b(m)))
-        opposite = np.logical_not(found) if pair else None
+        holds = compare(widen(a(m)), widen(b(m)))
+        opposite = np.logical_not(holds) if pair else None
         if combine and other:
             also = other(m)
-            found = combine(found, also)
+            holds = combine(holds, also)
             opposite = combine(opposite, also) if pair else None
-        put(m, found)
+        put(m, holds)
         if put_not:
             put_not(m, opposite)
 
@@ -82,18 +82,18 @@ def _plain(value: Value) -> Value:
     return value[()]
 
 
-def _set(kernel: Kernel, one: Instruction) -> Action:
-    result, kind = one.types[0], one.types[-1]
-    compare, dtype = comparison(one.words[1], kind), DTYPES[result]
-    a, b = (read(kernel, operand, kind) for operand in one.operands[1:3])
-    put = write(kernel, one.operands[0], result)
+def _set(kernel: Kernel, instruction: Instruction) -> Action:
+    result, kind = instruction.types[0], instruction.types[-1]
+    compare, dtype = comparison(instruction.words[1], kind), DTYPES[result]
+    a, b = (read(kernel, operand, kind) for operand in instruction.operands[1:3])
+    put = write(kernel, instruction.operands[0], result)
     yes = dtype.type(1) if dtype.kind == "f" else np.uint32(0xFFFFFFFF).view(dtype)
     return lambda m: put(m, _plain(np.where(compare(a(m), b(m)), yes, dtype.type(0)).astype(dtype)))
 
 
-def _select(kernel: Kernel, one: Instruction) -> Action:
-    a, b = (read(kernel, operand, one.type) for operand in one.operands[1:3])
-    test, put = read(kernel, one.operands[3], "pred"), write(kernel, one.operands[0], one.type)
+def _select(kernel: Kernel, instruction: Instruction) -> Action:
+    a, b = (read(kernel, operand, instruction.type) for operand in instruction.operands[1:3])
+    test, put = read(kernel, instruction.operands[3], "pred"), write(kernel, instruction.operands[0], instruction.type)
 
     def run(m: Machine) -> None:
         chosen = test(m)
@@ -102,14 +102,14 @@ def _select(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _select_by_sign(kernel: Kernel, one: Instruction) -> Action:
-    kind, by = one.types[0], one.types[-1]
-    a, b = (read(kernel, operand, kind) for operand in one.operands[1:3])
-    sign, put = read(kernel, one.operands[3], by), write(kernel, one.operands[0], kind)
+def _select_by_sign(kernel: Kernel, instruction: Instruction) -> Action:
+    kind, by = instruction.types[0], instruction.types[-1]
+    a, b = (read(kernel, operand, kind) for operand in instruction.operands[1:3])
+    sign, put = read(kernel, instruction.operands[3], by), write(kernel, instruction.operands[0], kind)
     return lambda m: put(m, _plain(np.where(sign(m) >= 0, a(m), b(m))))
 
 
-def _test(kernel: Kernel, one: Instruction) -> Action:
+def _test(kernel: Kernel, instruction: Instruction) -> Action:
     tests: dict[str, Callable[[Value], Value]] = {
         "finite": np.isfinite,
         "infinite": np.isinf,
@@ -118,18 +118,18 @@ def _test(kernel: Kernel, one: Instruction) -> Action:
         "normal": lambda v: np.isfinite(v) & (np.abs(v) >= np.finfo(v.dtype).tiny),
         "subnormal": lambda v: (v != 0) & (np.abs(v) < np.finfo(v.dtype).tiny),
     }
-    return simple(kernel, one, tests[one.one_of(*tests)], one.type, "pred")
+    return simple(kernel, instruction, tests[instruction.one_of(*tests)], instruction.type, "pred")
 
 
-def _convert(kernel: Kernel, one: Instruction) -> Action:
-    if len(one.types) < 2:
-        raise PtxError(f"{one.text} is not executed", one.place)
-    to, source = one.types[0], one.types[1]
-    rounding = next((w for w in one.words if len(w) in (2, 3) and w[0] == "r" and w[1] in "nzmpa"), "")
+def _convert(kernel: Kernel, instruction: Instruction) -> Action:
+    if len(instruction.types) < 2:
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
+    to, source = instruction.types[0], instruction.types[1]
+    rounding = next((w for w in instruction.words if len(w) in (2, 3) and w[0] == "r" and w[1] in "nzmpa"), "")
     if to in ("f16x2", "bf16x2"):
-        return _convert_two(kernel, one, to)
-    value = read(kernel, one.operands[1], "b16" if source == "bf16" else source)
-    put = write(kernel, one.operands[0], {"bf16": "b16", "tf32": "b32"}.get(to, to))
+        return _convert_two(kernel, instruction, to)
+    value = read(kernel, instruction.operands[1], "b16" if source == "bf16" else source)
+    put = write(kernel, instruction.operands[0], {"bf16": "b16", "tf32": "b32"}.get(to, to))
     dtype, given = DTYPES[to], DTYPES[source]
     function: Callable[[Value], Value]
     if source == "bf16":
@@ -147,14 +147,14 @@ def _convert(kernel: Kernel, one: Instruction) -> Action:
         last = _to_integer(dtype, rounding)
     elif given.kind == "f" and rounding.endswith("i"):
         last = lambda v: _ROUNDING[rounding[1]](v).astype(dtype)  # noqa: E731
-    elif one.has("sat") and dtype.kind == "f":
+    elif instruction.has("sat") and dtype.kind == "f":
         last = lambda v: np.clip(np.nan_to_num(v, nan=0.0), 0, 1).astype(dtype)[()]  # noqa: E731
-    elif one.has("sat"):
+    elif instruction.has("sat"):
         limits = np.iinfo(dtype)
         last = lambda v: np.clip(v.astype(np.int64), limits.min, limits.max).astype(dtype)[()]  # noqa: E731
     else:
         last = lambda v: v.astype(dtype)  # noqa: E731
-    relu = one.has("relu")
+    relu = instruction.has("relu")
     return lambda m: put(m, last(np.maximum(function(value(m)), 0) if relu else function(value(m))))
 
 
@@ -172,9 +172,9 @@ def _to_integer(dtype: Any, rounding: str) -> Callable[[Value], Value]:
     return run
 
 
-def _convert_two(kernel: Kernel, one: Instruction, to: str) -> Action:
-    high, low = (read(kernel, operand, "f32") for operand in one.operands[1:3])
-    put = write(kernel, one.operands[0], "b32")
+def _convert_two(kernel: Kernel, instruction: Instruction, to: str) -> Action:
+    high, low = (read(kernel, operand, "f32") for operand in instruction.operands[1:3])
+    put = write(kernel, instruction.operands[0], "b32")
     narrow: Callable[[Value], Value] = as_bf16
     if to == "f16x2":
         narrow = lambda v: v.astype(np.float16).view(np.uint16)  # noqa: E731

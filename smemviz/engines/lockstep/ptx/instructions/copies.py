@@ -14,22 +14,22 @@ from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read
 
 
-def _copy(kernel: Kernel, one: Instruction) -> Action:
-    if not one.has("async") or one.has("bulk", "reduce"):
-        if one.has("commit_group", "wait_group"):
+def _copy(kernel: Kernel, instruction: Instruction) -> Action:
+    if not instruction.has("async") or instruction.has("bulk", "reduce"):
+        if instruction.has("commit_group", "wait_group"):
             return lambda m: None
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
-    if one.has("commit_group", "wait_group", "wait_all"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    if instruction.has("commit_group", "wait_group", "wait_all"):
         return lambda m: None
-    if one.has("mbarrier"):
-        return arrive_without_count(kernel, one)
-    size = one.operands[2]
+    if instruction.has("mbarrier"):
+        return arrive_without_count(kernel, instruction)
+    size = instruction.operands[2]
     if not isinstance(size, Number):
-        raise PtxError(f"{one.text} is not executed", one.place)
-    to, source = address_of(kernel, one.operands[0]), address_of(kernel, one.operands[1])
-    used = read(kernel, one.operands[3], "u32") if len(one.operands) > 3 else None
-    loads = kernel.memory_site(one, "global", "load", size.value, "uint32")
-    stores = kernel.memory_site(one, "shared", "store", size.value, "uint32")
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
+    to, source = address_of(kernel, instruction.operands[0]), address_of(kernel, instruction.operands[1])
+    used = read(kernel, instruction.operands[3], "u32") if len(instruction.operands) > 3 else None
+    loads = kernel.memory_site(instruction, "global", "load", size.value, "uint32")
+    stores = kernel.memory_site(instruction, "shared", "store", size.value, "uint32")
     words = size.value // 4
 
     def run(m: Machine) -> None:

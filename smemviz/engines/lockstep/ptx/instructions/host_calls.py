@@ -20,8 +20,8 @@ _FORMAT = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([di
 _LONGEST = 4096
 
 
-def _printf(kernel: Kernel, one: Instruction) -> Action:
-    text, values = one.operands[-2:]
+def _printf(kernel: Kernel, instruction: Instruction) -> Action:
+    text, values = instruction.operands[-2:]
 
     def run(m: Machine) -> None:
         for thread in range(m.active):
@@ -42,8 +42,8 @@ def _printf(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _assert(kernel: Kernel, one: Instruction) -> Action:
-    place = one.place
+def _assert(kernel: Kernel, instruction: Instruction) -> Action:
+    place = instruction.place
 
     def run(m: Machine) -> None:
         line, column = m.sites.line_of(place)
@@ -54,8 +54,8 @@ def _assert(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _memory_of_host(kernel: Kernel, one: Instruction) -> Action:
-    raise PtxError(f"{one.opcode} in a kernel is not executed", one.place)
+def _memory_of_host(kernel: Kernel, instruction: Instruction) -> Action:
+    raise PtxError(f"{instruction.opcode} in a kernel is not executed", instruction.place)
 
 
 def _passed(m: Machine, operand: Operand) -> int:

@@ -28,9 +28,9 @@ RELEASING = ("release", "acq_rel")  # a fence comes before these
 _BITS = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
 
 
-def space_of(one: Instruction) -> str:
+def space_of(instruction: Instruction) -> str:
     """Return the memory that an instruction names, ``generic`` where it names none."""
-    for word in one.words[1:]:
+    for word in instruction.words[1:]:
         space = word.partition("::")[0]
         if space in ("global", "shared", "local", "param", "const"):
             return space
@@ -71,24 +71,26 @@ def _parameter(kernel: Kernel, operand: Operand) -> str:
     return base.name if isinstance(base, Symbol) and base.name not in kernel.local else ""
 
 
-def _load(kernel: Kernel, one: Instruction) -> Action:
-    kind = _BITS.get(one.type, one.type)
-    width, dtype, space = SIZES[kind], DTYPES[kind], space_of(one)
-    puts = [write(kernel, destination, kind) for destination in items_of(one.operands[0])]
+def _load(kernel: Kernel, instruction: Instruction) -> Action:
+    kind = _BITS.get(instruction.type, instruction.type)
+    width, dtype, space = SIZES[kind], DTYPES[kind], space_of(instruction)
+    puts = [write(kernel, destination, kind) for destination in items_of(instruction.operands[0])]
     if space == "param":
-        if isinstance(one.operands[1], Register | Symbol):  # a parameter that is a register
-            value = read(kernel, one.operands[1], kind)
+        if isinstance(instruction.operands[1], Register | Symbol):  # a parameter that is a register
+            value = read(kernel, instruction.operands[1], kind)
             return lambda m: puts[0](m, own(value(m)))
-        name = _parameter(kernel, one.operands[1])
+        name = _parameter(kernel, instruction.operands[1])
         if name:
-            offset = one.operands[1].offset if isinstance(one.operands[1], Address) else 0
+            offset = instruction.operands[1].offset if isinstance(instruction.operands[1], Address) else 0
             return _load_parameter(name, offset, width, dtype, puts)
         space = (
-            "local" if isinstance(one.operands[1], Address) and isinstance(one.operands[1].base, Symbol) else "global"
+            "local"
+            if isinstance(instruction.operands[1], Address) and isinstance(instruction.operands[1].base, Symbol)
+            else "global"
         )
-    where = address_of(kernel, one.operands[1])
-    logged = space in ("shared", "global", "generic") and not one.has("param")
-    site = kernel.memory_site(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
+    where = address_of(kernel, instruction.operands[1])
+    logged = space in ("shared", "global", "generic") and not instruction.has("param")
+    site = kernel.memory_site(instruction, space, "load", width * len(puts), dtype_name(kind)) if logged else None
     space = "global" if space == "const" else space
 
     def run(m: Machine) -> None:
@@ -107,16 +109,16 @@ def _load_parameter(name: str, offset: int, width: int, dtype: Any, puts: list[W
     return run
 
 
-def _store(kernel: Kernel, one: Instruction) -> Action:
-    width, space = SIZES[one.type], space_of(one)
-    values = [read(kernel, source, f"b{8 * width}") for source in items_of(one.operands[1])]
+def _store(kernel: Kernel, instruction: Instruction) -> Action:
+    width, space = SIZES[instruction.type], space_of(instruction)
+    values = [read(kernel, source, f"b{8 * width}") for source in items_of(instruction.operands[1])]
     if space == "param":
         space = "local"
-    where = address_of(kernel, one.operands[0])
+    where = address_of(kernel, instruction.operands[0])
     logged = space in ("shared", "global", "generic")
-    kind = _BITS.get(one.type, one.type)
-    site = kernel.memory_site(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
-    releases = one.has(*RELEASING)
+    kind = _BITS.get(instruction.type, instruction.type)
+    site = kernel.memory_site(instruction, space, "store", width * len(values), dtype_name(kind)) if logged else None
+    releases = instruction.has(*RELEASING)
 
     def run(m: Machine) -> None:
         if releases:
@@ -126,35 +128,38 @@ def _store(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _convert_address(kernel: Kernel, one: Instruction) -> Action:
-    space = space_of(one)
-    value, put = read(kernel, one.operands[1], one.type), write(kernel, one.operands[0], one.type)
-    window = DTYPES[one.type].type(WINDOWS.get(space, 0) & (1 << 8 * SIZES[one.type]) - 1)
+def _convert_address(kernel: Kernel, instruction: Instruction) -> Action:
+    space = space_of(instruction)
+    value, put = (
+        read(kernel, instruction.operands[1], instruction.type),
+        write(kernel, instruction.operands[0], instruction.type),
+    )
+    window = DTYPES[instruction.type].type(WINDOWS.get(space, 0) & (1 << 8 * SIZES[instruction.type]) - 1)
     if not window:
         return lambda m: put(m, own(value(m)))
-    if one.has("to"):
+    if instruction.has("to"):
         return lambda m: put(m, value(m) - window)
     return lambda m: put(m, value(m) + window)
 
 
-def _is_in_space(kernel: Kernel, one: Instruction) -> Action:
-    space = one.words[1].partition("::")[0]
-    value, put = read(kernel, one.operands[1], "u64"), write(kernel, one.operands[0], "pred")
+def _is_in_space(kernel: Kernel, instruction: Instruction) -> Action:
+    space = instruction.words[1].partition("::")[0]
+    value, put = read(kernel, instruction.operands[1], "u64"), write(kernel, instruction.operands[0], "pred")
     number = SPACES.index("global" if space in ("const", "param") else space)
     return lambda m: put(m, (spaces(value(m).astype(np.int64)) == number)[()])
 
 
-def _nothing(kernel: Kernel, one: Instruction) -> Action:
+def _nothing(kernel: Kernel, instruction: Instruction) -> Action:
     return lambda m: None
 
 
-def _alloca(kernel: Kernel, one: Instruction) -> Action:
-    raise PtxError(f"{one.opcode} is not executed", one.place)
+def _alloca(kernel: Kernel, instruction: Instruction) -> Action:
+    raise PtxError(f"{instruction.opcode} is not executed", instruction.place)
 
 
-def _fence(kernel: Kernel, one: Instruction) -> Action:
-    if one.has("cta", "proxy", "mbarrier_init"):
-        return _nothing(kernel, one)
+def _fence(kernel: Kernel, instruction: Instruction) -> Action:
+    if instruction.has("cta", "proxy", "mbarrier_init"):
+        return _nothing(kernel, instruction)
     return lambda m: m.hazards.fence(m.mask)
 
 

@@ -18,31 +18,31 @@ _LANE = np.arange(32)
 _ROW_BYTES = 16
 
 
-def whole_warps(m: Machine, one: Instruction) -> None:
+def whole_warps(m: Machine, instruction: Instruction) -> None:
     """Make sure that the lanes of every warp are there.
 
     Raises:
         PtxError: when some are not.
     """
     if m.active % 32:
-        raise PtxError(f"{one.opcode} is run by a part of a warp", one.place)
+        raise PtxError(f"{instruction.opcode} is run by a part of a warp", instruction.place)
 
 
-def _matrix(kernel: Kernel, one: Instruction) -> Action:
-    if not one.has("m8n8"):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
-    size, loads = one.one_of("x1", "x2", "x4"), one.opcode == "ldmatrix"
-    count, transposed = int(size[1]), one.has("trans")
-    registers, place = one.operands if loads else one.operands[::-1]
+def _matrix(kernel: Kernel, instruction: Instruction) -> Action:
+    if not instruction.has("m8n8"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    size, loads = instruction.one_of("x1", "x2", "x4"), instruction.opcode == "ldmatrix"
+    count, transposed = int(size[1]), instruction.has("trans")
+    registers, place = instruction.operands if loads else instruction.operands[::-1]
     where = address_of(kernel, place)
     items = items_of(registers)
     puts = [write(kernel, item, "b32") for item in items] if loads else []
     values = [read(kernel, item, "b32") for item in items] if not loads else []
-    site = kernel.memory_site(one, "shared", f"{one.opcode}_{size}", _ROW_BYTES, "uint16")
-    generic = space_of(one) == "generic"
+    site = kernel.memory_site(instruction, "shared", f"{instruction.opcode}_{size}", _ROW_BYTES, "uint16")
+    generic = space_of(instruction) == "generic"
 
     def run(m: Machine) -> None:
-        whole_warps(m, one)
+        whole_warps(m, instruction)
         at = m.one_each(where(m).astype(np.int64) - (SHARED_WINDOW if generic else 0))
         rows = at.reshape(-1, 32)
         asked = np.flatnonzero(8 * count > _LANE)

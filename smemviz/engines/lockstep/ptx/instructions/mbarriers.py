@@ -24,8 +24,8 @@ _COUNT = (1 << _COUNT_BITS) - 1
 _PHASE = 2 * _COUNT_BITS
 
 
-def _mbarrier(kernel: Kernel, one: Instruction) -> Action:
-    what = one.one_of(
+def _mbarrier(kernel: Kernel, instruction: Instruction) -> Action:
+    what = instruction.one_of(
         *(
             "init",
             "inval",
@@ -38,57 +38,57 @@ def _mbarrier(kernel: Kernel, one: Instruction) -> Action:
             "complete_tx",
         )
     )
-    if what in ("inval", "expect_tx", "complete_tx") and not one.has("arrive", "arrive_drop"):
+    if what in ("inval", "expect_tx", "complete_tx") and not instruction.has("arrive", "arrive_drop"):
         return lambda m: None
     if what == "init":
-        return _init(kernel, one)
+        return _init(kernel, instruction)
     if what in ("test_wait", "try_wait"):
-        return _test(kernel, one)
-    if what == "pending_count" or one.has("arrive_drop", "cluster"):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
-    return _arrive(kernel, one)
+        return _test(kernel, instruction)
+    if what == "pending_count" or instruction.has("arrive_drop", "cluster"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    return _arrive(kernel, instruction)
 
 
-def _space(one: Instruction) -> str:
-    space = space_of(one)
+def _space(instruction: Instruction) -> str:
+    space = space_of(instruction)
     return "shared" if space == "shared" else "generic"
 
 
-def _init(kernel: Kernel, one: Instruction) -> Action:
-    where, count = address_of(kernel, one.operands[0]), read(kernel, one.operands[1], "u32")
-    site = kernel.memory_site(one, _space(one), "store", 8, "uint64")
+def _init(kernel: Kernel, instruction: Instruction) -> Action:
+    where, count = address_of(kernel, instruction.operands[0]), read(kernel, instruction.operands[1], "u32")
+    site = kernel.memory_site(instruction, _space(instruction), "store", 8, "uint64")
 
     def run(m: Machine) -> None:
         wanted = count(m).astype(np.uint64)
-        access.store(m, site, _space(one), where(m), [wanted | (wanted << np.uint64(_COUNT_BITS))], 8)
+        access.store(m, site, _space(instruction), where(m), [wanted | (wanted << np.uint64(_COUNT_BITS))], 8)
 
     return run
 
 
-def _arrive(kernel: Kernel, one: Instruction) -> Action:
-    place = next(i for i, operand in enumerate(one.operands) if isinstance(operand, Address))
-    where = address_of(kernel, one.operands[place])
-    further = one.operands[place + 1 :]
-    count = read(kernel, further[0], "u32") if further and not one.has("expect_tx") else None
-    state = one.operands[0] if place else Nowhere()
+def _arrive(kernel: Kernel, instruction: Instruction) -> Action:
+    place = next(i for i, operand in enumerate(instruction.operands) if isinstance(operand, Address))
+    where = address_of(kernel, instruction.operands[place])
+    further = instruction.operands[place + 1 :]
+    count = read(kernel, further[0], "u32") if further and not instruction.has("expect_tx") else None
+    state = instruction.operands[0] if place else Nowhere()
     put = write(kernel, state, "b64")
-    return _arriving(kernel, one, where, count, put)
+    return _arriving(kernel, instruction, where, count, put)
 
 
-def arrive_without_count(kernel: Kernel, one: Instruction) -> Action:
+def arrive_without_count(kernel: Kernel, instruction: Instruction) -> Action:
     """Return the action of ``cp.async.mbarrier.arrive``: every copy before is done."""
-    if not one.has("noinc"):
+    if not instruction.has("noinc"):
         # It adds one to what the phase waits for, and takes it away again.
         return lambda m: None
-    return _arriving(kernel, one, address_of(kernel, one.operands[0]), None, lambda m, value: None)
+    return _arriving(kernel, instruction, address_of(kernel, instruction.operands[0]), None, lambda m, value: None)
 
 
-def _arriving(kernel: Kernel, one: Instruction, where: Any, count: Any, put: Any) -> Action:
-    site = kernel.memory_site(one, _space(one), "atomic_add", 8, "uint64")
+def _arriving(kernel: Kernel, instruction: Instruction, where: Any, count: Any, put: Any) -> Action:
+    site = kernel.memory_site(instruction, _space(instruction), "atomic_add", 8, "uint64")
     one_each = np.uint32(1)
 
     def run(m: Machine) -> None:
-        old = access.update(m, site, _space(one), where(m), 8, [count(m) if count else one_each], _arrived)
+        old = access.update(m, site, _space(instruction), where(m), 8, [count(m) if count else one_each], _arrived)
         put(m, old)
 
     return run
@@ -108,14 +108,14 @@ def _arrived(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> An
     return old
 
 
-def _test(kernel: Kernel, one: Instruction) -> Action:
-    put, where = write(kernel, one.operands[0], "pred"), address_of(kernel, one.operands[1])
-    site = kernel.memory_site(one, _space(one), "load", 8, "uint64")
-    by_parity = one.has("parity")
-    wanted = read(kernel, one.operands[2], "u32" if by_parity else "u64")
+def _test(kernel: Kernel, instruction: Instruction) -> Action:
+    put, where = write(kernel, instruction.operands[0], "pred"), address_of(kernel, instruction.operands[1])
+    site = kernel.memory_site(instruction, _space(instruction), "load", 8, "uint64")
+    by_parity = instruction.has("parity")
+    wanted = read(kernel, instruction.operands[2], "u32" if by_parity else "u64")
 
     def run(m: Machine) -> None:
-        (state,) = access.load(m, site, _space(one), where(m), 1, 8)
+        (state,) = access.load(m, site, _space(instruction), where(m), 1, 8)
         phase, before = state >> np.uint64(_PHASE), wanted(m).astype(np.uint64)
         if by_parity:
             put(m, (phase & np.uint64(1)) != before)

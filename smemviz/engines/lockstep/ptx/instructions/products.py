@@ -22,19 +22,19 @@ _SHAPE = re.compile(r"m16n8k(\d+)")
 _DEEP = {"f16": (8, 16), "bf16": (8, 16), "tf32": (4, 8), "s8": (16, 32), "u8": (16, 32)}
 
 
-def _product(kernel: Kernel, one: Instruction) -> Action:
-    shape = next((match for word in one.words if (match := _SHAPE.fullmatch(word))), None)
-    kinds = one.types[-4:]
-    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(one):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+def _product(kernel: Kernel, instruction: Instruction) -> Action:
+    shape = next((match for word in instruction.words if (match := _SHAPE.fullmatch(word))), None)
+    kinds = instruction.types[-4:]
+    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(instruction):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     depth, (d_kind, a_kind, b_kind, c_kind) = int(shape[1]), kinds
-    sources = [[read(kernel, item, "b32") for item in items_of(operand)] for operand in one.operands[1:4]]
-    puts = [write(kernel, item, "b32") for item in items_of(one.operands[0])]
+    sources = [[read(kernel, item, "b32") for item in items_of(operand)] for operand in instruction.operands[1:4]]
+    puts = [write(kernel, item, "b32") for item in items_of(instruction.operands[0])]
     whole = a_kind in ("s8", "u8")
     dtype = np.dtype(np.int32 if whole else np.float32)
 
     def run(m: Machine) -> None:
-        whole_warps(m, one)
+        whole_warps(m, instruction)
         warps = m.active // 32
         a, b = np.zeros((warps, 16, depth), dtype), np.zeros((warps, depth, 8), dtype)
         for number, source in enumerate(sources[0]):
@@ -53,8 +53,8 @@ def _product(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _is_sparse(one: Instruction) -> bool:
-    return any(word.partition("::")[0] == "sp" for word in one.words)
+def _is_sparse(instruction: Instruction) -> bool:
+    return any(word.partition("::")[0] == "sp" for word in instruction.words)
 
 
 def _accumulator(m: Machine, sources: list[Read], kind: str, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -36,28 +36,28 @@ FAMILIES: dict[str, arithmetic.Family] = {
 TABLE: arithmetic.Family = {name: build for family in FAMILIES.values() for name, build in family.items()}
 
 
-def action_of(kernel: Kernel, one: Instruction) -> Action:
+def action_of(kernel: Kernel, instruction: Instruction) -> Action:
     """Return what an instruction does.
 
     Raises:
         PtxError: when it is not executed.
     """
-    build = TABLE.get(one.opcode)
+    build = TABLE.get(instruction.opcode)
     if build is None:
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     try:
-        action = build(kernel, one)
+        action = build(kernel, instruction)
     except PtxError as error:
-        raise PtxError(error.what, one.place) from None
+        raise PtxError(error.what, instruction.place) from None
     except (KeyError, ValueError, IndexError):
-        raise PtxError(f"{one.text} is not executed", one.place) from None
-    return _guarded(kernel, one, action) if one.guard else action
+        raise PtxError(f"{instruction.text} is not executed", instruction.place) from None
+    return _guarded(kernel, instruction, action) if instruction.guard else action
 
 
-def _guarded(kernel: Kernel, one: Instruction, action: Action) -> Action:
+def _guarded(kernel: Kernel, instruction: Instruction, action: Action) -> Action:
     """Return the action for the threads in which a register is true."""
-    assert one.guard is not None
-    test, negated = read(kernel, one.guard.register, "pred"), one.guard.negated
+    assert instruction.guard is not None
+    test, negated = read(kernel, instruction.guard.register, "pred"), instruction.guard.negated
 
     def run(m: Machine) -> None:
         wanted = test(m)

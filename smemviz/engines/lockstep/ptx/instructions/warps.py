@@ -32,12 +32,12 @@ def _one_each(m: Machine, value: Any) -> Any:
     return value if m.lanes is None or value.ndim else np.full(m.active, value)
 
 
-def _shuffle(kernel: Kernel, one: Instruction) -> Action:
-    mode = one.one_of("up", "down", "bfly", "idx")
-    to = one.operands[0]
+def _shuffle(kernel: Kernel, instruction: Instruction) -> Action:
+    mode = instruction.one_of("up", "down", "bfly", "idx")
+    to = instruction.operands[0]
     put = write(kernel, to.first if isinstance(to, Pair) else to, "b32")
     put_inside = write(kernel, to.second, "pred") if isinstance(to, Pair) else None
-    value, by, limits = (read(kernel, operand, "b32") for operand in one.operands[1:4])
+    value, by, limits = (read(kernel, operand, "b32") for operand in instruction.operands[1:4])
 
     def run(m: Machine) -> None:
         values = m.in_warps(_one_each(m, value(m)), 0)
@@ -60,29 +60,29 @@ def _shuffle(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _vote(kernel: Kernel, one: Instruction) -> Action:
-    mode = one.one_of("ballot", "any", "all", "uni")
-    test, members = read(kernel, one.operands[1], "pred"), read(kernel, one.operands[-1], "u32")
-    put = write(kernel, one.operands[0], "b32" if mode == "ballot" else "pred")
-    synchronous = one.has("sync")
+def _vote(kernel: Kernel, instruction: Instruction) -> Action:
+    mode = instruction.one_of("ballot", "any", "all", "uni")
+    test, members = read(kernel, instruction.operands[1], "pred"), read(kernel, instruction.operands[-1], "u32")
+    put = write(kernel, instruction.operands[0], "b32" if mode == "ballot" else "pred")
+    synchronous = instruction.has("sync")
 
     def run(m: Machine) -> None:
         asked = m.in_warps(_one_each(m, members(m)), 0) if synchronous else np.uint32(0xFFFFFFFF)
         yes = _words(m.in_warps(_one_each(m, test(m)), False)) & asked
         there = _words(_active(m)) & asked
-        found = {"ballot": yes, "any": yes != 0, "all": yes == there, "uni": (yes == 0) | (yes == there)}[mode]
-        put(m, m.from_warps(found).copy())
+        result = {"ballot": yes, "any": yes != 0, "all": yes == there, "uni": (yes == 0) | (yes == there)}[mode]
+        put(m, m.from_warps(result).copy())
 
     return run
 
 
-def _active_mask(kernel: Kernel, one: Instruction) -> Action:
-    put = write(kernel, one.operands[0], "b32")
+def _active_mask(kernel: Kernel, instruction: Instruction) -> Action:
+    put = write(kernel, instruction.operands[0], "b32")
     return lambda m: put(m, m.from_warps(_words(_active(m))).copy())
 
 
-def _elect(kernel: Kernel, one: Instruction) -> Action:
-    to = one.operands[0]
+def _elect(kernel: Kernel, instruction: Instruction) -> Action:
+    to = instruction.operands[0]
     put = write(kernel, to.first, "b32") if isinstance(to, Pair) else None
     put_chosen = write(kernel, to.second if isinstance(to, Pair) else to, "pred")
 
@@ -95,11 +95,11 @@ def _elect(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _match(kernel: Kernel, one: Instruction) -> Action:
-    to, kind = one.operands[0], one.type
+def _match(kernel: Kernel, instruction: Instruction) -> Action:
+    to, kind = instruction.operands[0], instruction.type
     put = write(kernel, to.first if isinstance(to, Pair) else to, "b32")
     put_all = write(kernel, to.second, "pred") if isinstance(to, Pair) else None
-    value, everyone = read(kernel, one.operands[1], kind), one.one_of("any", "all") == "all"
+    value, everyone = read(kernel, instruction.operands[1], kind), instruction.one_of("any", "all") == "all"
 
     def run(m: Machine) -> None:
         values, there = m.in_warps(_one_each(m, value(m)), 0), _active(m)
@@ -115,11 +115,11 @@ def _match(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
-def _reduce(kernel: Kernel, one: Instruction) -> Action:
-    name, kind = one.one_of("add", "min", "max", "and", "or", "xor"), one.type
+def _reduce(kernel: Kernel, instruction: Instruction) -> Action:
+    name, kind = instruction.one_of("add", "min", "max", "and", "or", "xor"), instruction.type
     dtype = DTYPES[kind]
     if dtype.kind == "f":
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     limits = np.iinfo(dtype)
     rules: dict[str, tuple[np.ufunc, int]] = {
         "add": (np.add, 0),
@@ -131,20 +131,20 @@ def _reduce(kernel: Kernel, one: Instruction) -> Action:
     }
     function, neutral = rules[name]
     value, members, put = (
-        read(kernel, one.operands[1], kind),
-        read(kernel, one.operands[2], "u32"),
-        write(kernel, one.operands[0], kind),
+        read(kernel, instruction.operands[1], kind),
+        read(kernel, instruction.operands[2], "u32"),
+        write(kernel, instruction.operands[0], kind),
     )
 
     def run(m: Machine) -> None:
         values = m.in_warps(_one_each(m, value(m)), neutral)
         asked = m.in_warps(_one_each(m, members(m)), 0)
         if m.lanes is None and bool((asked == 0xFFFFFFFF).all()):
-            found = function.reduce(values, axis=1, keepdims=True)
+            result = function.reduce(values, axis=1, keepdims=True)
         else:  # groups of a warp reduce apart
             inside = ((asked[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)).astype(bool)
-            found = function.reduce(np.where(inside, values[:, None, :], dtype.type(neutral)), axis=2)
-        put(m, m.from_warps(found.astype(dtype)).copy())
+            result = function.reduce(np.where(inside, values[:, None, :], dtype.type(neutral)), axis=2)
+        put(m, m.from_warps(result.astype(dtype)).copy())
 
     return run
 

@@ -26,28 +26,30 @@ from smemviz.engines.lockstep.ptx.registers import Action, Read, read, write
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
-def _wmma(kernel: Kernel, one: Instruction) -> Action:
-    what = one.words[1]
-    shape = next((match for word in one.words if (match := _SHAPE.fullmatch(word))), None)
-    if shape is None or what not in ("load", "store", "mma") or one.types[-1] in ("f64", "b1"):
-        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+def _wmma(kernel: Kernel, instruction: Instruction) -> Action:
+    what = instruction.words[1]
+    shape = next((match for word in instruction.words if (match := _SHAPE.fullmatch(word))), None)
+    if shape is None or what not in ("load", "store", "mma") or instruction.types[-1] in ("f64", "b1"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     m, n, k = (int(size) for size in shape.groups())
     sizes = {"a": (m, k), "b": (k, n), "c": (m, n), "d": (m, n)}
     if what == "mma":
-        return _multiply(kernel, one, sizes)
-    part = one.words[2]
+        return _multiply(kernel, instruction, sizes)
+    part = instruction.words[2]
     rows, columns = sizes[part]
-    kind = one.types[-1]
+    kind = instruction.types[-1]
     loads = what == "load"
-    registers, place, stride = one.operands if loads else (one.operands[1], one.operands[0], one.operands[2])
+    registers, place, stride = (
+        instruction.operands if loads else (instruction.operands[1], instruction.operands[0], instruction.operands[2])
+    )
     where, step = address_of(kernel, place), read(kernel, stride, "u32")
-    space, width, by_rows = space_of(one), SIZES[kind], one.one_of("row", "col") == "row"
-    site = kernel.memory_site(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
+    space, width, by_rows = space_of(instruction), SIZES[kind], instruction.one_of("row", "col") == "row"
+    site = kernel.memory_site(instruction, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
     held = _Fragment(kernel, registers, kind)
     row, column = np.divmod(np.arange(rows * columns), columns)
 
     def run(machine: Machine) -> None:
-        whole_warps(machine, one)
+        whole_warps(machine, instruction)
         at = machine.one_each(where(machine).astype(np.int64)).reshape(-1, 32)[:, :1]
         across = machine.one_each(step(machine)).astype(np.int64).reshape(-1, 32)[:, :1]
         name = SPACES[int(spaces(at.reshape(-1)[:1])[0])] if space == "generic" else space
@@ -65,15 +67,15 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
             machine.request(site, name, machine.as_active(at_once), width, stored, logged=first == 0)
         before = machine.lanes
         machine.set_lanes(threads)
-        found = np.zeros(len(elements), f"u{width}")
+        fragment = np.zeros(len(elements), f"u{width}")
         for memory, numbers, lanes in places(machine, name, elements, width):
             if values is None:
-                found[lanes] = memory[numbers]
+                fragment[lanes] = memory[numbers]
             else:
                 memory[numbers] = values.reshape(-1)[lanes]
         machine.set_lanes(before)
         if loads:
-            held.write(machine, found.reshape(len(at), -1))
+            held.write(machine, fragment.reshape(len(at), -1))
 
     return run
 
@@ -105,17 +107,20 @@ class _Fragment:
             put(m, m.as_active(np.ascontiguousarray(words[:, number])))
 
 
-def _multiply(kernel: Kernel, one: Instruction, sizes: dict[str, tuple[int, int]]) -> Action:
-    types = one.types
+def _multiply(kernel: Kernel, instruction: Instruction, sizes: dict[str, tuple[int, int]]) -> Action:
+    types = instruction.types
     if len(types) == 2:  # of d and c; a and b are halves
         kinds = {"d": types[0], "a": "f16", "b": "f16", "c": types[1]}
     else:
         kinds = dict(zip("dabc", types[-4:], strict=True))
-    parts = {part: _Fragment(kernel, operand, kinds[part]) for part, operand in zip("dabc", one.operands, strict=True)}
+    parts = {
+        part: _Fragment(kernel, operand, kinds[part])
+        for part, operand in zip("dabc", instruction.operands, strict=True)
+    }
     whole = kinds["c"] == "s32"
 
     def run(m: Machine) -> None:
-        whole_warps(m, one)
+        whole_warps(m, instruction)
         values = {}
         for part in "abc":
             rows, columns = sizes[part]

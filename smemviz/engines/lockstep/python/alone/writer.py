@@ -213,8 +213,8 @@ class Writer:
 
     def kept(self, node: ast.AST, name: str) -> str:
         """Return the name that a variable is kept under at a node."""
-        found = self.frame.versions.kept.get(node)
-        return name if found is None else found[0]
+        version = self.frame.versions.kept.get(node)
+        return name if version is None else version[0]
 
     def variable(self, name: str) -> str:
         """Return the variable of the text for one of the kernel."""
@@ -272,13 +272,13 @@ class Writer:
         self.flush()
         self.pure, self.counts = False, True
         stored: set[str] = set()
-        for one in ast.walk(node):
-            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-                self._give(self.kept(one, one.target.id))
-            if isinstance(one, ast.Name) and one.id in self.frame.names.locals:
-                name = self.kept(one, one.id)
+        for part in ast.walk(node):
+            if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+                self._give(self.kept(part, part.target.id))
+            if isinstance(part, ast.Name) and part.id in self.frame.names.locals:
+                name = self.kept(part, part.id)
                 self._give(name)
-                if isinstance(one.ctx, ast.Store):
+                if isinstance(part.ctx, ast.Store):
                     stored.add(name)
         self.put("M.iterations = it")
         return stored
@@ -314,7 +314,7 @@ class Writer:
 
     def interpreted(self, node: ast.expr) -> Atom:
         """Have the interpreter evaluate an expression."""
-        if any(isinstance(one, ast.NamedExpr) for one in ast.walk(node)):
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise NotWrittenError
         self.hand_over(node)
         atom = self.let(f"R.value({self.constant(node)}, {self.constant(self.statement)})", None)

@@ -130,7 +130,9 @@ def rows() -> tuple[Row, ...]:
     outside = [Row("language", feature, False, example, says) for feature, example, says in _OUT]
     known = [Row(_group(name), name, True) for name in sorted({*names.VALUES, *names.CALLS})]
     drawn = [Row("random numbers", f"cuda.random.{name}", True) for name in xoroshiro.DEVICE]
-    together = [Row("lanes in step", feature, True, example, "", said) for feature, example, said in _TOGETHER]
+    together = [
+        Row("lanes in step", feature, True, example, "", description) for feature, example, description in _TOGETHER
+    ]
     return (*inside, *known, *drawn, *together, *outside)
 
 

@@ -87,15 +87,15 @@ def _cbrt(x: Value) -> Value:
     return np.cbrt(cast(x, _float(x)))
 
 
-def selp(test: Value, one: Value, other: Value) -> Value:
-    """Return ``one`` where ``test`` holds, else ``other``; Numba wants both of one type."""
-    dtype, second = dtype_of(one), dtype_of(other)
+def selp(test: Value, then: Value, otherwise: Value) -> Value:
+    """Return ``then`` where ``test`` holds, else ``otherwise``; Numba wants both of one type."""
+    dtype, second = dtype_of(then), dtype_of(otherwise)
     if dtype != second or dtype.name not in _SELECTED:
         raise NoRuleError(f"cuda.selp of {dtype} and {second}")
     holds = truth(test)
     if not isinstance(holds, np.ndarray):
-        return one if holds else other
-    return np.where(holds, np.asarray(one, dtype), np.asarray(other, dtype))
+        return then if holds else otherwise
+    return np.where(holds, np.asarray(then, dtype), np.asarray(otherwise, dtype))
 
 
 def _nanosleep(nanoseconds: Value) -> Value:

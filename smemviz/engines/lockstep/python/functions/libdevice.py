@@ -92,10 +92,10 @@ def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
 
     def run(*x: Value) -> Value:
         given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        found = function(*given)
+        result_value = function(*given)
         if result is None:
-            return found
-        return np.asarray(found).astype(result)[()]
+            return result_value
+        return np.asarray(result_value).astype(result)[()]
 
     return plain(run, len(dtypes))
 
@@ -103,8 +103,8 @@ def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
 def _pair(function: _Function, first: Dtype, second: Dtype, *dtypes: Dtype) -> Rule:
     def run(*x: Value) -> Value:
         given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        one, other = function(*given)
-        return np.asarray(one).astype(first)[()], np.asarray(other).astype(second)[()]
+        low, high = function(*given)
+        return np.asarray(low).astype(first)[()], np.asarray(high).astype(second)[()]
 
     return plain(run, len(dtypes))
 
@@ -114,27 +114,27 @@ def _both(name: str) -> tuple[tuple[str, Dtype], tuple[str, Dtype]]:
 
 
 def _floats() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for base, function in _UNARY.items():
-        found |= {name: _typed(function, dtype, dtype) for name, dtype in _both(base)}
+        rules |= {name: _typed(function, dtype, dtype) for name, dtype in _both(base)}
     for base, function in _BINARY.items():
-        found |= {name: _typed(function, dtype, dtype, dtype) for name, dtype in _both(base)}
-    found |= {f"fast_{name}": _typed(_UNARY[base], FLOAT32, FLOAT32) for name, base in _FAST.items()}
-    found["fast_powf"] = _typed(np.power, FLOAT32, FLOAT32, FLOAT32)
-    found["fast_fdividef"] = _typed(np.divide, FLOAT32, FLOAT32, FLOAT32)
+        rules |= {name: _typed(function, dtype, dtype, dtype) for name, dtype in _both(base)}
+    rules |= {f"fast_{name}": _typed(_UNARY[base], FLOAT32, FLOAT32) for name, base in _FAST.items()}
+    rules["fast_powf"] = _typed(np.power, FLOAT32, FLOAT32, FLOAT32)
+    rules["fast_fdividef"] = _typed(np.divide, FLOAT32, FLOAT32, FLOAT32)
     for base, dtype in _both("fma"):
-        found[base] = _typed(intrinsics.fma, dtype, dtype, dtype, dtype)
-        found[_named("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
-        found[_named("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
-        found[_named("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
-        found[_named("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
-        found[_named("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
-        found[_named("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
-        found[_named("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
-        found[_named("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
-        found[_named("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
-    found["fast_sincosf"] = found["sincosf"]
-    return found | _rounded_to_nearest()
+        rules[base] = _typed(intrinsics.fma, dtype, dtype, dtype, dtype)
+        rules[_named("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
+        rules[_named("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
+        rules[_named("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
+        rules[_named("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
+        rules[_named("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        rules[_named("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        rules[_named("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
+        rules[_named("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
+        rules[_named("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
+    rules["fast_sincosf"] = rules["sincosf"]
+    return rules | _rounded_to_nearest()
 
 
 def _named(name: str, like: str) -> str:
@@ -143,23 +143,23 @@ def _named(name: str, like: str) -> str:
 
 def _rounded_to_nearest() -> dict[str, Rule]:
     arithmetic: dict[str, _Function] = {"add": np.add, "mul": np.multiply, "div": np.divide, "sub": np.subtract}
-    found = {f"f{name}_rn": _typed(function, FLOAT32, FLOAT32, FLOAT32) for name, function in arithmetic.items()}
-    found |= {f"d{name}_rn": _typed(function, FLOAT64, FLOAT64, FLOAT64) for name, function in arithmetic.items()}
-    found |= {"frcp_rn": _typed(np.reciprocal, FLOAT32, FLOAT32), "drcp_rn": _typed(np.reciprocal, FLOAT64, FLOAT64)}
-    found |= {"fsqrt_rn": _typed(np.sqrt, FLOAT32, FLOAT32), "dsqrt_rn": _typed(np.sqrt, FLOAT64, FLOAT64)}
-    found["frsqrt_rn"] = _typed(lambda x: 1 / np.sqrt(x.astype(np.float64)), FLOAT32, FLOAT32)
-    found["fmaf_rn"] = _typed(intrinsics.fma, FLOAT32, FLOAT32, FLOAT32, FLOAT32)
-    found["fma_rn"] = _typed(intrinsics.fma, FLOAT64, FLOAT64, FLOAT64, FLOAT64)
-    found["saturatef"] = _typed(lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1)), FLOAT32, FLOAT32)
-    return found
+    rules = {f"f{name}_rn": _typed(function, FLOAT32, FLOAT32, FLOAT32) for name, function in arithmetic.items()}
+    rules |= {f"d{name}_rn": _typed(function, FLOAT64, FLOAT64, FLOAT64) for name, function in arithmetic.items()}
+    rules |= {"frcp_rn": _typed(np.reciprocal, FLOAT32, FLOAT32), "drcp_rn": _typed(np.reciprocal, FLOAT64, FLOAT64)}
+    rules |= {"fsqrt_rn": _typed(np.sqrt, FLOAT32, FLOAT32), "dsqrt_rn": _typed(np.sqrt, FLOAT64, FLOAT64)}
+    rules["frsqrt_rn"] = _typed(lambda x: 1 / np.sqrt(x.astype(np.float64)), FLOAT32, FLOAT32)
+    rules["fmaf_rn"] = _typed(intrinsics.fma, FLOAT32, FLOAT32, FLOAT32, FLOAT32)
+    rules["fma_rn"] = _typed(intrinsics.fma, FLOAT64, FLOAT64, FLOAT64, FLOAT64)
+    rules["saturatef"] = _typed(lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1)), FLOAT32, FLOAT32)
+    return rules
 
 
 def _tests() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for name, function in (("isnan", np.isnan), ("isinf", np.isinf), ("signbit", np.signbit)):
-        found[f"{name}f"] = _typed(function, INT32, FLOAT32)
-        found[f"{name}d"] = _typed(function, INT32, FLOAT64)
-    return found | {"finitef": _typed(np.isfinite, INT32, FLOAT32), "isfinited": _typed(np.isfinite, INT32, FLOAT64)}
+        rules[f"{name}f"] = _typed(function, INT32, FLOAT32)
+        rules[f"{name}d"] = _typed(function, INT32, FLOAT64)
+    return rules | {"finitef": _typed(np.isfinite, INT32, FLOAT32), "isfinited": _typed(np.isfinite, INT32, FLOAT64)}
 
 
 _ROUNDINGS: dict[str, _Function] = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
@@ -171,23 +171,23 @@ def _to_integer(rounding: _Function, dtype: Dtype, x: Any) -> Value:
 
 
 def _conversions() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for source, own in (("float", FLOAT32), ("double", FLOAT64)):
         for kind, dtype in _KINDS.items():
-            found |= {
+            rules |= {
                 f"{source}2{kind}_{way}": _typed(partial(_to_integer, rounding, dtype), dtype, own)
                 for way, rounding in _ROUNDINGS.items()
             }
-            found[f"{kind}2{source}_rn"] = _typed(lambda x: x, own, dtype)
-    found["double2float_rn"] = _typed(lambda x: x, FLOAT32, FLOAT64)
+            rules[f"{kind}2{source}_rn"] = _typed(lambda x: x, own, dtype)
+    rules["double2float_rn"] = _typed(lambda x: x, FLOAT32, FLOAT64)
     bits = {"float_as_int": (FLOAT32, INT32), "float_as_uint": (FLOAT32, _UINT32), "int_as_float": (INT32, FLOAT32)}
     bits |= {"uint_as_float": (_UINT32, FLOAT32), "double_as_longlong": (FLOAT64, INT64)}
     bits |= {"longlong_as_double": (INT64, FLOAT64)}
-    return found | {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
+    return rules | {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
 
 
 def _integers() -> dict[str, Rule]:
-    found = {
+    rules = {
         "abs": _typed(np.abs, INT32, INT32),
         "llabs": _typed(np.abs, INT64, INT64),
         "brev": _typed(intrinsics.brev, INT32, _UINT32),
@@ -203,11 +203,11 @@ def _integers() -> dict[str, Rule]:
         "sad": _typed(lambda x, y, z: np.abs(x - y) + z, INT32, INT64, INT64, INT64),
     }
     for prefix, dtype in (("", INT32), ("u", _UINT32), ("ll", INT64), ("ull", _UINT64)):
-        found |= {f"{prefix}max": _typed(np.maximum, dtype, dtype, dtype)}
-        found |= {f"{prefix}min": _typed(np.minimum, dtype, dtype, dtype)}
+        rules |= {f"{prefix}max": _typed(np.maximum, dtype, dtype, dtype)}
+        rules |= {f"{prefix}min": _typed(np.minimum, dtype, dtype, dtype)}
     for name, function in (("popc", intrinsics.popc), ("clz", intrinsics.clz), ("ffs", intrinsics.ffs)):
-        found |= {name: _typed(function, INT32, INT32), f"{name}ll": _typed(function, INT32, INT64)}
-    return found
+        rules |= {name: _typed(function, INT32, INT32), f"{name}ll": _typed(function, INT32, INT64)}
+    return rules
 
 
 def _low24(x: Any) -> Any:

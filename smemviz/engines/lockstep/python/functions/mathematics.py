@@ -45,7 +45,7 @@ def _elementwise(
 ) -> Callable[..., Any]:
     """Apply a function of Python's ``math`` to every element; what overflows is infinite."""
 
-    def one(*x: float) -> float:
+    def scalar(*x: float) -> float:
         try:
             return function(*x)
         except OverflowError:
@@ -53,7 +53,7 @@ def _elementwise(
         except ValueError:
             return at_pole(*x)
 
-    every = np.frompyfunc(one, count, 1)
+    every = np.frompyfunc(scalar, count, 1)
     return lambda *x: np.asarray(every(*x), dtype=np.asarray(x[0]).dtype)[()]
 
 
@@ -83,9 +83,9 @@ def _binary(function: Callable[[Any, Any], Any]) -> Function:
     return rule
 
 
-def _pair(one: Dtype, other: Dtype) -> Dtype:
+def _pair(left: Dtype, right: Dtype) -> Dtype:
     """Return the type two arguments are brought to: single where both fit it."""
-    both = arithmetic(one, other) if "f" in (one.kind, other.kind) else FLOAT64
+    both = arithmetic(left, right) if "f" in (left.kind, right.kind) else FLOAT64
     return FLOAT32 if both == FLOAT16 else both
 
 

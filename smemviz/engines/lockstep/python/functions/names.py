@@ -84,13 +84,13 @@ def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
     both = reduce(unify, map(dtype_of, values))
     floats = len(values) == 2 and all(dtype_of(value).kind == "f" for value in values)
 
-    def pick(one: Value, other: Value) -> Value:
+    def pick(left: Value, right: Value) -> Value:
         if floats:  # one instruction of CUDA, in which a number wins over NaN
-            return (np.fmax if keep is ast.Gt else np.fmin)(one, other)
-        test = binary(keep, other, one)
+            return (np.fmax if keep is ast.Gt else np.fmin)(left, right)
+        test = binary(keep, right, left)
         if isinstance(test, np.ndarray):
-            return np.where(test, np.asarray(other, both), np.asarray(one, both))
-        return other if test else one
+            return np.where(test, np.asarray(right, both), np.asarray(left, both))
+        return right if test else left
 
     return reduce(pick, [cast(value, both) for value in values])
 

@@ -90,15 +90,15 @@ def _as_complex(x: Value) -> Value:
 
 def _complex(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
     def rule(z: Value) -> Value:
-        found = function(np.asarray(_as_complex(z)))
-        return found[()] if isinstance(found, np.ndarray) else found
+        value = function(np.asarray(_as_complex(z)))
+        return value[()] if isinstance(value, np.ndarray) else value
 
     return rule
 
 
 def _log(z: Value, base: Value = None) -> Value:
-    found = np.log(_as_complex(z))
-    return found if base is None else found / np.log(_as_complex(base))
+    logarithm = np.log(_as_complex(z))
+    return logarithm if base is None else logarithm / np.log(_as_complex(base))
 
 
 def _polar(z: Value) -> Value:
@@ -119,15 +119,15 @@ def _rect(r: Value, phi: Value) -> Value:
 def complex_of(real: Value, imaginary: Value) -> Value:
     """Return the complex number of two floats of one type, their zeros signed as they are."""
     real, imaginary = np.broadcast_arrays(real, imaginary)
-    found = np.empty(real.shape, COMPLEX64 if real.dtype == FLOAT32 else COMPLEX128)
-    found.real, found.imag = real, imaginary
-    return found[()]
+    numbers = np.empty(real.shape, COMPLEX64 if real.dtype == FLOAT32 else COMPLEX128)
+    numbers.real, numbers.imag = real, imaginary
+    return numbers[()]
 
 
 def _exp(z: Any) -> Any:
     """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
-    found = np.exp(z)
-    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, found).astype(found.dtype)
+    power = np.exp(z)
+    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, power).astype(power.dtype)
 
 
 def _binary(op: type[ast.AST]) -> Rule:
@@ -164,13 +164,16 @@ def _rule(function: np.ufunc) -> Rule:
 def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
     """Compute every element of the last argument, one after the other, as each thread does on the GPU."""
     *given, out = arguments
-    same = all(one.shape == out.shape for one in given if isinstance(one, View)) if isinstance(out, View) else False
+    same = all(view.shape == out.shape for view in given if isinstance(view, View)) if isinstance(out, View) else False
     if not same or any(not isinstance(size, int) for size in out.shape):
         raise frame.refuse(node, said("{code}: arrays of other shapes", code=ast.unparse(node)))
     for index in np.ndindex(*out.shape):
         frame.machine.tick(frame.function.file, node.lineno)
         pairs = zip(given, node.args, strict=False)
-        numbers = [access.load(frame, at, one, index) if isinstance(one, View) else one for one, at in pairs]
+        numbers = [
+            access.load(frame, at, argument, index) if isinstance(argument, View) else argument
+            for argument, at in pairs
+        ]
         access.write(frame, node.args[-1], out, *access.locate(frame, node.args[-1], out, index), function(*numbers))
 
 

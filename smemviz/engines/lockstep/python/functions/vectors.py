@@ -31,7 +31,7 @@ _LONG = {"int64": "longlong", "uint64": "ulonglong"}
 
 def _constructor(kind: Any, dtype: Dtype) -> Callable[[Frame, ast.Call, list[Value]], Value]:
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-        items = [item for one in arguments for item in (one if isinstance(one, tuple) else (one,))]
+        items = [item for argument in arguments for item in (argument if isinstance(argument, tuple) else (argument,))]
         if len(items) != len(kind._fields):
             text = said(
                 "{type} takes {wanted} numbers, not {n}", type=kind.__name__, wanted=len(kind._fields), n=len(items)
@@ -45,13 +45,13 @@ def _constructor(kind: Any, dtype: Dtype) -> Callable[[Frame, ast.Call, list[Val
 
 
 def _all() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for name in _ALIASES:
         for count in range(1, 5):
             kind: Any = namedtuple(f"{name}x{count}", tuple("xyzw"[:count]))  # type: ignore[misc]
             rule = Rule(_constructor(kind, np.dtype(name)), 1, count)
-            found |= {f"cuda.{one}": rule for one in names_of(name, count)}
-    return found
+            rules |= {f"cuda.{alias}": rule for alias in names_of(name, count)}
+    return rules
 
 
 def names_of(name: str, count: int) -> list[str]:

@@ -32,18 +32,18 @@ def convert(value: Value, kind: Kind) -> Value:
     if isinstance(kind, np.dtype):
         return cast(value, kind)
     if isinstance(value, tuple) and isinstance(kind, tuple):
-        items = [convert(item, one) for item, one in zip(value, kind[1:], strict=True)]
+        items = [convert(item, item_kind) for item, item_kind in zip(value, kind[1:], strict=True)]
         return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
     return value
 
 
-def unified(one: Kind, other: Kind) -> Kind:
+def unified(left: Kind, right: Kind) -> Kind:
     """Return the type of a variable that may hold either, which may not be known."""
-    if one is UNKNOWN or other is UNKNOWN or one == other:
-        return UNKNOWN if other is UNKNOWN else one
-    if isinstance(one, np.dtype) and isinstance(other, np.dtype):
-        return unify(one, other)
-    if not isinstance(one, tuple) or not isinstance(other, tuple) or (one[0], len(one)) != (other[0], len(other)):
+    if left is UNKNOWN or right is UNKNOWN or left == right:
+        return UNKNOWN if right is UNKNOWN else left
+    if isinstance(left, np.dtype) and isinstance(right, np.dtype):
+        return unify(left, right)
+    if not isinstance(left, tuple) or not isinstance(right, tuple) or (left[0], len(left)) != (right[0], len(right)):
         return UNKNOWN
-    items = [UNKNOWN if one[0] == "array" else unified(a, b) for a, b in zip(one[1:], other[1:], strict=True)]
-    return UNKNOWN if UNKNOWN in items else (one[0], *items)
+    items = [UNKNOWN if left[0] == "array" else unified(a, b) for a, b in zip(left[1:], right[1:], strict=True)]
+    return UNKNOWN if UNKNOWN in items else (left[0], *items)

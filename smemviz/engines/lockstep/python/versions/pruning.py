@@ -24,13 +24,13 @@ def decided(visit: Visit, test: ast.expr) -> bool | None:
     """Return how a condition ends that Numba decides when it compiles, None where it keeps both branches."""
     match test:
         case ast.BoolOp(op=op, values=values):
-            return _together([decided(visit, one) for one in values], ending=isinstance(op, ast.Or))
+            return _together([decided(visit, value) for value in values], ending=isinstance(op, ast.Or))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             end = decided(visit, operand)
             return None if end is None else not end
         case ast.IfExp():
             taken = decided(visit, test.test)
-            ends = {decided(visit, one) for one in _sides(test, taken)}
+            ends = {decided(visit, side) for side in _sides(test, taken)}
             return ends.pop() if len(ends) == 1 else None
         case ast.Compare(left=left, ops=ops, comparators=others):
             pairs = zip(pairwise([left, *others]), ops, strict=True)
@@ -98,7 +98,7 @@ def _decided_value(visit: Visit, node: ast.expr) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def _does_more(node: ast.expr) -> bool:
-    return any(isinstance(one, ast.Subscript | ast.Call | ast.NamedExpr) for one in ast.walk(node))
+    return any(isinstance(part, ast.Subscript | ast.Call | ast.NamedExpr) for part in ast.walk(node))
 
 
 @lru_cache(maxsize=4096)
@@ -117,7 +117,7 @@ def _together(ends: list[bool | None], *, ending: bool) -> bool | None:
 
 
 def _compared(visit: Visit, node: ast.Compare, op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
-    if any(isinstance(one, ast.Constant) and one.value is None for one in (left, right)):
+    if any(isinstance(side, ast.Constant) and side.value is None for side in (left, right)):
         try:
             pair = ast.copy_location(ast.Compare(left, [op], [right]), node)
             return bool(truth(visit.study.real.expressions[ast.Compare](visit, pair)))
@@ -132,8 +132,12 @@ def _computed(op: ast.operator | ast.cmpop, left: object, right: object) -> obje
         return None
     if isinstance(op, ast.Is | ast.IsNot):
         return _IS[type(op)](left, right)
-    one, other = ast.Name("left"), ast.Name("right")
-    node = ast.BinOp(one, op, other) if isinstance(op, ast.operator) else ast.Compare(one, [op], [other])
+    left_node, right_node = ast.Name("left"), ast.Name("right")
+    node = (
+        ast.BinOp(left_node, op, right_node)
+        if isinstance(op, ast.operator)
+        else ast.Compare(left_node, [op], [right_node])
+    )
     with np.errstate(all="ignore"):
         return evaluate(node, {"left": left, "right": right})
 

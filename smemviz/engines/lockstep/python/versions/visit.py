@@ -59,11 +59,11 @@ class Study(Machine):
     def of(self, tree: SiteTree, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
         """Return the types of the variables of a function that is called with arguments, and what it returns."""
         key = (id(tree), *(kind_of(value) for value in arguments.values()))
-        found = self.studied.get(key)
-        if found is None:
+        studied = self.studied.get(key)
+        if studied is None:
             given = {name: _of_one_warp(value) for name, value in arguments.items()}
-            found = self.studied[key] = Visit(self, tree).all_of(given)
-        return found
+            studied = self.studied[key] = Visit(self, tree).all_of(given)
+        return studied
 
     def request(self, *_: Any, **__: Any) -> None:
         """Note nothing."""
@@ -140,9 +140,9 @@ class Visit(Frame):
         moves: dict[tuple[ast.AST, str], tuple[Move, ...]] = {}
         for edge, (names, point) in self.edges.items():
             ends = ((n, kind_of(v), self.met[point][n]) for n, v in names.items() if n in slots)
-            found = tuple(Move(slots[n][a], slots[n][b], partial(convert, kind=b)) for n, a, b in ends if a != b)
-            if found:
-                moves[edge] = found
+            edge_moves = tuple(Move(slots[n][a], slots[n][b], partial(convert, kind=b)) for n, a, b in ends if a != b)
+            if edge_moves:
+                moves[edge] = edge_moves
         several_of = ((node, n, kind) for node, (n, kind) in self.kinds.items() if n in slots)
         return Versions(
             {node: (slots[n][kind], partial(convert, kind=kind)) for node, n, kind in several_of},
@@ -202,7 +202,7 @@ class Visit(Frame):
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         assert self.here is not None
-        self.constants = {one: known for one, known in self.constants.items() if one != name}
+        self.constants = {constant: known for constant, known in self.constants.items() if constant != name}
         kind = kind_of(value)
         if node in self.kinds:  # a version has the type of all that its assignment was thought to give
             kind = unified(self.kinds[node][1], kind)

@@ -32,10 +32,10 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
         rules = Language(
             {**frame.language.expressions, **_EXPRESSIONS}, {**frame.language.statements, **_STATEMENTS}, versions_of
         )
-        given = {one.name: getattr(machine, one.name) for one in fields(Machine)}
+        given = {field.name: getattr(machine, field.name) for field in fields(Machine)}
         machine.study = Study(**given, real=frame.language, rules=rules)
-    found: Versions = machine.study.of(frame.tree, arguments)[0]
-    return found
+    versions: Versions = machine.study.of(frame.tree, arguments)[0]
+    return versions
 
 
 @lru_cache(maxsize=256)
@@ -118,12 +118,12 @@ def _ways(
     left: Mapping[ast.AST, Names], kind: type[ast.Break] | type[ast.Continue]
 ) -> dict[tuple[ast.AST, str], Names | None]:
     """Return what the names hold where a turn is left by ``break`` or by ``continue``."""
-    return {(one, "leave"): names for one, names in left.items() if isinstance(one, kind)}
+    return {(node, "leave"): names for node, names in left.items() if isinstance(node, kind)}
 
 
 @lru_cache(maxsize=4096)
 def _continues(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Continue) for one in ast.walk(node))
+    return any(isinstance(part, ast.Continue) for part in ast.walk(node))
 
 
 def _unstored(constants: Mapping[str, object], node: ast.AST) -> Mapping[str, object]:
@@ -142,11 +142,11 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
         if name == "builtins.range":
-            for one in node.args:
-                visit.value(one.value if isinstance(one, ast.Starred) else one)
+            for argument in node.args:
+                visit.value(argument.value if isinstance(argument, ast.Starred) else argument)
             return 0
         if name == "builtins.zip":
-            return tuple(_item_of(visit, one) for one in node.args)
+            return tuple(_item_of(visit, argument) for argument in node.args)
         for start in (*node.args[1:], *(k.value for k in node.keywords)):
             visit.value(start)
         return 0, _item_of(visit, node.args[0])
@@ -155,7 +155,7 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
         return 0
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
         return value.dtype.type(0)
-    if isinstance(value, tuple) and value and all(kind_of(one) == kind_of(value[0]) for one in value):
+    if isinstance(value, tuple) and value and all(kind_of(item) == kind_of(value[0]) for item in value):
         return value[0]
     return UNKNOWN
 
@@ -194,15 +194,15 @@ def _conditional(visit: Visit, node: ast.IfExp) -> Value:
 
 def _boolean(visit: Visit, node: ast.BoolOp) -> Value:
     left = operands_left(visit, node)
-    values = {one: visit.value(one) for one in node.values}
+    values = {value: visit.value(value) for value in node.values}
     if len(left) < len(values):
         visit.operands[node] = tuple(left)
-    return visit.choice(node, [values[one] for one in left])
+    return visit.choice(node, [values[value] for value in left])
 
 
 def _compare(visit: Visit, node: ast.Compare) -> Value:
-    for one in (node.left, *node.comparators):
-        visit.value(one)
+    for side in (node.left, *node.comparators):
+        visit.value(side)
     return False
 
 
