@@ -209,13 +209,21 @@ def main_failed(error: PlaceError) -> Finding:
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
 
 
-def not_recorded(error: PlaceError, *, ran: bool = False) -> Finding:
-    """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept."""
+def not_recorded(error: PlaceError, *, ran: bool = False, in_cell: bool = False) -> Finding:
+    """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept.
+
+    ``ran`` is whether the launch was made all the same, ``in_cell`` whether others follow in a notebook.
+    """
     if not error.kernel:
         return main_failed(error)
     what = said("{what} This launch and all after it are missing.", what=sentence(error.what))
     if ran:
         what = said("{what} It ran and is not recorded.", what=sentence(error.what))
+    elif in_cell:
+        what = said(
+            "{what} This launch and the rest of its cell are missing, and what it would have stored.",
+            what=sentence(error.what),
+        )
     return Finding(LAUNCH_REFUSED, error.kernel, error.line, (0, 0, 0), (), what)
 
 

@@ -97,6 +97,10 @@ class Recorder:
         """Note at its line that a launch was refused, so that ``main()`` can go on."""
         self.findings.append(Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what))
 
+    def leave_out(self, error: PlaceError) -> None:
+        """Note at its line that a launch of a notebook's cell is not recorded, so that the others are."""
+        self.findings.append(not_recorded(error, in_cell=True))
+
     def end(self) -> None:
         """Note what is known only once the run is over."""
 

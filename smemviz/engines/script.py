@@ -53,7 +53,7 @@ def run_script(
     failed = _cell_failed if program.is_notebook else _script_failed
     seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
     with seeing as recorder, _seeing_cuda_cpp(kind, program, recorder), recorder.recording(failed):
-        execute(program, arguments, has_gpu=kind == "gpu")
+        execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
         raise _nothing_launched(kind, program)

@@ -7,22 +7,34 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from smemviz.engines.host import numba_type, one_line
 from smemviz.engines.remedies import wants_arguments
-from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, PlaceError, SmemvizError
+from smemviz.errors import (
+    BlocksError,
+    KernelFileError,
+    LaunchError,
+    MissingError,
+    PlaceError,
+    SmemvizError,
+    UnsupportedError,
+)
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
-def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> None:
+def execute(
+    program: Program, arguments: Sequence[str], refused: Callable[[PlaceError], None], *, has_gpu: bool
+) -> None:
     """Run a script as ``__main__`` with its arguments; afterwards the process is as it was.
+
+    In a notebook a cell that fails ends only itself. What is ``refused`` there is told, one launch after the other.
 
     Modules that it imported from its own folder are forgotten, so that the next run reads them anew.
 
@@ -41,10 +53,13 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
         for code in program.parts():
             try:
                 _execute(program, code, module, arguments, has_gpu=has_gpu)
-            except (KernelFileError, LaunchError) as error:  # in a notebook the other cells can be run all the same
-                if isinstance(error, BlocksError):
+            except (KernelFileError, LaunchError, UnsupportedError) as error:
+                if isinstance(error, BlocksError) or not program.is_notebook:
                     raise
-                failed.append(error)
+                if error.kernel:
+                    refused(error)
+                else:
+                    failed.append(error)
     if len(failed) > 1:
         first, more = failed[0], len(failed) - 1
         what = said("{what}; {more} of the cells after it failed as well", what=first.what, more=more)

@@ -12,6 +12,7 @@ from smemviz.cli.main import main
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.notebook import script_of
 from smemviz.frontends.reading import read_source
+from smemviz.recordings.data import LAUNCH_REFUSED
 from smemviz.recordings.recording import Recording
 
 
@@ -148,6 +149,20 @@ def test_a_launch_that_numba_refuses_ends_its_cell_only(tmp_path: Path) -> None:
     assert [launch.kernel for launch in found.launches] == ["double", "double"]
     assert [one.message for one in found.findings] == [
         "a cell ended here: double needs a launch: double[grid, block](...)"
+    ]
+
+
+def test_a_kernel_that_is_refused_ends_its_cell_only(tmp_path: Path) -> None:
+    unknown = "@cuda.jit\ndef unknown(a):\n    a[0] = nowhere\n\nunknown[1, 1](a)\nprint('never')\n"
+    found = recorded(tmp_path, KERNEL, LAUNCH, unknown, LAUNCH, LAUNCH, unknown)
+    assert [launch.kernel for launch in found.launches] == ["double", "double", "double"]
+    refused = (
+        "the name nowhere is not known, for Numba as well; define it or import it. "
+        "This launch and the rest of its cell are missing, and what it would have stored."
+    )
+    assert [(one.kind, one.kernel, one.line, one.message) for one in found.findings] == [
+        (LAUNCH_REFUSED, "unknown", 18, refused),
+        (LAUNCH_REFUSED, "unknown", 34, refused),
     ]
 
 
