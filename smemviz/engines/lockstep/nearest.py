@@ -17,8 +17,14 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 _COMPILED = {
     "builtins": ("hasattr", "iter", "next", "slice", "type"),
     "operator": ("getitem", "setitem"),
-    "numpy": ("ndenumerate", "ndindex", "nditer"),
-    "array": (),
+    "numpy": (
+        *("all", "any", "array_equal", "asarray", "atleast_1d", "atleast_2d", "atleast_3d", "average"),
+        *("count_nonzero", "dsplit", "finfo", "iinfo", "iscomplexobj", "isrealobj", "isscalar"),
+        *("ndenumerate", "ndindex", "nditer", "searchsorted", "sinc", "sum"),
+    ),
+    "array": ("fill",),
+    "numba": ("literal_unroll", "literally"),
+    "numba.typed": (),
 }
 _AXES = ("cuda.threadIdx", "cuda.blockIdx", "cuda.blockDim", "cuda.gridDim")
 _REFUSED = (
@@ -41,6 +47,7 @@ _OF_MATH = (
     *("ceil", "copysign", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "isfinite", "isinf", "ldexp", "log1p"),
     *("nextafter", "sqrt", "trunc"),
 )
+_OF_TYPES = ("iscomplexobj", "isrealobj", "isscalar")
 _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numpy.absolute": "abs(x)",
     "numpy.add": "x + y",
@@ -75,8 +82,21 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "array.min": "min(a)",
     "array.item": "a[i]",
     "array.take": "a[i]",
+    "array.fill": "a[:] = x",
+    "numba.prange": "range(...)",
+    "numba.typed.Dict": "cuda.local.array(shape, dtype)",
+    "numba.typed.List": "cuda.local.array(shape, dtype)",
 }
 _INSTEAD |= {
+    **{f"numpy.{name}": said("True or False, as is known before the kernel runs") for name in _OF_TYPES},
+    "numpy.array_equal": "x == y",
+    "numpy.asarray": "a",
+    "numpy.average": said("a loop"),
+    "numpy.searchsorted": said("a loop"),
+    "numpy.sinc": "math.sin(math.pi * x) / (math.pi * x)",
+    "numpy.ndenumerate": said("it in the for itself"),
+    "numpy.ndindex": said("it in the for itself"),
+    "numpy.nditer": said("it in the for itself"),
     "builtins.hasattr": said("True or False, as is known before the kernel runs"),
     "builtins.slice": "a[start:stop]",
     "builtins.type": "isinstance(x, int)",

@@ -96,6 +96,74 @@ def _argmin(array: Any) -> Any:
 
 
 @device
+def _count_nonzero(array: Any) -> Any:
+    count = 0
+    for k in np.ndindex(array.shape):
+        if array[k] != 0:
+            count += 1
+    return count
+
+
+@device
+def _nansum(array: Any) -> Any:
+    total = array.dtype.type(0)
+    for k in np.ndindex(array.shape):
+        item = array[k]
+        if item == item:
+            total += item
+    return total
+
+
+@device
+def _nanprod(array: Any) -> Any:
+    product = array.dtype.type(1)
+    for k in np.ndindex(array.shape):
+        item = array[k]
+        if item == item:
+            product *= item
+    return product
+
+
+@device
+def _nanmean(array: Any) -> Any:
+    total = 0.0
+    count = 0
+    for k in np.ndindex(array.shape):
+        item = array[k]
+        if item == item:
+            total += item
+            count += 1
+    return total / count
+
+
+@device
+def _nanvar(array: Any) -> Any:
+    mean = np.nanmean(array)
+    squares = 0.0
+    count = 0
+    for k in np.ndindex(array.shape):
+        item = array[k]
+        if item == item:
+            apart = item - mean
+            squares += apart.real * apart.real + apart.imag * apart.imag
+            count += 1
+    return squares / count
+
+
+@device
+def _nanstd(array: Any) -> Any:
+    return np.nanvar(array) ** 0.5
+
+
+@device
+def _trace(array: Any) -> Any:
+    total = 0
+    for k in range(min(array.shape[0], array.shape[1])):
+        total += array[k, k]
+    return total
+
+
+@device
 def _added(array: Any, start: Any = 0) -> Any:
     total = start
     for k in range(len(array)):
@@ -146,5 +214,7 @@ _OF_ARRAYS = {
 }
 METHODS = {f"{PREFIX}{name}": function for name, function in _OF_ARRAYS.items()}
 FUNCTIONS = {f"numpy.{name}": function for name, function in _OF_ARRAYS.items()}  # by canonical name, of one array
-FUNCTIONS |= {"numpy.shape": _shape, "numpy.size": _size}
+FUNCTIONS |= {"numpy.average": _mean, "numpy.count_nonzero": _count_nonzero, "numpy.nanmean": _nanmean}
+FUNCTIONS |= {"numpy.nanprod": _nanprod, "numpy.nanstd": _nanstd, "numpy.nansum": _nansum, "numpy.nanvar": _nanvar}
+FUNCTIONS |= {"numpy.shape": _shape, "numpy.size": _size, "numpy.trace": _trace}
 FUNCTIONS |= {"builtins.max": _highest, "builtins.min": _lowest, "builtins.sum": _added}

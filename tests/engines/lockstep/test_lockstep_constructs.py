@@ -32,6 +32,15 @@ def test_what_numba_compiles_is_not_said_to_be_refused_by_numba():
     assert [one.name for one in ALL if one.numba and ("Numba compiles none" in one.says or "as well" in one.says)] == []
 
 
+# They stand for something that Numba compiles in other places.
+_NOT_TOLD = ("array a.ctypes", "l = cuda.local.array(4, np.datetime64);out[i] = 1")
+
+
+def test_what_numba_refuses_is_not_said_to_run_on_a_gpu():
+    elsewhere = "run with engine gpu"
+    assert [one.name for one in ALL if not one.numba and elsewhere in one.says and one.name not in _NOT_TOLD] == []
+
+
 def test_an_inner_function_takes_what_its_variables_hold_where_it_is_called():
     text = "k = 1\nf = lambda x: x + k\nk = i * 10\nout[i] = f(2)"
     assert list(result("i = cuda.grid(1)\n" + text)[:3]) == [2, 12, 22]

@@ -8,6 +8,7 @@ from helpers.lockstep_text import result
 
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.names import CALLS
+from smemviz.engines.lockstep.python.functions.ufuncs import OF_NUMBERS
 
 NUMBERS = ["bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64"]
 
@@ -208,7 +209,8 @@ def test_every_rule_is_a_name_of_cuda_numpy_or_python():
 def test_functions_of_numpy_are_those_that_numba_compiles_for_cuda():
     from numba.cuda.ufuncs import ufunc_db
 
-    assert {name for name in CALLS if name.startswith("numpy.")} == {f"numpy.{one.__name__}" for one in ufunc_db()}
+    ours = {name for name in CALLS if name.startswith("numpy.")} - set(OF_NUMBERS)
+    assert ours == {f"numpy.{one.__name__}" for one in ufunc_db()}
 
 
 @pytest.mark.parametrize(("base", "power"), [(2, 0), (1, 1), (-1, -1), (0, -(1 << 63))])

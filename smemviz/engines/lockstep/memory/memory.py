@@ -223,6 +223,27 @@ class View:
         return View(self.name, memory, dtype, shape, strides, offset, self.valid)
 
 
+@dataclass(frozen=True)
+class Flat:
+    """``array.flat``: the elements of an array in C order, whatever their order in memory."""
+
+    of: View
+
+    @property
+    def size(self) -> Any:
+        """How many elements."""
+        return np.prod(np.array([*self.of.shape, 1], object)) if self.of.shape else 1
+
+    def indices(self, number: Any) -> tuple[Any, ...]:
+        """Return the index of an element by its number; of no element where there is none of that number."""
+        number = np.where(number < 0, self.size, number)[()]  # as Numba has it: nothing counts from the end
+        found = []
+        for size in reversed(self.of.shape[1:]):
+            found.append(number % np.maximum(size, 1))
+            number = number // np.maximum(size, 1)
+        return (number, *reversed(found)) if self.of.shape else ()
+
+
 def c_strides(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """Return the strides of elements in C order."""
     strides: list[int] = []

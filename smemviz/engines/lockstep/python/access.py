@@ -154,7 +154,7 @@ def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]
     return subview(frame, node, view, parts)
 
 
-def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> View:
+def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) -> View:
     """Return the view that slices and fewer indices than axes pick; indices are checked, slices cut off at the ends."""
     picked = sum(not isinstance(part, slice) and part is not Ellipsis for part in parts)
     if Ellipsis in [part for part in parts if part is Ellipsis]:
@@ -226,8 +226,9 @@ def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Va
         _check_items(frame, target, part, value)
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
         if value.memory is part.memory:
-            raise frame.refuse(target, said("assignment to {code} from the same array", code=code))
-        raise frame.refuse(target, said("assignment to {code} from an array of more axes", code=code))
+            what = said("assignment to {code} from the same array", code=code)
+            raise frame.none_of_numba(target, what, said("a loop"))
+        raise frame.none_of_numba(target, said("assignment to {code} from an array of more axes", code=code))
     outer = frame.mask
     for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
         frame.machine.tick(frame.function.file, target.lineno)
@@ -260,7 +261,7 @@ def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value,
         raise frame.wrong(target, what)
 
 
-def _slice(frame: Frame, node: ast.Subscript, part: slice, size: Any) -> tuple[Any, Any, int]:
+def _slice(frame: Frame, node: ast.expr, part: slice, size: Any) -> tuple[Any, Any, int]:
     """Return start, length and step of a slice of an axis."""
     step = 1 if part.step is None else as_index(frame, node, part.step)
     if not isinstance(step, int) or step == 0:

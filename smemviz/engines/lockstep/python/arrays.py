@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
-from smemviz.engines.lockstep.memory.memory import Memory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import Flat, Memory, View, c_strides
 from smemviz.engines.lockstep.memory.records import field_view, is_known
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python import access
@@ -47,7 +47,15 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
                 return base.dtype
             case "T":
                 return base.transpose()
+            case "flat":
+                return Flat(base)
+    if isinstance(base, np.dtype) and node.attr == "kind":
+        return base.kind
     if isinstance(base, View):
+        if node.attr == "real" and base.dtype.kind in "biuf":
+            return base
+        if node.attr == "ctypes":
+            raise frame.refuse(node, ast.unparse(node))
         if base.dtype.fields is None and node.attr not in ("real", "imag"):
             raise _no_attribute(frame, node)
         return field(frame, node, base, node.attr)
@@ -69,8 +77,6 @@ def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
     if near is not None:
         near = f"{ast.unparse(node.value)}.{near}"
         return frame.wrong(node, said("{what} is not known; did you mean {near}?", what=code, near=near))
-    if node.attr == "flat":
-        return frame.refuse(node, f".{node.attr} ({code})")
     return frame.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=code))
 
 
@@ -122,6 +128,8 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
                 case "reshape":
                     sizes = tuple(size for a in node.args for size in _flat(frame.value(a)))
                     return base.reshape(_fixed(frame, node, sizes))
+                case "item" if not node.args:
+                    return _only_element(frame, node, base)
                 case "ravel" | "flatten" if not node.args:
                     return base.reshape((-1,))
                 case "transpose" if not node.args:
@@ -151,6 +159,13 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
     if isinstance(base, View):
         raise frame.unknown(node, what, f"array.{name}", ())
     raise frame.none_of_numba(node, what)
+
+
+def _only_element(frame: Frame, node: ast.Call, array: View) -> Value:
+    """Return the one element of an array."""
+    if any(not isinstance(size, int) or size != 1 for size in array.shape) or array.dtype.fields is not None:
+        raise frame.wrong(node, said("{code}: the array has more than one element", code=ast.unparse(node)))
+    return access.load(frame, node, array, (0,) * array.ndim)
 
 
 def _flat(value: Value) -> tuple[Value, ...]:

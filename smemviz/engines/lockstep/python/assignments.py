@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python import access, arrays, expressions, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
@@ -86,8 +86,11 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
         view = arrays.field_of(frame, target, base, target.slice.value)
     else:
         indices = expressions.indices(frame, target.slice)
+        if isinstance(base, Flat) and len(indices) == 1 and not isinstance(indices[0], slice):
+            index = base.indices(access.as_index(frame, target, indices[0]))
+            return base.of, *access.locate(frame, target, base.of, index)
         if not isinstance(base, View) or base.dtype.fields is not None:
-            raise frame.refuse(target, said("assignment to {code}", code=ast.unparse(target)))
+            raise frame.none_of_numba(target, said("assignment to {code}", code=ast.unparse(target)))
         if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis for i in indices):
             return base, *access.locate(frame, target, base, indices)
         return access.subview(frame, target, base, indices), None, frame.mask

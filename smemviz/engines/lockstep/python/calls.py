@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.dispatch import Dispatcher
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
@@ -36,12 +37,20 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         return _OF_NODES[name](frame, node)
     rule = names.CALLS.get(name)
     if rule is not None:
-        if node.keywords:
-            raise frame.refuse(node, said("{function} with a keyword argument", function=name))
-        return rules.apply(rule, frame, node, expressions.values(frame, node.args))
+        return rules.apply(rule, frame, node, _in_order(frame, node, name))
     if isinstance(node.func, ast.Attribute) and not name:
         return arrays.method(frame, node, frame.value(node.func.value))
     return _conversion(frame, node)
+
+
+def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
+    """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
+    given = expressions.values(frame, node.args)
+    named = {one.arg: one.value for one in node.keywords}
+    wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(named)]
+    if set(named) != set(wanted):
+        raise frame.none_of_numba(node, said("{function} with a keyword argument", function=name))
+    return given + [frame.value(named[one]) for one in wanted]
 
 
 def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
@@ -50,7 +59,13 @@ def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
     def run(frame: Frame, node: ast.Call) -> Value:
         if len(node.args) != 1 or node.keywords:
             raise frame.wrong(node, said("{code}: it takes a type", code=short(node)))
-        return types.limits(frame, node, kind, arrays.dtype_argument(frame, node.args[0]))
+        given = node.args[0]
+        if (
+            isinstance(given, ast.Name) and given.id in frame.names.locals
+        ):  # a number or an array, of whose type they are
+            value = frame.value(given)
+            return types.limits(frame, node, kind, value.dtype if isinstance(value, View) else dtype_of(value))
+        return types.limits(frame, node, kind, arrays.dtype_argument(frame, given))
 
     return run
 
@@ -74,6 +89,9 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Call) and frame.canonical(node.func.func) == "builtins.type" and node.func.args:
         dtype = dtype_of(frame.value(node.func.args[0]))
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
+        module = str(getattr(target, "__module__", ""))
+        if not name and (module == "numba.misc.special" or not module.startswith("numba")):
+            raise frame.none_of_numba(node, f"{short(node.func)}(...)")
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
@@ -99,7 +117,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
             node, said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
         )
     if any(k.arg is None for k in node.keywords):
-        raise frame.refuse(node, said("** in the call of {function}", function=tree.function.name))
+        raise frame.none_of_numba(node, said("** in the call of {function}", function=tree.function.name))
     given = _given(frame, node, tree)
     wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(wanted, given, strict=False))

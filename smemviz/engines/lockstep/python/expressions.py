@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.memory.records import is_known
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python import access, arrays, operations
@@ -141,6 +141,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     parts = indices(frame, node.slice)
     if isinstance(base, View):
         return access.pick(frame, node, base, parts)
+    if isinstance(base, Flat) and len(parts) == 1 and not isinstance(parts[0], slice):
+        return access.load(frame, node, base.of, base.indices(access.as_index(frame, node, parts[0])))
     if isinstance(base, tuple):
         return arrays.item(frame, node, base, parts)
     if (

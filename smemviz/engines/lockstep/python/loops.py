@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python import access, assignments, expressions, operations
 from smemviz.engines.lockstep.python.alone.run import run_alone
 from smemviz.engines.lockstep.python.frame import Frame, Loop
@@ -80,6 +80,10 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
             yield reduce(operations.both, tests), partial(_each_of, parts)
     elif isinstance(node, ast.Call) and name == "numpy.ndindex" and not node.keywords:
         yield from _places(frame, node)
+    elif isinstance(node, ast.Call) and name == "numpy.ndenumerate" and len(node.args) == 1:
+        yield from _enumerated(frame, node)
+    elif isinstance(node, ast.Call) and name == "numpy.nditer" and len(node.args) == 1 and not node.keywords:
+        yield from _alongside(frame, node)
     else:
         yield from _items_of_value(frame, node, frame.value(node))
 
@@ -88,10 +92,39 @@ def _places(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], 
     """Yield every index into an array of a shape, the last axis fastest, and where it is inside."""
     given = expressions.values(frame, node.args)
     shape = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
-    sizes = [access.as_index(frame, node, size) for size in shape]
+    for inside, index in _indices_within([access.as_index(frame, node, size) for size in shape]):
+        yield inside, partial(_same, index)
+
+
+def _indices_within(sizes: Sequence[Value]) -> Iterator[tuple[Value, tuple[int, ...]]]:
+    """Yield every index into an array, and in which threads it is inside."""
     for index in _indices([int(np.max(size)) for size in sizes]):
         inside = [k < size for k, size in zip(index, sizes, strict=True)]
-        yield reduce(operations.both, inside, True), partial(_same, index)
+        yield reduce(operations.both, inside, True), index
+
+
+def _enumerated(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
+    """Yield every index into an array, and its element."""
+    (array,) = expressions.values(frame, node.args)
+    if not isinstance(array, View) or array.dtype.fields is not None:
+        raise frame.none_of_numba(node, ast.unparse(node))
+    for inside, index in _indices_within(array.shape):
+        yield inside, partial(_pair, index, partial(access.load, frame, node, array, index))
+
+
+def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
+    """Yield each element of one array, or of several of one shape, as an array without axes."""
+    (given,) = expressions.values(frame, node.args)
+    arrays = given if isinstance(given, tuple) else (given,)
+    whole = all(isinstance(one, View) and one.contiguous and one.shape == arrays[0].shape for one in arrays)
+    if not whole or not arrays:
+        what = said("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
+        raise frame.wrong(
+            node, said("{what} is not executed in lockstep; write {instead}", what=what, instead="np.ndindex(a.shape)")
+        )
+    for inside, index in _indices_within(arrays[0].shape):
+        items = tuple(access.subview(frame, node, one, index) for one in arrays)
+        yield inside, partial(_same, items if isinstance(given, tuple) and len(items) > 1 else items[0])
 
 
 def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -108,6 +141,9 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
     if isinstance(value, tuple):
         for item in value:
             yield True, partial(_same, item)
+    elif isinstance(value, Flat):
+        for inside, index in _indices_within(value.of.shape):
+            yield inside, partial(access.load, frame, node, value.of, index)
     elif isinstance(value, Range):
         for test, number in value.numbers():
             yield test, partial(_same, number)

@@ -113,7 +113,10 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
     if isinstance(op, ast.Is | ast.IsNot):
         if left is None or right is None:
             return (left is right) == isinstance(op, ast.Is)
-        same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
+        try:
+            same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
+        except NotAScalarError:
+            raise frame.refuse(node, f"'is' ({short(node)})") from None
         return same if isinstance(op, ast.Is) else unary(ast.Not, same)
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
         absent: Value = True
@@ -125,6 +128,9 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             found = right.has(left)
         elif isinstance(left, str) and isinstance(right, str):
             found = left in right
+        elif isinstance(right, View):
+            what = said("{what} is not executed in lockstep; write {instead}", what=short(node), instead=said("a loop"))
+            raise frame.wrong(node, what)
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
         return found if isinstance(op, ast.In) else unary(ast.Not, found)

@@ -28,7 +28,7 @@ _MAX_CALL_DEPTH = 32
 _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
 # What an array itself has; of an array of records, before the fields of its records.
-OF_ARRAYS = frozenset({"shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
+OF_ARRAYS = frozenset({"shape", "flat", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
@@ -109,10 +109,15 @@ def _attribute(visit: Visit, node: ast.Attribute) -> Ref:
     if not isinstance(base, ArrayRef):
         return None
     of_array = base.ndim > 0 and node.attr in OF_ARRAYS
+    if node.attr == "real" and base.dtype.kind in "biuf":
+        return base
     if (base.is_record and not of_array) or node.attr in ("real", "imag"):
         return elements.part(visit, node, base, node.attr, "load")
     if node.attr == "T":
         return base
+    if node.attr == "flat" and base.ndim:
+        visit.tree.in_lockstep.append(node)
+        return replace(base, ndim=1)
     return TupleRef((None,) * base.ndim) if node.attr in ("shape", "strides") else None
 
 
@@ -213,6 +218,10 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
             return replace(receiver, dtype=dtype)
         case "transpose":
             return receiver
+        case "item" if not arguments and not receiver.is_record:
+            visit.tree.in_lockstep.append(node)
+            visit.site(node, receiver, "load")
+            return None
         case _:
             return None
 

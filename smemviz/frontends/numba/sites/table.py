@@ -62,7 +62,7 @@ class SiteTree:
 
     An augmented assignment has both a load and a store on its target; a loop over an array has a load on the array, an
     assignment to a slice a store on its target and, where an array is assigned, a load on its value. ``declarations``
-    index the table's; ``calls`` lead into device functions.
+    index the table's; ``calls`` lead into device functions; ``in_lockstep`` is what is counted there only.
     """
 
     function: Function
@@ -71,6 +71,7 @@ class SiteTree:
     atomics: dict[ast.AST, int] = field(default_factory=dict)
     declarations: dict[ast.AST, int] = field(default_factory=dict)
     calls: dict[ast.AST, SiteTree] = field(default_factory=dict)
+    in_lockstep: list[ast.expr] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import elements, expressions
@@ -121,6 +122,8 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
             return TupleRef((None, item))
         if name == "builtins.zip":
             return TupleRef(tuple(_iterated(visit, argument) for argument in node.args))
+        if name in ("numpy.ndenumerate", "numpy.nditer"):
+            return _elements(visit, node, name)
         if name == "numpy.ndindex":
             sizes = [visit.value(argument) for argument in node.args]
             items = sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleRef) else sizes
@@ -133,6 +136,22 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
         for ref in value.items:
             item = visit.join(node, item, ref)
     return item
+
+
+def _elements(visit: Visit, node: ast.Call, name: str) -> Ref:
+    """Visit a loop over the elements of arrays; return what its target stands for."""
+    visit.tree.in_lockstep.append(node)
+    arrays = [visit.value(one) for one in node.args]
+    if len(arrays) == 1 and isinstance(arrays[0], TupleRef) and name == "numpy.nditer":
+        arrays = list(arrays[0].items)
+    if not all(isinstance(one, ArrayRef) and not one.is_record for one in arrays):
+        return None
+    found = [one for one in arrays if isinstance(one, ArrayRef)]
+    if name == "numpy.ndenumerate":
+        visit.site(node, found[0], "load")
+        return TupleRef((TupleRef((None,) * found[0].ndim), None))
+    items = tuple(replace(one, ndim=0) for one in found)
+    return TupleRef(items) if len(items) > 1 else items[0]
 
 
 _PYTHON = Language(expressions.value_of, _statement)

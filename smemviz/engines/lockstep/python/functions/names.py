@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import (
     half,
@@ -104,6 +104,8 @@ def _abs(x: Value) -> Value:
 def _len(x: Value) -> Value:
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
+    if isinstance(x, Flat):
+        return x.size
     if isinstance(x, tuple | str | bytes):
         return len(x)
     if isinstance(x, Range):
@@ -227,6 +229,15 @@ VALUES: dict[str, Callable[[Machine], Value]] = {
 VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(WARP_SIZE)}
 VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | ufuncs.CONSTANTS).items()}
 
+PARAMETERS: dict[str, tuple[str, ...]] = {  # of functions whose parameters Numba knows by name
+    "builtins.sum": ("iterable", "start"),
+    **dict.fromkeys(("cuda.grid", "cuda.gridsize"), ("ndim",)),
+    **{f"cuda.syncthreads_{name}": ("predicate",) for name in ("count", "and", "or")},
+    "cuda.shfl_sync": ("mask", "value", "src_lane"),
+    **{f"cuda.shfl_{way}_sync": ("mask", "value", "delta") for way in ("up", "down")},
+    "cuda.shfl_xor_sync": ("mask", "value", "lane_mask"),
+}
+
 _EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exactly
 
 ARRAYS = ("cuda.shared.array", "cuda.local.array")  # declared, not called
@@ -255,7 +266,7 @@ CALLS: dict[str, Rule] = {
     "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
     "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
 }
-CALLS |= warp.CALLS | intrinsics.CALLS | half.CALLS | libdevice.CALLS | vectors.CALLS | ufuncs.CALLS
+CALLS |= warp.CALLS | intrinsics.CALLS | half.CALLS | libdevice.CALLS | vectors.CALLS | ufuncs.CALLS | ufuncs.OF_NUMBERS
 CALLS |= hints.CALLS | output.CALLS | ranges.CALLS
 CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
 CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}

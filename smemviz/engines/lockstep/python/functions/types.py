@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.ranges import Range
-from smemviz.engines.lockstep.values.typing import Dtype, NotAScalarError, Value, dtype_of
+from smemviz.engines.lockstep.values.typing import INT64_MAX, Dtype, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import said
 
@@ -59,7 +59,8 @@ def limits(frame: Frame, node: ast.Call, kind: Any, dtype: Dtype) -> Any:
 
 def limit(value: Any, name: str) -> object:
     """Return one of the limits of a type, None where there is none of the name."""
-    return getattr(value, name) if name in _LIMITS[type(value)] else None
+    found = getattr(value, name) if name in _LIMITS[type(value)] else None
+    return np.uint64(found) if isinstance(found, int) and found > INT64_MAX else found
 
 
 def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value:
@@ -73,4 +74,4 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
 
 def is_no_number(value: Value) -> bool:
     """Tell whether a value is an array, a tuple or another thing without arithmetic."""
-    return value is None or isinstance(value, tuple | View | str | bytes | Range | np.iinfo | np.finfo)
+    return value is None or isinstance(value, tuple | View | Flat | str | bytes | Range | np.iinfo | np.finfo)

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.operators import NoRuleError, unary
+from smemviz.engines.lockstep.values.operators import NoRuleError, truth, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import said
 
@@ -94,6 +94,27 @@ def _complex(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
         return value[()] if isinstance(value, np.ndarray) else value
 
     return rule
+
+
+def _parts(x: Value) -> tuple[Value, Value]:
+    """Return the real and the imaginary part of a number."""
+    dtype = dtype_of(x)
+    return (x, dtype.type(0)) if dtype.kind != "c" else (np.real(x), np.imag(x))
+
+
+def _nan_to_num(x: Value) -> Value:
+    """Return an integer as it is; Numba has it of numbers for no others."""
+    if dtype_of(x).kind not in "iu":
+        raise NoRuleError(f"np.nan_to_num of {dtype_of(x)}")
+    return x
+
+
+def _angle(z: Value, degrees: Value = None) -> Value:
+    real, imaginary = _parts(z)
+    found = _ufunc(np.arctan2)(imaginary, real)
+    if degrees is None:
+        return found
+    return np.where(truth(degrees), cast(found, FLOAT64) * (180 / np.pi), found)[()]
 
 
 def _log(z: Value, base: Value = None) -> Value:
@@ -187,5 +208,11 @@ CALLS |= {
 CALLS |= {f"operator.{name}": _binary(op) for name, op in _OPERATORS.items()}
 CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
+OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that are no ufuncs
+    "numpy.nan_to_num": plain(_nan_to_num, 1),
+    "numpy.angle": plain(_angle, 1, 2),
+    "numpy.real": plain(lambda x: _parts(x)[0], 1),
+    "numpy.imag": plain(lambda x: _parts(x)[1], 1),
+}
 CONSTANTS = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
 CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.inf": np.inf, "cmath.nan": np.nan}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
 from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, kind_of
@@ -140,6 +140,8 @@ def _stored(node: ast.AST) -> frozenset[str]:
 def _item_of(visit: Visit, node: ast.expr) -> Value:
     """Return what the target of a loop stands for."""
     name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and name in ("numpy.ndenumerate", "numpy.nditer", "numpy.ndindex"):
+        return _items_of_arrays(name, [visit.value(one) for one in node.args])
     if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
         if name == "builtins.range":
             for argument in node.args:
@@ -153,11 +155,27 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     value = visit.value(node)
     if isinstance(value, Range):
         return 0
+    if isinstance(value, Flat):
+        return value.of.dtype.type(0)
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
         return value.dtype.type(0)
     if isinstance(value, tuple) and value and all(kind_of(item) == kind_of(value[0]) for item in value):
         return value[0]
     return UNKNOWN
+
+
+def _items_of_arrays(name: str, given: list[Value]) -> Value:
+    """Return what a loop over the places or the elements of arrays gives."""
+    if name == "numpy.ndindex":
+        sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+        return (0,) * len(sizes)
+    arrays = given[0] if isinstance(given[0], tuple) else given
+    if not all(isinstance(one, View) and one.dtype.fields is None for one in arrays):
+        return UNKNOWN
+    if name == "numpy.ndenumerate":
+        return (0,) * arrays[0].ndim, arrays[0].dtype.type(0)
+    items = tuple(replace(one, shape=(), strides=(), picked=(), whole=()) for one in arrays)
+    return items if len(items) > 1 else items[0]
 
 
 def _leave(visit: Visit, node: ast.Break | ast.Continue) -> Mask:
