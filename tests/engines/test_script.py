@@ -280,6 +280,16 @@ def test_a_part_of_a_package_that_is_run_says_so(tmp_path: Path) -> None:
         run(small(tmp_path, "\nfrom . import other\n"))
 
 
+def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path: Path) -> None:
+    recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32))\nraise KeyboardInterrupt\n"))
+    assert len(recording.launches) == 1
+    assert [(one.line, one.message) for one in recording.findings] == [
+        (13, "stopped here; the launches after it are missing")
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        run(small(tmp_path, "\nraise KeyboardInterrupt\n"))
+
+
 def test_a_launch_that_cannot_be_made_ends_the_script_with_a_sentence(tmp_path: Path) -> None:
     once = "\nkernel[1, 32](np.zeros(32))\nkernel[1, 8 / 2](np.zeros(32))\n"
     (finding,) = run(small(tmp_path, once)).findings
