@@ -110,13 +110,14 @@ class Log:
             execution = _Execution(site, None, addresses, self._step, self._epoch, values)
             self._step = self._step + 1
         else:
-            lanes = mask.lanes.reshape(-1, WARP_SIZE)
-            warps = np.flatnonzero(lanes.any(axis=1))
-            on = lanes[warps]
-            picked = addresses.reshape(-1, WARP_SIZE)[warps] if isinstance(addresses, np.ndarray) else addresses
+            warps, on, off = mask.rows
+            if isinstance(addresses, np.ndarray):
+                table = addresses.reshape(-1, WARP_SIZE)[warps]
+                table[off] = -1
+            else:
+                table = np.where(on, addresses, -1)
             if values is not None:
                 values = np.where(on, values.reshape(-1, WARP_SIZE)[warps], np.nan)
-            table = np.where(on, picked, -1)
             execution = _Execution(site, warps, table, self._step[warps], self._epoch[warps], values)
             self._step = self._step.copy()
             self._step[warps] += 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.python.frame import Frame
@@ -78,13 +79,19 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
             index = index + size if index < 0 else index
         else:
             index = as_index(frame, node, index)
-            inside = type(size) is int and not isinstance(index, int) and bool(index.view(_UINT64).max() < size)
+            inside = type(size) is int and type(index) is np.ndarray and _is_below(index, size)
         if not inside:
             return _locate_carefully(frame, node, view, indices)
         # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
         step = index if stride == 1 else index * stride
         element = step if type(element) is int and element == 0 else element + step
     return element, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+
+
+def _is_below(index: NDArray[np.int64], size: int) -> bool:
+    """Tell whether all are from 0 to below a size; asked with what costs NumPy least."""
+    unsigned = index.view(_UINT64)
+    return bool(unsigned[unsigned.argmax()] < size)
 
 
 def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
@@ -148,9 +155,12 @@ def _one(value: Value, slot: int) -> Any:
 
 def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> Value:
     """Return what a subscript of an array gives: elements, a record, or another view."""
-    whole_index = len(parts) == view.ndim and not any(part is Ellipsis or isinstance(part, slice) for part in parts)
-    if whole_index and view.dtype.fields is None:
-        return load(frame, node, view, parts)
+    if len(parts) == len(view.shape) and view.dtype.fields is None:
+        for part in parts:
+            if part is Ellipsis or type(part) is slice:
+                break
+        else:
+            return load(frame, node, view, parts)
     return subview(frame, node, view, parts)
 
 

@@ -160,7 +160,10 @@ def indices(frame: Frame, node: ast.expr) -> tuple[Value, ...]:
     if isinstance(node, ast.Slice):
         return (_slice(frame, node),)
     if isinstance(node, ast.Tuple):
-        return tuple(part for item in node.elts for part in indices(frame, item))
+        found: list[Value] = []
+        for item in node.elts:
+            found += indices(frame, item)
+        return tuple(found)
     value = frame.value(node)
     return value if isinstance(value, tuple) else (value,)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.recordings.data import WARP_SIZE
+
 Lanes = NDArray[np.bool_]
 
 
@@ -17,13 +19,24 @@ class Mask:
     mask lies within another is told without looking at the lanes.
     """
 
-    __slots__ = ("count", "full", "lanes", "parent")
+    __slots__ = ("_rows", "count", "full", "lanes", "parent")
 
     def __init__(self, lanes: Lanes, count: int, parent: Mask | None = None) -> None:
         self.lanes = lanes
         self.count = count
         self.full = count == len(lanes)
         self.parent = parent
+        self._rows: tuple[NDArray[np.intp], Lanes, Lanes] | None = None
+
+    @property
+    def rows(self) -> tuple[NDArray[np.intp], Lanes, Lanes]:
+        """The warps that have active threads, and which lanes of each, (warps, 32), are on and which are off."""
+        if self._rows is None:
+            lanes = self.lanes.reshape(-1, WARP_SIZE)
+            (warps,) = np.nonzero(lanes.any(axis=1))
+            on = lanes[warps]
+            self._rows = warps, on, ~on
+        return self._rows
 
     def narrow(self, test: NDArray[Any]) -> Mask:
         """Return the part of the mask where ``test`` (threads,) bool holds, the mask itself when that is all of it."""

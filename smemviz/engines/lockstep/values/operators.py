@@ -120,6 +120,12 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
         left = cast(left, left_type)
     if other is not right_type:
         right = cast(right, right_type)
+    # With an array NumPy is faster on an array without axes than on a number.
+    if type(left) is np.ndarray:
+        if type(right) is not np.ndarray:
+            right = np.array(right, right_type)
+    elif type(right) is np.ndarray:
+        left = np.array(left, left_type)
     return function(left, right)
 
 
