@@ -60,6 +60,9 @@
     document.documentElement.style.setProperty("--learn-scale", factor.toFixed(3));
   }
 
+  // What stands above the pictures, and they themselves, come to their size one after the other.
+  const fitting = new ResizeObserver(() => window.requestAnimationFrame(scale));
+
   function mark() {
     const root = document.documentElement;
     root.classList.toggle("presenting", presenting());
@@ -72,6 +75,8 @@
         button.disabled = !steps[at + Number(button.dataset.learnStep)];
       }
     }
+    fitting.disconnect();
+    if (presenting()) document.querySelectorAll(".learn-title, .learn-words, .learn-shown").forEach((part) => fitting.observe(part));
     window.requestAnimationFrame(scale);
   }
 
@@ -233,7 +238,6 @@
         focusAnswer();
         waiting = false;
       }
-      window.setTimeout(scale, 250); // when plotly has drawn
     },
   };
 

@@ -45,21 +45,26 @@ window.pictures = (function () {
   }
 
   // Write texts into a row of cells, as large as a cell lets them be. What does not fit stands beside its cell where that is
-  // free, else in the middle of it, as many as there is room for. Cells: { x, said, kind }; `end` is where the row ends,
-  // `most` the letters of the longest text of the picture.
-  function line(cells, y, width, height, end = Infinity, most = 0) {
-    let free = -Infinity;
+  // free, else in the middle of it, as many as there is room for, in the row that begins at `free`. Cells: { x, said, kind };
+  // `end` is where the row ends, `most` the letters of the longest text of the picture; with `covers` what does not fit hides
+  // what is written below it.
+  function line(cells, y, width, height, end = Infinity, most = 0, free = y, covers = false) {
+    const tall = Math.max(height - 2, LEAST);
+    let from = -Infinity;
     return cells.map(({ x, said, kind }, i) => {
       const letters = Math.max(String(said).length, 1);
-      const size = Math.min(Math.max((width - 2) / (LETTER * Math.max(letters, most)), LEAST), Math.max(height - 4, LEAST), 13);
-      const long = LETTER * letters * size;
+      const fits = LETTER * Math.max(letters, most) * LEAST <= width;
       const next = Math.min(i + 1 < cells.length ? cells[i + 1].x : end, end);
-      const fits = Math.max(LETTER * most * LEAST, long) <= width;
-      const beside = !fits && x + width + 3 + long <= next;
+      const beside = !fits && x + width + 3 + LETTER * letters * LEAST <= next;
+      const room = fits ? width - 2 : beside ? next - x - width - 3 : 0;
+      const size = Math.min(Math.max(room / (LETTER * Math.max(letters, most)), LEAST), tall, fits ? 13 : 11);
+      const long = LETTER * letters * size;
       const middle = beside ? x + width + 3 + long / 2 : x + width / 2;
-      if (middle - long / 2 < free) return "";
-      free = middle + long / 2 + (fits ? 0 : 3);
-      return text(middle - 0.5, y + height / 2 + size * 0.36, said, kind, size);
+      if (middle - long / 2 < from) return "";
+      from = middle + long / 2 + (fits ? 0 : 3);
+      const centre = (fits || beside ? y : free) + height / 2;
+      const plate = covers && !fits ? box(middle - long / 2 - 1, centre - size * 0.6, long + 2, size * 1.2, 'class="plate"') : "";
+      return plate + text(middle - 0.5, centre + size * 0.36, said, kind, size);
     }).join("");
   }
 
@@ -84,9 +89,9 @@ window.pictures = (function () {
     places.get(look).push([x, y]);
   }
 
-  // What rows count, along the left edge.
+  // What rows count, along the left edge, where it has room.
   const upright = (height, said) =>
-    `<text class="axis" font-size="11" transform="translate(10 ${height / 2}) rotate(-90)">${escaped(said)}</text>`;
+    said.length * 6 > height ? "" : `<text class="axis" font-size="11" transform="translate(10 ${height / 2}) rotate(-90)">${escaped(said)}</text>`;
 
   const svg = (width, height, parts) =>
     `<svg viewBox="0 0 ${width.toFixed(1)} ${height.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" aria-hidden="true">${parts.join("")}</svg>`;

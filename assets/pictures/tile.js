@@ -69,8 +69,8 @@
 
   const lookOf = ({ touched, kept, bank }) => `fill="var(--${!touched ? "unused" : kept ? `bank${bank}` : `faint${bank}`})"`;
 
-  // Frames, corners and lanes over the cells of a row.
-  function marked(cells, y, width, height, isWritten, most) {
+  // Frames, corners and lanes over the cells of a row; lanes that do not fit stand clear of the frames, in a row that is free.
+  function marked(cells, y, width, height, isWritten, most, free, covers) {
     const there = cells.map((cell, column) => ({ ...cell, x: LEFT + column * width })).filter(({ here }) => here);
     const corner = Math.min(7, width / 2, height / 2).toFixed(1);
     const frames = there.map(({ here, x }) =>
@@ -78,7 +78,7 @@
       (here.hot ? `<path class="corner" d="M${x.toFixed(1)} ${y.toFixed(1)}h${corner}l-${corner} ${corner}z"/>` : ""));
     const said = there.map(({ here, x }) => ({ x, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
     const end = LEFT + cells.length * width;
-    return frames.join("") + (isWritten ? line(said, y, width, height, end, most) : "");
+    return frames.join("") + (isWritten ? line(said, y, width, height, end, most, free, covers) : "");
   }
 
   // The values, where all of them can be read.
@@ -129,11 +129,14 @@
     const written = every(height);
     let since = written;
     const most = Math.max(0, ...[...lanes.values()].map((one) => badge(one.lanes).length));
-    const parts = [fills(places, width, height), values(cells, width, height)];
+    const held = values(cells, width, height);
+    const parts = [fills(places, width, height), held];
     cells.forEach((one, row) => {
       const isWritten = one.some((cell) => cell && cell.here) && since >= written;
       since = isWritten ? 1 : since + 1;
-      parts.push(marked(one, row * height, width, height, isWritten, most));
+      const beside = [row + 1, row - 1].find((other) => cells[other] && !cells[other].some((cell) => cell && cell.here));
+      const free = (beside === undefined ? row : beside) * height;
+      parts.push(marked(one, row * height, width, height, isWritten, most, free, Boolean(held)));
     });
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {

@@ -11,7 +11,8 @@ _EMPTY = ("br", "hr", "input")  # have no end, for nothing is in them
 
 
 def tag_of(component: Component) -> str:
-    """Return the name of the element that a component is."""
+    """Return the name of the element that a component is; one that only Dash can draw is none."""
+    assert component._namespace == "dash_html_components", component
     return str(component._type.lower())
 
 

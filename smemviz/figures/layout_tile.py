@@ -19,7 +19,7 @@ from smemviz.views.grid import Grid
 from smemviz.views.layout_lab import Pictured, element_said, request_said
 
 _WIDTH = 362  # pixels between the margins; two set-ups stand side by side
-_TALL, _LOW, _TYPE = 600, 470, 11  # pixels of a picture that is drawn lower, so that it is seen at once
+_TALL, _LOW, _TYPE, _LEAST = 600, 470, 11, 9  # pixels of a picture that is drawn lower, so that it is seen at once
 
 LabView = Literal["index", "banks"]
 
@@ -63,11 +63,16 @@ def lab_banks(shown: Pictured, *, theme: ThemeName = "light", width: int = _WIDT
 
 
 def _low(figure: go.Figure) -> go.Figure:
-    """Draw a picture of many rows lower; words then have no room below their lanes, nor has every lane."""
-    if figure.layout.height <= _TALL:
-        return figure
-    relabel(figure, _WIDTH, _LOW - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
-    return figure.update_layout(height=_LOW)
+    """Draw a picture of many rows lower; words then have no room below their lanes, nor has every lane.
+
+    Nor have they where cells are so narrow that nobody could read them all.
+    """
+    is_tall = figure.layout.height > _TALL
+    small = any(0 < (trace.textfont.size or 0) < _LEAST for trace in figure.select_traces({"mode": "text"}))
+    height = _LOW if is_tall else figure.layout.height
+    if is_tall or small:
+        relabel(figure, _WIDTH, height - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
+    return figure.update_layout(height=height)
 
 
 def _by_index(shown: Pictured) -> Grid:

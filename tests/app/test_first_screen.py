@@ -77,3 +77,20 @@ def test_a_badge_never_stands_over_the_code_of_its_line(page: Page) -> None:
             code, badges = _box(line.locator("code")), _box(line.locator(".badges"))
             beside = code["x"] + code["width"] <= badges["x"]
             assert beside or code["y"] + code["height"] <= badges["y"] + 1, (width, code, badges)
+
+
+OVERLAPS = """() => {
+  const boxes = (selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top + 2 < a.bottom;
+  const frames = boxes("#tile svg rect.lane, #tile svg rect.bad");
+  const lanes = boxes("#tile svg text.here, #tile svg text.hot");
+  return lanes.filter((text) => frames.some((frame) => meet(text, frame))).length;
+}"""
+
+
+@pytest.mark.parametrize("kernel", ["set_row_read_row", "set_row_read_col", "set_row_read_col_pad"])
+def test_lanes_that_do_not_fit_their_cells_stand_clear_of_the_frames(page: Page, kernel: str) -> None:
+    page.goto(f"/kernel?file=square&kernel={kernel}&site=0")
+    settle(page)
+    expect(page.locator("#tile svg text.here, #tile svg text.hot").first).to_be_visible()
+    assert page.evaluate(OVERLAPS) == 0

@@ -193,5 +193,12 @@ def test_the_chooser_of_launches_stands_with_the_name_of_the_kernel(served: Libr
     query = {"file": "histogram", "kernel": "weigh_in_shared_memory"}
     page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
     (line,) = (part for part in parts(page) if getattr(part, "className", "") == "eyebrow-line")
-    assert [part.id for part in line.children] == ["eyebrow", "launch-choice", "origin"]
+    assert [part.id for part in line.children] == ["eyebrow", "twins", "launch-choice", "origin"]
     assert page["shown-look"].data["options"]["launch"] == ["0", "1"]
+
+
+def test_the_same_kernel_elsewhere_is_linked_beside_its_name(served: Library) -> None:
+    page = kernel_page(served, Stopwatch(), {"file": "square.cu", "kernel": "set_row_read_col"}, {"theme": "light"})
+    links = page["twins"].children
+    assert [text(link) for link in links] == ["The same in Python", "What the compiler did"]
+    assert all(isinstance(link, html.A) for link in links)  # what is written as HTML knows no link of Dash's

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dash import html
+from dash import dcc, html
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
@@ -26,6 +26,11 @@ from smemviz.i18n import English
 )
 def test_components_are_written_as_html(part: Any, expected: str) -> None:
     assert markup(part) == expected
+
+
+def test_what_only_dash_can_draw_is_refused() -> None:
+    with pytest.raises(AssertionError):  # its element would be one that leads nowhere
+        markup(dcc.Link("a", href="/k"))
 
 
 def test_english_is_marked_in_it() -> None:

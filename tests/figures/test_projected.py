@@ -27,6 +27,22 @@ def test_high_pictures_stand_side_by_side_and_label_every_fourth_lane() -> None:
     assert tile.layout.xaxis.tickfont.size == tile.layout.legend.font.size == TYPE
 
 
+def places(figure: go.Figure) -> list[tuple[float, float]]:
+    """Return where lanes are written, and the cells that they belong to."""
+    texts = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "text"]
+    return [pair for trace in texts for pair in zip(trace.x, trace.customdata, strict=True)]
+
+
+def test_lanes_wider_than_their_cells_stand_beside_them_where_that_is_free() -> None:
+    (tile, banks), _beside = slides("columns")
+    for figure in (tile, banks):
+        assert {cell for _, cell in places(figure)} == {0}
+        assert all(x > 0.5 for x, _ in places(figure))  # beyond the frame of the cell
+        assert all(x < 4 for x, _ in places(figure))  # and next to it, though they were moved before
+    (tile, _banks), _beside = slides("rows")
+    assert all(x == cell for x, cell in places(tile))  # others are beside it
+
+
 def test_low_pictures_stand_below_each_other() -> None:
     (tile, banks), beside = slides("rows")
     assert not beside

@@ -20,6 +20,7 @@ from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.library import Library
 from smemviz.app.page import Page, Services
+from smemviz.app.pages.layouts.lab_page import examples
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.state import LookState, RunState
 from smemviz.app.texts import page_of
@@ -61,6 +62,7 @@ def gpus_page() -> Component:
     return html.Div(
         [
             page_head("gpus", _("Other GPUs"), _("One access on every GPU")),
+            examples(GPUS),
             html.Div(id="gpus-notices", role="status", className="notices"),
             html.Section(
                 [
@@ -178,10 +180,19 @@ def _calibrations() -> tuple[list[Calibration], list[str]]:
 
 def _table(rows: Sequence[GpuRow], query: Query) -> Component:
     heads = (_("GPU"), *map(_, GPU_HEADS))
-    return table("gpus-table", _("One access on every GPU"), heads, (_row(row, query) for row in rows))
+    looks = ("", "number", "number", "number", "words", "words")
+    most = max(map(_wavefronts, rows), default=0)
+    usual = next((row.numbers for row in rows if row.reference), ())
+    body = (_row(row, query, most, is_usual=row.numbers == usual) for row in rows)
+    return table("gpus-table", _("One access on every GPU"), heads, body, looks)
 
 
-def _row(row: GpuRow, query: Query) -> Component:
+def _wavefronts(row: GpuRow) -> int:
+    return int(row.numbers[0].replace(",", "")) if row.numbers else 0
+
+
+def _row(row: GpuRow, query: Query, most: int, *, is_usual: bool) -> Component:
+    """Lay out a row; a bar says what its wavefronts are of the most, and what is as usual steps back."""
     name: Any = html.Strong(row.name)
     if not row.card and not row.reference and row.numbers:
         rest = {name: value for name, value in query.items() if name not in ("theme", "cc")}
@@ -192,10 +203,15 @@ def _row(row: GpuRow, query: Query) -> Component:
     if row.kind:
         basis = [html.Span(_(_KINDS[row.kind]), className=f"verdict {row.kind}"), html.Span(row.basis)]
     difference = [row.difference, html.Div(translated(row.quoted))] if row.quoted else row.difference
-    numbers = row.numbers or ("-",) * 3
-    cells = [html.Td(text, className="number") for text in numbers]
+    wavefronts, *others = row.numbers or ("-",) * 3
+    bar = html.Span(className="bar", style={"width": f"{100 * _wavefronts(row) / max(most, 1):.1f}%"})
+    cells = [
+        html.Td([html.Span(bar, className="bars"), wavefronts], className="number"),
+        *(html.Td(text, className="number") for text in others),
+    ]
     cells_of_words = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
-    kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
+    named = (("reference", row.reference), ("calibrated", row.card), ("usual", is_usual))
+    kinds = [name for name, is_so in named if is_so]
     return html.Tr([head, *cells, *cells_of_words], className=" ".join(kinds))
 
 

@@ -37,12 +37,17 @@ def numbers_page() -> list[Component]:
     sections = numbers(recording[_KERNEL])
     return [
         page_title(_("What the numbers mean, and where they come from"), lead),
-        html.Nav(
-            [html.A(section.title, href=f"#{place(section.numbers[0].anchor)}") for section in sections],
-            className="kernels",
-            **{"aria-label": _("Sections")},
+        html.Div(
+            [
+                html.Nav(
+                    [html.A(section.title, href=f"#{place(section.numbers[0].anchor)}") for section in sections],
+                    className="numbers-nav",
+                    **{"aria-label": _("Sections")},
+                ),
+                html.Div([_section(section) for section in sections], className="numbers"),
+            ],
+            className="numbers-page",
         ),
-        html.Div([_section(section) for section in sections], className="numbers"),
     ]
 
 

@@ -88,8 +88,9 @@ def _margins(figure: go.Figure, width: int) -> dict[str, Any]:
     names = [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]
     top = _TOP
     if figure.layout.showlegend and names:
-        widest = max(characters(name) * _LETTER * TYPE + _KEY_SYMBOL for name in names)
-        top += _KEY_LINE * -(-len(names) // max(1, int(width // widest)))
+        wide = [characters(name) * _LETTER * TYPE + _KEY_SYMBOL for name in names]
+        across = len(wide) if sum(wide) <= width else max(1, int(width // max(wide)))  # else they stand in columns
+        top += _KEY_LINE * -(-len(wide) // across)
     if figure.layout.annotations:
         top += _KEY_LINE
     written = max((characters(text) for text in figure.layout.yaxis.ticktext or ()), default=0)
@@ -119,7 +120,10 @@ def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> Non
 
 
 def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
-    """Write the lanes in that size, those that have room in the plot, and not what the cells hold; bold ones first."""
+    """Write the lanes in that size, those that have room in the plot, and not what the cells hold; bold ones first.
+
+    A lane that is wider than its cell stands beside it where no other is there, clear of frame and corner.
+    """
     figure.data = [trace for trace in figure.data if trace.meta != BADGES]
     figure.update_traces(texttemplate=None, text=None, selector={"type": "heatmap"})
     texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
@@ -128,20 +132,39 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
         texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
     figure.update_yaxes(ticks="outside", ticklen=size // 2, tickcolor="rgba(0,0,0,0)")  # labels reach out of cells
     (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    unit = width / (right - left)
+    for i in texts:  # whose cells they belong to, also where they were moved before
+        figure.data[i].customdata = figure.data[i].x if figure.data[i].customdata is None else figure.data[i].customdata
+    taken = {
+        (round(x), round(y)) for i in texts for x, y in zip(figure.data[i].customdata, figure.data[i].y, strict=True)
+    }
+
+    def middle(x: float, y: float, long: float, longest: float) -> float:
+        """Return where a text of so many pixels goes that belongs to the cell at x."""
+        beside = x + (1 + long / unit) / 2
+        cells = range(round(x) + 1, round(beside + long / unit / 2) + 1)
+        free = beside + long / unit / 2 <= right and not any((cell, round(y)) in taken for cell in cells)
+        return beside if longest > unit and free else x
+
     kept: list[_Label] = []
     for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
         trace = figure.data[i]
+        longs = [characters(text) * _LETTER * size + 4 for text in trace.text]
+        cells = zip(trace.customdata, trace.y, longs, strict=True)
+        across = [middle(x, y, long, max(longs)) for x, y, long in cells]
         labels = [
-            _Label(i, number, (x - left) / (right - left) * width, (round(y) - top) / (bottom - top) * height,
-                   characters(text) * _LETTER * size + 4, size * _LINE)
-            for number, (x, y, text) in enumerate(zip(trace.x, trace.y, trace.text, strict=True))
-        ]  # fmt: skip
+            _Label(i, number, (x - left) * unit, (round(y) - top) / (bottom - top) * height, long, size * _LINE)
+            for number, (x, y, long) in enumerate(zip(across, trace.y, longs, strict=True))
+        ]
         kept += [label for label in _thinned(labels) if not any(label.covers(other) for other in kept)]
     for i in texts:
         trace = figure.data[i]
         here = [label.number for label in kept if label.trace == i]
         trace.update(
-            x=[trace.x[k] for k in here], y=[round(trace.y[k]) for k in here], text=[trace.text[k] for k in here]
+            customdata=[trace.customdata[k] for k in here],
+            x=[left + label.x / unit for label in kept if label.trace == i],
+            y=[round(trace.y[k]) for k in here],
+            text=[trace.text[k] for k in here],
         )
         trace.textfont.update(size=size, color=figure.layout.font.color)
 

@@ -145,6 +145,7 @@ def _title() -> Component:
             html.Div(
                 [
                     Written(html.P(id="eyebrow", className="eyebrow")),
+                    Written(html.Span(id="twins", className="twins")),
                     choice("launch", _("Launch of this kernel")),
                     html.P(id="origin", className="origin"),
                 ],

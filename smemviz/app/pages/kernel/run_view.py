@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, KERNEL
@@ -46,6 +46,7 @@ from smemviz.wording.sentences import described_where, facts, findings_of, folde
 RUN_PROPERTIES = (
     "kernels.html",
     "eyebrow.html",
+    "twins.html",
     "headline.children",
     "origin.children",
     "notices.html",
@@ -78,12 +79,9 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     if library.is_text(state.file):
         in_editor = {"file": state.file, "badges": line_badges(shown.recording, launch, rows)}
     return {
-        "kernels.html": [
-            *_kernel_links(shown, launch, query, hardware),
-            *_twin_link(library, launch.kernel, query),
-            *_views_link(launch.kernel, query),
-        ],
-        "eyebrow.html": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
+        "kernels.html": _kernel_links(shown, launch, query, hardware),
+        "eyebrow.html": _named(shown, launch.kernel),
+        "twins.html": [*_twin_link(library, launch.kernel, query), *_views_link(launch.kernel, query)],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
         "notices.html": _notices(shown, launch, findings, query),
@@ -105,9 +103,13 @@ def _around(shown: Shown, query: Query, state: RunState, before: str | None, err
     kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
     if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
         filling["source.html"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
-        filling["eyebrow.html"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
+        filling["eyebrow.html"] = _named(shown, kernel.name)
         filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
     return filling
+
+
+def _named(shown: Shown, kernel: str) -> list[Component | str]:
+    return [Path(shown.program.file).name, " · ", html.Strong(kernel)]
 
 
 def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
@@ -146,7 +148,7 @@ def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
     rest = {name: query[name] for name in query if name == "cc" or name in known}
     text = _("The same in CUDA C++") if is_cuda_file(other) else _("The same in Python")
     href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
-    return [html.A(text, href=href, className="twin-link compare-link")]
+    return [html.A(text, href=href)]
 
 
 def _views_link(kernel: str, query: Query) -> list[Component]:
@@ -157,7 +159,7 @@ def _views_link(kernel: str, query: Query) -> list[Component]:
     picks = [("launch", pick_of(name, kernel, 0)) for name in (file, file + COMPILED)]
     rest = [(name, value) for name, value in query.items() if name not in ("file", "kernel", "launch")]
     href = f"{COMPARE}?{urlencode([('file', file), *picks, *rest])}"
-    return [dcc.Link(_("What the compiler did"), href=href, className="twin-link compare-link")]
+    return [html.A(_("What the compiler did"), href=href)]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:

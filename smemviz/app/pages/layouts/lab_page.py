@@ -50,11 +50,7 @@ def lab_page() -> Component:
     return html.Div(
         [
             page_head("lab", _("Layout lab"), _("A layout for shared memory")),
-            html.Nav(
-                [dcc.Link(_(name), href=f"{LAB}?{query}", className="kernel-link") for name, query in _PRESETS.items()],
-                className="kernels lab-presets",
-                **{"aria-label": _("Examples")},
-            ),
+            examples(LAB),
             html.Div(
                 [
                     html.Div([_form(side) for side in SIDES], className="lab-forms"),
@@ -83,6 +79,15 @@ def lab_page() -> Component:
     )
 
 
+def examples(path: str) -> Component:
+    """Link a page that takes a set-up to some that are worth a look."""
+    return html.Nav(
+        [dcc.Link(_(name), href=f"{path}?{query}", className="kernel-link") for name, query in _PRESETS.items()],
+        className="kernels lab-presets",
+        **{"aria-label": _("Examples")},
+    )
+
+
 def control(side: str, name: str, at: int = 0) -> dict[str, Any]:
     """Return the id of a control of a set-up; ``at`` is the access it belongs to."""
     return {"type": "lab", "side": side, "name": name, "at": at}
@@ -108,7 +113,11 @@ def _form(side: str) -> Component:
         html.Div(_array(side), className="lab-fields"),
         html.Div([html.H3(_("Accesses")), *shared], className="lab-accesses-head"),
         html.Div(accesses, id=f"lab-{side}-accesses", className="lab-accesses"),
-        *([] if second else [html.P(_(_HELP), className="note")]),
+        *(
+            []
+            if second
+            else [html.Details([html.Summary(_("How these are written")), html.P(_(_HELP))], className="note")]
+        ),
         id=f"lab-{side}",
         kind="lab-side",
     )
