@@ -280,6 +280,11 @@ def test_a_part_of_a_package_that_is_run_says_so(tmp_path: Path) -> None:
         run(small(tmp_path, "\nfrom . import other\n"))
 
 
+def test_a_kernel_with_the_name_main_is_launched_by_the_script(tmp_path: Path) -> None:
+    text = "\n@cuda.jit\ndef main():\n    pass\n\nif __name__ == '__main__':\n    main[1, 32]()\n"
+    assert [launch.kernel for launch in run(small(tmp_path, text)).launches] == ["main"]
+
+
 def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path: Path) -> None:
     recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32))\nraise KeyboardInterrupt\n"))
     assert len(recording.launches) == 1

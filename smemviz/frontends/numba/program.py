@@ -225,10 +225,9 @@ def check_numbers(file: str, tree: ast.AST) -> None:
 
 
 def find_main(tree: ast.Module) -> ast.FunctionDef | None:
-    """Return the definition of ``main()``, None where there is none."""
-    return next(
-        (function for function in tree.body if isinstance(function, ast.FunctionDef) and function.name == "main"), None
-    )
+    """Return the definition of ``main()``, None where there is none, or a kernel has that name."""
+    named = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main")
+    return next((one for one in named if _jit_kind(one) is None), None)
 
 
 def _arguments_needed(function: ast.FunctionDef) -> int:
