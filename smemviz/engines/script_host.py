@@ -45,9 +45,8 @@ def execute(
     module = ModuleType("__main__")
     module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
     linecache.checkcache()
-    if program.is_notebook:  # Python would show lines of the file
-        lines = program.source.splitlines(keepends=True)
-        linecache.cache[program.file] = (len(program.source), None, lines, program.file)
+    lines = program.source.splitlines(keepends=True)  # the file may have others, of a notebook and with magics
+    linecache.cache[program.file] = (len(program.source), None, lines, program.file)
     failed: list[PlaceError] = []
     with _as_main(module, program.file, arguments):
         for code in program.parts():

@@ -119,6 +119,14 @@ def test_a_script_with_magics_is_run_without_them(tmp_path: Path) -> None:
     assert [site.line for site in launch.sites] == [10, 10]
 
 
+def test_ufuncs_of_a_script_with_magics_are_found_in_it(tmp_path: Path) -> None:
+    ufunc = (
+        "from numba import vectorize\n\n@vectorize(['int64(int64)'], target='cuda')\ndef twice(x):\n    return 2 * x\n"
+    )
+    (tmp_path / "cells.py").write_text(f"{ufunc}\nimport numpy as np\n%timeit twice(np.arange(9))\n")
+    assert len(run(tmp_path / "cells.py", engine="lockstep").launches) == 1
+
+
 def test_a_script_that_is_no_python_without_magics_either_is_read_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("%matplotlib inline\nprint 'two'\n")
     assert read_source(tmp_path / "two.py").startswith("%matplotlib")
