@@ -305,12 +305,12 @@
       if (!answer || !view || answer.at !== asked) return Array(7).fill(unchanged());
       if (answer.waiting) {
         window.setTimeout(askAgain, AGAIN, answer.at);
-        return [answer.said, answer.lang, "editor-status", ...Array(4).fill(unchanged())];
+        return [answer.message, answer.lang, "editor-status", ...Array(4).fill(unchanged())];
       }
       mark(answer.marks);
       if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
       const status = answer.file ? "editor-status" : "editor-status refused";
-      return [answer.said, answer.lang, status, ...answer.refused.map((value) => value ?? unchanged())];
+      return [answer.message, answer.lang, status, ...answer.refused.map((value) => value ?? unchanged())];
     },
   };
 })();

@@ -106,7 +106,7 @@
       access: site.does,
       warp: request.warp,
       step: request.step,
-      cost: request.shape.said,
+      cost: request.shape.cost,
     });
     const said = gettext("{position} of {requests}: {request}", {
       position: (place + 1).toLocaleString("en"),

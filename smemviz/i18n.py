@@ -96,8 +96,8 @@ def script_messages(tag: str) -> dict[str, str]:
     return {message: text for message, text in forms if text}
 
 
-def said_messages(tag: str) -> list[str | tuple[str, str]]:
-    """Return the messages of texts that are in English where they are recorded or printed, see ``said.py``."""
+def english_messages(tag: str) -> list[str | tuple[str, str]]:
+    """Return the messages of texts that are in English where they are recorded or printed, see ``messages.py``."""
     return [entry.id for entry in _entries(tag) if SAID in entry.auto_comments]
 
 

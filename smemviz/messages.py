@@ -2,7 +2,8 @@
 
 Recordings, the command line and JSON hold English. Where a page shows such a text, it is known again by the message
 that it was made of: the values are taken out of it and put into the translation. ``tools/messages.py`` finds these
-messages by ``said`` and notes them in the catalogues, so that texts of recordings and other processes are known, too.
+messages by ``english`` and notes them in the catalogues, so that texts of recordings and other processes are known,
+too.
 
 A message that says little itself fits texts that were not made of it: ``{element} is {did} and {does}`` is half of
 what Python and Numba say. Such a one is known only where one of its values is a text of another message, or as a value
@@ -18,7 +19,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from smemviz.i18n import N_, English, gettext, ngettext, said_messages, spoken
+from smemviz.i18n import N_, English, english_messages, gettext, ngettext, spoken
 
 Message = str | tuple[str, str]  # one with a plural has both forms
 
@@ -35,21 +36,21 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
-def said(message: str, /, **values: Any) -> str:
+def english(message: str, /, **values: Any) -> str:
     """Return a message in English, whatever language is spoken, with values in place of its ``{names}``.
 
-    The message is a literal, as for ``_``; a value may itself have been made by ``said``.
+    The message is a literal, as for ``_``; a value may itself have been made by ``english``.
     """
     return message.format_map(values)
 
 
-def nsaid(singular: str, plural: str, n: int, /, **values: Any) -> str:
-    """Return the form of a message for ``n`` things, in English, as ``said`` does; ``{n}`` is the number."""
-    return said(singular if n == 1 else plural, n=n, **values)
+def nenglish(singular: str, plural: str, n: int, /, **values: Any) -> str:
+    """Return the form of a message for ``n`` things, in English, as ``english`` does; ``{n}`` is the number."""
+    return english(singular if n == 1 else plural, n=n, **values)
 
 
 def say(text: str) -> str | None:
-    """Return a text made by ``said`` in the spoken language, None where it is of no message that is translated.
+    """Return a text made by ``english`` in the spoken language, None where it is of no message that is translated.
 
     So are texts of Python and Numba, and those of other versions. What a text is about stays before it, as in
     ``file:line: text``; several may be joined by semicolons, or by "or".
@@ -170,7 +171,7 @@ def _patterns(tag: str) -> tuple[Pattern, ...]:
     """Return the patterns of all messages, those that say most themselves first."""
     forms = [
         (message, form)
-        for message in said_messages(tag)
+        for message in english_messages(tag)
         for form in ([message] if isinstance(message, str) else message)
     ]
     return tuple(sorted((pattern_of(*form) for form in forms), key=lambda pattern: -pattern.own))

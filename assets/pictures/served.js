@@ -92,7 +92,7 @@
     });
     return {
       svg: svg(across, rows * height + FOOT, parts),
-      says: shape.said,
+      says: shape.cost,
       note: shape.wavefronts > rows ? `${note} ${more}` : note,
       part: shape.wavefronts > rows ? more : "",
       legend: [
@@ -171,7 +171,7 @@
     const wasted = lines.some(({ used }, row) => used.size < moved[row].size * SECTOR);
     return {
       svg: svg(NAMES + count * width + 2, high + FOOT, parts),
-      says: request.shape.said,
+      says: request.shape.cost,
       note: gettext(
         "A row per line of 128 bytes, a frame per sector moved, in each cell the lanes it goes to; struck through are bytes moved and not used.",
       ),

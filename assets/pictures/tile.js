@@ -146,7 +146,7 @@
       parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, column, "axis"));
     }
     parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
-    const named = { array: array.name, cost: request.shape.said };
+    const named = { array: array.name, cost: request.shape.cost };
     const isPart = bottom - top < rows || right - left < columns;
     return {
       svg: svg(across + 2, down + FOOT, parts),

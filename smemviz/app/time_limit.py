@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 
 _LIMIT_SECONDS = 60.0
 
@@ -34,7 +34,7 @@ class TimeLimit:
         """
         self.done, self.total, self.kernel = done, total, text
         if self._stopped:
-            raise StoppedError(said("{file}: was stopped; load the page again to run it", file=self.file))
+            raise StoppedError(english("{file}: was stopped; load the page again to run it", file=self.file))
 
     def stop(self) -> None:
         """Have the run end as soon as it says how far it is."""

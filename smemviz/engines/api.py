@@ -19,7 +19,7 @@ from smemviz.frontends.cuda import CudaProgram, parse_cuda
 from smemviz.frontends.numba.functions import function_of, python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.recording import Recording
 
@@ -77,7 +77,7 @@ def run(
     if isinstance(program, CudaProgram):
         return _run_cuda(program, view, engine, progress, log_bytes, picker)
     if view not in (None, "source"):
-        raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
+        raise InputError(english("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
         return run_script(program, arguments or (), engine, progress, log_bytes, picker)
     main = program.require_main()
@@ -99,7 +99,7 @@ def run(
     if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
         return run_script(program, (), engine, progress, log_bytes, picker)
     raise failed or KernelFileError(
-        program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
+        program.file, main.lineno, english("main() launches no kernel; write kernel[grid, block](...)")
     )
 
 
@@ -136,7 +136,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
     is_text = isinstance(text, str) and ("\n" in text or "{" in text)
     program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
     if not isinstance(program, CudaProgram):
-        raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
+        raise InputError(english("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
     changed = program.with_constants(constants or {})
     assert isinstance(changed, CudaProgram)
     return CudaFile(replace(changed, view=checked_view(view)))

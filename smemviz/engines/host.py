@@ -25,7 +25,7 @@ from typing import Any
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
@@ -51,7 +51,7 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
     values = given if isinstance(given, tuple) else (given,)
     if not 2 <= len(values) <= 4:
         raise LaunchError(
-            *place, said("a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
+            *place, english("a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
         )
     grid, block = _dim3(place, "grid", values[0]), _dim3(place, "block", values[1])
     shared = values[3] if len(values) > 3 else 0
@@ -61,13 +61,13 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
         dynamic = -1
     if dynamic < 0:
         raise LaunchError(
-            *place, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
+            *place, english("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
         )
     stream = values[2] if len(values) > 2 else 0
     if isinstance(stream, Integral) and stream:
         raise LaunchError(
             *place,
-            said(
+            english(
                 "the third value of a launch is a stream; {value} is none. Dynamic shared memory is the fourth: "
                 "kernel[grid, block, 0, {value}]",
                 value=stream,
@@ -84,13 +84,13 @@ def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
         sizes = []
     if not 1 <= len(sizes) <= 3:
         if what == "grid":
-            raise LaunchError(*place, said("the grid is one to three integers; {value} is not", value=repr(given)))
-        raise LaunchError(*place, said("the block is one to three integers; {value} is not", value=repr(given)))
+            raise LaunchError(*place, english("the grid is one to three integers; {value} is not", value=repr(given)))
+        raise LaunchError(*place, english("the block is one to three integers; {value} is not", value=repr(given)))
     sizes += [1] * (3 - len(sizes))
     if min(sizes) < 1:
         if what == "grid":
-            raise LaunchError(*place, said("the grid {sizes} has a size below 1", sizes=tuple(sizes)))
-        raise LaunchError(*place, said("the block {sizes} has a size below 1", sizes=tuple(sizes)))
+            raise LaunchError(*place, english("the grid {sizes} has a size below 1", sizes=tuple(sizes)))
+        raise LaunchError(*place, english("the block {sizes} has a size below 1", sizes=tuple(sizes)))
     return sizes[0], sizes[1], sizes[2]
 
 
@@ -195,7 +195,7 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
     except SystemExit as error:
         if error.code:
             raise KernelFileError(
-                file, _line_in(file, error), said("exits with status {code}", code=repr(error.code))
+                file, _line_in(file, error), english("exits with status {code}", code=repr(error.code))
             ) from None
     except Exception as error:
         raise KernelFileError(file, _line_in(file, error), one_line(error)) from error
@@ -203,18 +203,10 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
 
 def main_failed(error: PlaceError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    what = said("main() ended with {what}", what=error.what)
+    what = english("main() ended with {what}", what=error.what)
     if not isinstance(error, KernelFileError):  # no exception's name, but a sentence
-        what = said("main() ended here: {what}", what=error.what)
+        what = english("main() ended here: {what}", what=error.what)
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
-
-
-def stopped(error: KeyboardInterrupt) -> Finding:
-    """Turn Ctrl-C into a finding at the line that was running, so that what was recorded is kept."""
-    names = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
-    own = [frame.lineno for frame in names if not frame.filename.startswith(("<", sys.prefix, sys.base_prefix))]
-    line = (own[-1] if own else None) or 1
-    return Finding(MAIN_FAILED, "main", line, (0, 0, 0), (), said("stopped here; the launches after it are missing"))
 
 
 def not_recorded(error: PlaceError, *, ran: bool = False, in_cell: bool = False) -> Finding:
@@ -224,11 +216,11 @@ def not_recorded(error: PlaceError, *, ran: bool = False, in_cell: bool = False)
     """
     if not error.kernel:
         return main_failed(error)
-    what = said("{what} This launch and all after it are missing.", what=sentence(error.what))
+    what = english("{what} This launch and all after it are missing.", what=sentence(error.what))
     if ran:
-        what = said("{what} It ran and is not recorded.", what=sentence(error.what))
+        what = english("{what} It ran and is not recorded.", what=sentence(error.what))
     elif in_cell:
-        what = said(
+        what = english(
             "{what} This launch and the rest of its cell are missing, and what it would have stored.",
             what=sentence(error.what),
         )
@@ -246,8 +238,8 @@ def one_line(error: Exception) -> str:
     lines = [line for line in lines if line and not line.startswith("Failed in ")]
     if isinstance(error, MemoryError):
         if not lines:
-            return said("there is not enough memory (no size is known); make the arrays smaller")
-        return said("there is not enough memory ({size}); make the arrays smaller", size=lines[0])
+            return english("there is not enough memory (no size is known); make the arrays smaller")
+        return english("there is not enough memory ({size}); make the arrays smaller", size=lines[0])
     return (f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__) + remedy(error)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemviz.errors import RefusedLaunchError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import ComputeCapability
 from smemviz.recordings.data import Dim3
 
@@ -24,7 +24,7 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
         shape = " x ".join(map(str, block))
         raise RefusedLaunchError(
             *place,
-            said(
+            english(
                 "a block of {shape} has {threads} threads; a device takes {most}. "
                 'Make the block smaller and the grid larger. CUDA C++ calls it "invalid configuration argument".',
                 shape=shape,
@@ -37,9 +37,13 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
             if size > limit:
                 values = {"size": size, "axis": axis, "most": limit}
                 if what == "block":
-                    message = said("the block has {size} in {axis}; a device takes {most}. Use another axis.", **values)
+                    message = english(
+                        "the block has {size} in {axis}; a device takes {most}. Use another axis.", **values
+                    )
                 else:
-                    message = said("the grid has {size} in {axis}; a device takes {most}. Use another axis.", **values)
+                    message = english(
+                        "the grid has {size} in {axis}; a device takes {most}. Use another axis.", **values
+                    )
                 raise RefusedLaunchError(*place, message)
 
 
@@ -52,7 +56,7 @@ def check_shared(place: tuple[str, int], static: int, dynamic: int, device: Comp
     if static > device.static_shared:
         raise RefusedLaunchError(
             *place,
-            said(
+            english(
                 "the kernel declares {static} bytes of static shared memory; a block has {most}. "
                 "Declare it dynamic (shape 0) and give its bytes in the launch.",
                 static=static,
@@ -62,7 +66,7 @@ def check_shared(place: tuple[str, int], static: int, dynamic: int, device: Comp
     if static + dynamic > device.opt_in_shared:
         raise RefusedLaunchError(
             *place,
-            said(
+            english(
                 "{static} bytes of static and {dynamic} of dynamic shared memory are {both}; "
                 "compute capability {capability} has {most} per block. Make the tile smaller.",
                 static=static,

@@ -9,7 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from smemviz.messages import said
+from smemviz.messages import english
 
 # What is installed under another name than it is imported by.
 _PACKAGES = {
@@ -26,30 +26,32 @@ def remedy(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"; {_missing(error.name)}"
     if isinstance(error, FileNotFoundError) and error.filename is not None and not os.path.isabs(error.filename):
-        return "; " + said("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
+        return "; " + english("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
     if isinstance(error, IndexError) and "argv" in (_last_line(error) or ""):
         return "; " + wants_arguments()
     if isinstance(error, ImportError) and "relative import" in str(error):
-        return "; " + said("the file is a part of a package: run the script that imports it")
+        return "; " + english("the file is a part of a package: run the script that imports it")
     if older := isinstance(error, AttributeError) and re.search(r"use `(\w+)` by itself", str(error)):
-        return "; " + said("it is written for an older NumPy: write {name} instead", name=older[1])
+        return "; " + english("it is written for an older NumPy: write {name} instead", name=older[1])
     return ""
 
 
 def wants_arguments() -> str:
     """Say how a script is given its arguments."""
-    return said("it reads arguments: write them after --, as in smemviz run FILE -- 1024")
+    return english("it reads arguments: write them after --, as in smemviz run FILE -- 1024")
 
 
 def _missing(module: str) -> str:
     root = module.partition(".")[0]
     if root != module and _is_installed(root):
-        return said("the {package} that is installed has no such part", package=root)
+        return english("the {package} that is installed has no such part", package=root)
     for folder in Path(sys.path[0]).resolve().parents:  # a part of a package that is run as a script
         if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
-            return said("it lies in {folder}; run with PYTHONPATH={folder}", folder=folder)
+            return english("it lies in {folder}; run with PYTHONPATH={folder}", folder=folder)
     package = _PACKAGES.get(root, root)
-    return said("install it with pip install {package}, or put {root}.py beside the file", package=package, root=root)
+    return english(
+        "install it with pip install {package}, or put {root}.py beside the file", package=package, root=root
+    )
 
 
 def _is_installed(name: str) -> bool:

@@ -19,7 +19,7 @@ from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.functions import Function, function_in, function_of
 from smemviz.frontends.numba.program import Program, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.recording import EngineName, Recording
 
@@ -81,32 +81,32 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     if program.kernels and main is not None and not program.has_main:
         return KernelFileError(program.file, main.lineno, no_arguments())
     if kind == "gpu":
-        what = said(
+        what = english(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
             "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep, "
             "those of PyCUDA and of the driver itself with none: launch them with cupy.RawKernel or cuda.core"
         )
         return KernelFileError(program.file, 1, what)
     if not program.kernels:
-        what = said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
+        what = english("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
         return KernelFileError(program.file, 1, what)
     name, node = next(iter(program.kernels.items()))
     example = main_for(program, name)
-    what = said("{kernel} is never launched; add a main() that does, such as {main}", kernel=name, main=example)
+    what = english("{kernel} is never launched; add a main() that does, such as {main}", kernel=name, main=example)
     return KernelFileError(program.file, node.lineno, what)
 
 
 def _script_failed(error: PlaceError) -> Finding:
-    what = said("the script ended with {what}", what=error.what)
+    what = english("the script ended with {what}", what=error.what)
     if not isinstance(error, KernelFileError):
-        what = said("the script ended here: {what}", what=error.what)
+        what = english("the script ended here: {what}", what=error.what)
     return replace(main_failed(error), message=what)
 
 
 def _cell_failed(error: PlaceError) -> Finding:
-    what = said("a cell ended with {what}", what=error.what)
+    what = english("a cell ended with {what}", what=error.what)
     if not isinstance(error, KernelFileError):
-        what = said("a cell ended here: {what}", what=error.what)
+        what = english("a cell ended here: {what}", what=error.what)
     return replace(main_failed(error), message=what)
 
 

@@ -24,7 +24,7 @@ from smemviz.errors import (
     UnsupportedError,
 )
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -61,7 +61,7 @@ def execute(
                     failed.append(error)
     if len(failed) > 1:
         first, more = failed[0], len(failed) - 1
-        what = said("{what}; {more} of the cells after it failed as well", what=first.what, more=more)
+        what = english("{what}; {more} of the cells after it failed as well", what=first.what, more=more)
         raise KernelFileError(first.file, first.line, what) from first
     if failed:
         raise failed[0]
@@ -74,16 +74,16 @@ def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Se
         raise
     except SystemExit as error:
         if error.code:
-            what = said("exits with status {code}", code=repr(error.code))
+            what = english("exits with status {code}", code=repr(error.code))
             if not arguments and re.search(r"\b(argv|argparse|click|fire|docopt)\b", program.source):
                 what = f"{what}; {wants_arguments()}"
             raise _failure(program.file, error, what) from None
     except Exception as error:
         if not has_gpu and type(error).__name__ == "CudaSupportError":
-            asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))
+            asked = _failure(program.file, error, english("asks the driver itself; run it on a GPU"))
             raise MissingError(str(asked)) from None
         if not has_gpu and type(error).__name__ == "DynamicLibNotFoundError":
-            what = said(
+            what = english(
                 "asks the driver itself, whose launches are not recorded; launch the kernel with cuda.core or "
                 "cupy.RawKernel"
             )

@@ -42,7 +42,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         for t in traffic
     ]
     meta = alternative(
-        _said([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
+        _sentence([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
         [_("launch"), _("operation"), _("wavefronts"), _("ideal"), _("excess")],
         [(*name, t.wavefronts, t.ideal, t.excess) for name, t in zip(named, traffic, strict=True)],
     )
@@ -72,7 +72,7 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         for traffic in moved
     ]
     meta = alternative(
-        _said([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
+        _sentence([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
         [_("launch"), _("operation"), _("sectors"), _("would do"), _("sectors per request")],
         [
             (*name, traffic.sectors, traffic.fewest if traffic.complete else None, traffic.sectors_per_request)
@@ -168,7 +168,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     ]
     columns = [_("launch"), _("median, µs"), _("95 % interval, low"), _("95 % interval, high"), _("floor"), _("net")]
     meta = alternative(
-        _said([(row.entry.name, time_text(row)) for row in rows]),
+        _sentence([(row.entry.name, time_text(row)) for row in rows]),
         columns,
         [
             (row.entry.name, time.median_us, time.low_us, time.high_us, time.floor_us, time.net_us)
@@ -180,7 +180,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     )
 
 
-def _said(amounts: Sequence[tuple[str, str]]) -> str:
+def _sentence(amounts: Sequence[tuple[str, str]]) -> str:
     """Say of each launch what it amounts to."""
     return items(*(_("{launch}: {amount}", launch=launch, amount=amount) for launch, amount in amounts))
 

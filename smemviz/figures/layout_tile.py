@@ -16,7 +16,7 @@ from smemviz.i18n import _, pgettext
 from smemviz.model.layout.accesses import elements
 from smemviz.model.layout.layouts import Layout
 from smemviz.views.grid import Grid
-from smemviz.views.layout_lab import Pictured, element_said, request_said
+from smemviz.views.layout_lab import Pictured, element_text, request_text
 
 _WIDTH = 362  # pixels between the margins; two set-ups stand side by side
 _TALL, _LOW, _TYPE, _LEAST = 600, 470, 11, 9  # pixels of a picture that is drawn lower, so that it is seen at once
@@ -37,7 +37,7 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         for element, address, of_bank, lane in zip(
             *(column.ravel().tolist() for column in (grid.name, grid.address, bank, lanes)), strict=True
         ):
-            name = element_said(layout, element) if element >= 0 else pgettext("memory", "unused")
+            name = element_text(layout, element) if element >= 0 else pgettext("memory", "unused")
             place = _("byte {address:,}, bank {bank}", address=address, bank=of_bank)
             here = _("lane {lane}", lane=lane)
             texts.append(f"<b>{name}</b><br>{place}" + (f"<br>{here}" if lane else ""))
@@ -48,7 +48,7 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         "conflicting": _("lane in conflict"),
         "empty_yet": _("not asked for"),
         "untouched": pgettext("memory", "unused"),
-        "says": request_said(shown),
+        "says": request_text(shown),
     }
     named = view == "banks"
     return _low(
@@ -58,7 +58,7 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light", width: int = _WIDTH) -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word; as wide as the tile."""
-    says = request_said(shown)
+    says = request_text(shown)
     return _low(draw_banks(shown.service(), shown.setup.where.banks, THEMES[theme], says=says, width=width))
 
 

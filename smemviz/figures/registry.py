@@ -169,7 +169,7 @@ def _degrees(asked: Asked) -> go.Figure:
     return degrees(degrees_of(asked.launch, asked.hardware), theme=asked.theme)
 
 
-def _said_of_degrees(asked: Asked) -> str:
+def _degrees_sentence(asked: Asked) -> str:
     from smemviz.views.degrees import degrees_of, described_degrees
 
     return described_degrees(degrees_of(asked.launch, asked.hardware))
@@ -190,7 +190,7 @@ FIGURES: Mapping[str, Figure] = {
         "launch",
         N_("degrees"),
         N_("Requests by degree"),
-        caption=_said_of_degrees,
+        caption=_degrees_sentence,
         folded=True,
     ),
     "spread": Figure(_spread, "request", heading=N_("Sectors of the access"), space="global"),

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from smemviz.figures.bars import grey, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, layout
-from smemviz.figures.drawing.text import said_at
+from smemviz.figures.drawing.text import text_at
 from smemviz.i18n import _
 from smemviz.recordings.data import Timing
 from smemviz.wording.labels import count, duration
@@ -124,7 +124,7 @@ def _bands(time: Timing, colours: Theme) -> list[dict[str, object]]:
 def _labels(time: Timing, colours: Theme) -> list[dict[str, object]]:
     def above(text: str, x: float, anchor: str, plot: str, colour: str = colours.muted) -> dict[str, object]:
         place: dict[str, Any] = {"xref": f"x{plot}", "xanchor": anchor, "yref": f"y{plot} domain", "yanchor": "bottom"}
-        return said_at(text, x, 1, colour, **place)
+        return text_at(text, x, 1, colour, **place)
 
     net = _("net {time}", time=duration(time.net_us))
     median = _("median {time}", time=duration(time.median_us))

@@ -12,7 +12,7 @@ from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse
 from smemviz.frontends.cuda.launches import wanted_launches
 from smemviz.frontends.numba.notebook import NOTEBOOK, script_of, without_magics
 from smemviz.frontends.numba.program import Program, parse_python
-from smemviz.messages import said
+from smemviz.messages import english
 
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
 _MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024  # with the pictures that its cells drew
@@ -37,27 +37,29 @@ def read_source(path: str | Path) -> str:
     path = Path(path)
     is_notebook = path.suffix == NOTEBOOK
     if path.suffix == ".npz":
-        raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
+        raise InputError(
+            english("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path)
+        )
     try:
         status = path.stat()
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # a pipe would be waited for
-            raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
+            raise InputError(english("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
         if status.st_size > _MAX_SOURCE_BYTES and not (is_notebook and status.st_size <= _MAX_NOTEBOOK_BYTES):
-            raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
+            raise InputError(english("{path}: larger than 4 MiB; that is no kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
         if is_notebook:
             return script_of(text, path.as_posix())
         return without_magics(text) if path.suffix == ".py" else text
     except FileNotFoundError:
-        raise InputError(said("{path}: no such file", path=path)) from None
+        raise InputError(english("{path}: no such file", path=path)) from None
     except IsADirectoryError:
-        raise InputError(said("{path}: is a folder; name a kernel file in it", path=path)) from None
+        raise InputError(english("{path}: is a folder; name a kernel file in it", path=path)) from None
     except UnicodeDecodeError:
         raise InputError(
-            said("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
+            english("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
         ) from None
     except OSError as error:
-        raise InputError(said("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
+        raise InputError(english("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
 
 
 def parse_program(source: str, file: str) -> Program:

@@ -11,7 +11,7 @@ from smemviz.figures.layout_tile import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import asked_of
-from smemviz.lessons.words import by_model, code, wavefronts_said
+from smemviz.lessons.words import by_model, code, wavefronts_text
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
@@ -131,7 +131,7 @@ def _row(values: Values) -> Stage:
         return _("The lanes ask for {total} bytes. A wavefront brings one word from each bank, {most} bytes.",
                  total=total, most=at_once)  # fmt: skip
 
-    cost = wavefronts_said(right, lanes.ideal)
+    cost = wavefronts_text(right, lanes.ideal)
     because = _("32 lanes of {width} bytes are {total} bytes, at {most} a wavefront: {said}",
                 width=width, total=total, most=at_once, said=cost)  # fmt: skip
     question = _("A warp loads along a row, {width} bytes a lane. How many wavefronts does the request take?",
@@ -189,7 +189,7 @@ def _column(values: Values) -> Stage:
     because = ngettext(
         "All 32 words lie in the same bank. {said}",
         "All 32 words lie in {n} banks, {each} in each of them. {said}",
-        len(banks), each=32 // len(banks), said=wavefronts_said(right, lanes_served.ideal),
+        len(banks), each=32 // len(banks), said=wavefronts_text(right, lanes_served.ideal),
     )  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. How many wavefronts does that take?",
                  columns=columns, code=code("tile[i, 0]"))  # fmt: skip
@@ -250,7 +250,7 @@ def _share(values: Values) -> Stage:
             "{n} lane is right, but more of them collide.", "{n} lanes are right, but more of them collide.", len(lanes)
         )
 
-    cost = wavefronts_said(lanes_served.wavefronts, lanes_served.ideal)
+    cost = wavefronts_text(lanes_served.wavefronts, lanes_served.ideal)
     if colliding:
         because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want other words of that bank. "
                     "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=cost)  # fmt: skip

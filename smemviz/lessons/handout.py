@@ -42,7 +42,7 @@ def handouts(lessons: Sequence[tuple[Lesson, dict[str, str]]]) -> bytes:
     ]
     drawn = iter(draw([Image(panel, "svg") for of_lesson in laid_out for panel in of_lesson]))
     pages = [
-        handout_sections(lesson, values, stage, [(panel.title, panel.said, next(drawn)) for panel in of_lesson])
+        handout_sections(lesson, values, stage, [(panel.title, panel.sentence, next(drawn)) for panel in of_lesson])
         for (lesson, values), stage, of_lesson in zip(lessons, stages, panels, strict=True)
     ]
     title = _(lessons[0][0].title) if len(lessons) == 1 else _("Shared memory, a course")

@@ -73,11 +73,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Panel:
-    """A picture with its title; ``said`` tells in a sentence what it shows."""
+    """A picture with its title; ``sentence`` tells in a sentence what it shows."""
 
     title: str
     figure: go.Figure
-    said: str
+    sentence: str
     narrow: bool = False
 
 

@@ -7,7 +7,7 @@ from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Question, Said, Stage, Values
 from smemviz.lessons.pads import cost, pictures
 from smemviz.lessons.scenes import asked_by, code_of
-from smemviz.lessons.words import by_recording, code, wavefronts_said
+from smemviz.lessons.words import by_recording, code, wavefronts_text
 from smemviz.model.playback.bank_service import bank_layout
 from smemviz.recordings.data import WARP_SIZE
 
@@ -40,7 +40,7 @@ def _swizzled(values: Values) -> Stage:
     wavefronts, ideal = cost(seen)
     because = _("{a} ^ {b} is {a:05b} ^ {b:05b} = {bank:05b}: bank {bank}. For each lane, and so each row, that is "
                 "another bank. {said}", a=warp, b=_LANE, bank=right,
-                said=wavefronts_said(wavefronts, ideal))  # fmt: skip
+                said=wavefronts_text(wavefronts, ideal))  # fmt: skip
     question = _("A tile of 32 x 32 words begins in bank 0. Element (r, c) is kept at {place}. Warp {warp} loads "
                  "column {warp}, lane i from row i. Which bank does lane {lane} ask?", place=code("held[r, c ^ r]"),
                  warp=warp, lane=_LANE)  # fmt: skip
@@ -104,7 +104,7 @@ def _reduction(values: Values) -> Stage:
     because = ngettext(
         "{lanes} lanes of warp 0 work, {n} word apart. {said}",
         "{lanes} lanes of warp 0 work, {n} words apart. {said}",
-        step, lanes=lanes, said=wavefronts_said(right, ideal),
+        step, lanes=lanes, said=wavefronts_text(right, ideal),
     )  # fmt: skip
     neighbours = _("{threads} threads add up {threads} numbers. In the round with step = {step} thread t adds "
                    "held[i + step] to held[i], i = {index}, as long as i stays within the array. How many wavefronts "

@@ -17,7 +17,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
 from smemviz.lessons.scenes import asked_by, asked_of, lanes_in
-from smemviz.lessons.words import by_recording, code, wavefronts_said
+from smemviz.lessons.words import by_recording, code, wavefronts_text
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import Access
@@ -74,7 +74,7 @@ def _by_one(values: Values) -> Stage:
     because = ngettext(
         "Rows begin {pitch} words apart, so the column lies in {n} bank. {said}",
         "Rows begin {pitch} words apart, so the column is spread over {n} banks. {said}",
-        len(set(in_bank)), pitch=pitch, said=wavefronts_said(right, ideal),
+        len(set(in_bank)), pitch=pitch, said=wavefronts_text(right, ideal),
     )  # fmt: skip
     question = ngettext(
         "The tile is declared with {n} column more than it needs. How many wavefronts does a load down a column take?",
@@ -253,7 +253,7 @@ def _by_hand(values: Values) -> Stage:
     wavefronts, ideal = cost(seen)
     because = _("Each row takes {pitch} words, the unused ones included, so row tx begins at {start}. {said}",
                 pitch=constants["PITCH"], start=code("tx * PITCH"),
-                said=wavefronts_said(wavefronts, ideal))  # fmt: skip
+                said=wavefronts_text(wavefronts, ideal))  # fmt: skip
     question = _("A block has BDIMX x BDIMY threads; tx and ty are those of threadIdx. A row has PITCH = BDIMX + IPAD "
                  "words. Which index reads down the columns, as {code} does with two dimensions?",
                  code=code("tile[tx, ty]"))  # fmt: skip

@@ -13,7 +13,7 @@ def code(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def wavefronts_said(wavefronts: int, ideal: int) -> str:
+def wavefronts_text(wavefronts: int, ideal: int) -> str:
     """Say what a request costs, and what would do."""
     if wavefronts == ideal:
         return ngettext("{n:,} wavefront, as few as can be.", "{n:,} wavefronts, as few as can be.", wavefronts)

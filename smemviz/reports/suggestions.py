@@ -17,7 +17,7 @@ from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.reports.recording import time_facts
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.suggest import Answer, Refused, Rewrite, Suggestion
-from smemviz.wording.layout_changes import change_said
+from smemviz.wording.layout_changes import change_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +28,7 @@ _ENGINES = {"lockstep": "in lockstep", "gpu": "on the GPU"}
 def suggested_in_words(suggestion: Suggestion, spelling: Spelling) -> str:
     """Say what to change: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
     rewrite = suggestion.rewrite or Rewrite(())
-    return change_said(
+    return change_text(
         suggestion.array,
         suggestion.layout,
         suggestion.more_bytes,

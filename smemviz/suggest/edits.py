@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -56,7 +56,7 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
             if begin == end == limit:  # two lines written after the same statement
                 text = text[:begin] + edit.text.encode() + text[begin:]
                 continue
-            raise InputError(said("line {line}: two changes want this place to be different things", line=edit.line))
+            raise InputError(english("line {line}: two changes want this place to be different things", line=edit.line))
         text = text[:begin] + edit.text.encode() + text[end:]
         limit = begin
     result = text.decode()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation
@@ -92,32 +92,32 @@ def _refusal(
 ) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(array.shape, array.dtype) for array in arrays}) > 1:
-        return said("its launches give it different sizes")
+        return english("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
+        return english("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
     loaded = language_of(program).data_decides(recording, launch)
     costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
     if all(access.site in loaded and mostly_irregular(access.offsets, access.times) for access in costly):
-        return said("data decides which words collide, so no pad or swizzle is sure to help")
+        return english("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
 
 def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting: Rewriter | None = None
-    reason = said("its kernel stands in {file}", file=launch.file)
+    reason = english("its kernel stands in {file}", file=launch.file)
     if not launch.file:
         try:
             rewriting = language_of(program).rewriter(program, asked.array)
         except NotRewrittenError as error:
-            reason = error.said
+            reason = error.message
     limit, shared_bytes = asked.hardware.row.static_shared, launch.shared_bytes
 
     def why_not(layout: Moved) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
-            return said(
+            return english(
                 "a block would take {taken:,} bytes, more than the {limit:,} of static shared memory",
                 taken=shared_bytes + more,
                 limit=limit,
@@ -169,5 +169,5 @@ def _suggestion(
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
     if any(not operation(op).shares for op in ops):
-        return said("lanes that update the same element collide wherever it lies")
-    return said("no pad and no swizzle helps")
+        return english("lanes that update the same element collide wherever it lies")
+    return english("no pad and no swizzle helps")

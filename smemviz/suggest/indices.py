@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.names import source_text
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.code import NAMES, declared_shape, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.dtypes import DTYPES
@@ -36,7 +36,7 @@ def new_index(program: Program, laid: Layout, parts: Sequence[str], index: ast.e
     written = index.elts if isinstance(index, ast.Tuple) else [index]
     names = NAMES[len(laid.shape)]
     if len(written) != len(names):
-        raise NotRewrittenError(index.lineno, said("{code} is not an index for each axis", code=ast.unparse(index)))
+        raise NotRewrittenError(index.lineno, english("{code} is not an index for each axis", code=ast.unparse(index)))
     for part, size in zip(written, laid.shape, strict=True):
         _check_element(part, size)
     given = dict(zip(names, written, strict=True))
@@ -78,10 +78,10 @@ def _check_element(index: ast.expr, size: int) -> None:
     """
     number = index.value if isinstance(index, ast.Constant) else 0
     if isinstance(index, ast.Slice | ast.Tuple) or type(number) is not int or number >= size:
-        what = said("{code} is not the index of one element", code=ast.unparse(index))
+        what = english("{code} is not the index of one element", code=ast.unparse(index))
         raise NotRewrittenError(index.lineno, what)
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        what = said("the index {code} counts from the end", code=ast.unparse(index))
+        what = english("the index {code} counts from the end", code=ast.unparse(index))
         raise NotRewrittenError(index.lineno, what)
 
 
@@ -94,5 +94,5 @@ def _check_repeatable(index: ast.expr) -> None:
     for node in ast.walk(index):
         repeatable = isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in _REPEATABLE
         if isinstance(node, ast.Subscript | ast.Call | ast.NamedExpr) and not repeatable:
-            what = said("the index {code} would be written twice; give it a name first", code=ast.unparse(index))
+            what = english("the index {code} would be written twice; give it a name first", code=ast.unparse(index))
             raise NotRewrittenError(index.lineno, what)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, line_after, replacing
@@ -28,7 +28,7 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
     if isinstance(size, ast.Constant):
         return (replacing(size, str(wanted)),), {}
     if not isinstance(size, ast.Name):
-        what = said("{code} is neither a number nor a constant", code=ast.unparse(size))
+        what = english("{code} is neither a number nor a constant", code=ast.unparse(size))
         raise NotRewrittenError(size.lineno, what)
     constant = program.constants.get(size.id)
     if constant is None or not isinstance(constant.value, int):

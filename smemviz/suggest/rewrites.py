@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.candidates import Moved
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, edited
@@ -18,8 +18,8 @@ class NotRewrittenError(Exception):
     """Why a layout is not written into a kernel file, in a line: ``line 14: held is given another name``."""
 
     def __init__(self, line: int, why: str) -> None:
-        self.said = said("line {line}: {why}", line=line, why=why)
-        super().__init__(self.said)
+        self.message = english("line {line}: {why}", line=line, why=why)
+        super().__init__(self.message)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Rewriter(ABC):
         try:
             self.rewrite(layout)
         except NotRewrittenError as error:
-            return error.said
+            return error.message
         return None
 
 

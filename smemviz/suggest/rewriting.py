@@ -7,7 +7,7 @@ from functools import cached_property
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout import layouts
 from smemviz.model.layout.candidates import Moved, Pad, laid_out
 from smemviz.model.layout.code import declared_shape, index_parts, operations
@@ -73,7 +73,7 @@ class Rewriting(Rewriter):
             return (), {}
         if self.array.dynamic:
             array = self.array.name
-            what = said("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
+            what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
             raise NotRewrittenError(self.declared.line, what)
         text = None
         if isinstance(layout, Pad) and elements_now % layout.row == 0:
@@ -90,5 +90,5 @@ class Rewriting(Rewriter):
         sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
         if len(sizes) == dimensions:
             return sizes
-        what = said("the sizes of {array} are not written out here", array=self.array.name)
+        what = english("the sizes of {array} are not written out here", array=self.array.name)
         raise NotRewrittenError(shape.lineno, what)

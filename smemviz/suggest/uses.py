@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.syntax import positional
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import NotRewrittenError
 
@@ -46,7 +46,7 @@ def declaration(program: Program, array: ArrayInfo) -> Declaration:
                     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
                     return Declaration(name, given[0], function, array.line)
     name = array.name if array.name.isidentifier() else "name"
-    what = said("no statement {code} declares it", code=f"{name} = cuda.shared.array(...)")
+    what = english("no statement {code} declares it", code=f"{name} = cuda.shared.array(...)")
     raise NotRewrittenError(array.line, what)
 
 
@@ -99,7 +99,7 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
         isinstance(node, ast.Call) and dotted_name(node.func) == function.name for node in ast.walk(program.tree)
     )
     if callers > 1:
-        what = said(
+        what = english(
             "{array} goes to the device function {function}, which is called in {callers} places",
             array=array.id,
             function=function.name,
@@ -109,7 +109,9 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
     names = [n for n, given in zip(positional(function), call.args, strict=False) if given is array]
     names += [k.arg for k in call.keywords if k.value is array and k.arg]
     if len(names) != 1:
-        what = said("it is not known which argument of {function} {array} is", function=function.name, array=array.id)
+        what = english(
+            "it is not known which argument of {function} {array} is", function=function.name, array=array.id
+        )
         raise NotRewrittenError(call.lineno, what)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == names[0]:
@@ -118,18 +120,18 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
 
 
 def _given(name: str) -> str:
-    return said("{array} is given something else here", array=name)
+    return english("{array} is given something else here", array=name)
 
 
 def _use(parent: ast.AST, name: str) -> str:
     """Say what is made of an array."""
     match parent:
         case ast.Attribute(attr="view" | "reshape" | "ravel" | "flatten" | "transpose" | "T"):
-            return said("a view of {array} is taken here", array=name)
+            return english("a view of {array} is taken here", array=name)
         case ast.Attribute():
-            return said("{code} is asked for here", code=f"{name}.{parent.attr}")
+            return english("{code} is asked for here", code=f"{name}.{parent.attr}")
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
-            return said("{array} is given another name here", array=name)
+            return english("{array} is given another name here", array=name)
         case ast.Call():
-            return said("{array} goes to {function} here", array=name, function=ast.unparse(parent.func))
-    return said("{array} is used here as a whole", array=name)
+            return english("{array} goes to {function} here", array=name, function=ast.unparse(parent.func))
+    return english("{array} is used here as a whole", array=name)

@@ -17,7 +17,7 @@ from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import MAIN_FAILED, UNSAFE, Finding, Launch, Timing
@@ -101,9 +101,9 @@ class Verifier:
         try:
             after = _run(program, self.engine, kernels, self.progress)
         except SmemvizError as error:
-            return Check(self.engine, (), said("it does not run: {what}", what=error))
+            return Check(self.engine, (), english("it does not run: {what}", what=error))
         if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
-            return Check(self.engine, (), said("{main} makes other launches", main="main()"))
+            return Check(self.engine, (), english("{main} makes other launches", main="main()"))
         notes: list[str] = []
         problem = _new_mistake(before, after)
         if problem is None:
@@ -116,9 +116,9 @@ class Verifier:
             recorded = self.recording.launches[number]
             blocks = _blocks(recorded) if recorded.missing else None  # None where the promise is about all
             if len(was.sites) != len(now.sites):
-                return Check(self.engine, (), said("{kernel} has other accesses", kernel=now.kernel))
+                return Check(self.engine, (), english("{kernel} has other accesses", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
-                note = said("not counted: {engine} logs other blocks", engine=self.engine)
+                note = english("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (*notes, note))
             wanted, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
@@ -135,7 +135,7 @@ class Verifier:
             return other, []
         again = self._again.hashes
         if [hashes.kernel for hashes in again] != [hashes.kernel for hashes in before.hashes]:
-            return said("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
+            return english("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
         steady = replace(before, hashes=tuple(map(_same, before.hashes, again)))
         return _other_output(steady, after), list(_unsteady(steady))
 
@@ -157,7 +157,7 @@ class Verifier:
                 was, now = (sum(n or 0 for n in _counts(launch, self.hardware)) for launch in (old, new))
                 if was != now:
                     values = {"kernel": old.kernel, "before": was, "after": now}
-                    changed[old.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
+                    changed[old.kernel] = english("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
         return list(changed.values())
 
 
@@ -215,21 +215,21 @@ def _new_mistake(before: _Ran, after: _Ran) -> str | None:
             if finding.kind == MAIN_FAILED:
                 return finding.message
             where = {"kernel": finding.kernel, "line": finding.line}
-            return said("{kernel}, line {line}: {what}", what=finding.message, **where)
+            return english("{kernel}, line {line}: {what}", what=finding.message, **where)
     return None
 
 
 def _other_output(before: _Ran, after: _Ran) -> str | None:
     for old, new in zip(before.hashes, after.hashes, strict=True):
         if any(was and was != now for was, now in zip(old.arrays, new.arrays, strict=True)):
-            return said("{kernel} leaves something else in its arrays", kernel=old.kernel)
+            return english("{kernel} leaves something else in its arrays", kernel=old.kernel)
     return None
 
 
 def _unsteady(ran: _Ran) -> Iterator[str]:
     """Say which kernels leave something else each time the file runs as it is."""
     for kernel in dict.fromkeys(hashes.kernel for hashes in ran.hashes if "" in hashes.arrays):
-        yield said(
+        yield english(
             "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
             "random numbers",
             kernel=kernel,
@@ -239,7 +239,7 @@ def _unsteady(ran: _Ran) -> Iterator[str]:
 def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
     for site, promised, measured in zip(launch.sites, wanted, counted, strict=True):
         if promised != measured:
-            return said(
+            return english(
                 "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",
                 kernel=launch.kernel,
                 line=site.line,

@@ -21,7 +21,7 @@ class Failure:
 
     test: str
     witnesses: tuple[Witness, ...]
-    said: str
+    output: str
     files: tuple[str, ...]
 
     @staticmethod
@@ -31,7 +31,7 @@ class Failure:
             Witness(**facts | {"drawing": facts["drawing"] and Drawing(**facts["drawing"])})
             for facts in data["witnesses"]
         )
-        return Failure(data["test"], witnesses, data["said"], data["files"])
+        return Failure(data["test"], witnesses, data["output"], data["files"])
 
 
 def page(failures: Sequence[Failure]) -> str:
@@ -42,7 +42,7 @@ def page(failures: Sequence[Failure]) -> str:
 
 
 def _section(failure: Failure) -> str:
-    output = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.said)}</pre>" if failure.said else ""
+    output = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.output)}</pre>" if failure.output else ""
     witnesses = "\n".join(_witness(witness, failure.test) for witness in failure.witnesses)
     links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in failure.files)
     files = f'<p class="files">Recorded: {links}</p>' if links else ""

@@ -117,7 +117,7 @@ def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
     then = compared.row
     effects, idle = [], []
     for step in part.steps:
-        rule = _rule_said(step, then, part, access)
+        rule = _rule_text(step, then, part, access)
         if step.before == step.after:
             idle.append(rule)
         else:
@@ -138,7 +138,7 @@ def _effect(step: Step) -> str:
     return f"{ways(step.before.degree)} → {ways(step.after.degree)}"
 
 
-def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:
+def _rule_text(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:
     """Say in what the part's rule differs."""
     now = part.rows[0]
     match step.respect:

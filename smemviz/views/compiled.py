@@ -39,7 +39,7 @@ def rows(source: Launch, compiled: Launch, hardware: Hardware) -> list[list[str]
                 _change([f"{value:,}" for value in requests]),
                 _change([f"{value:,}" for value in wavefronts] if site.space == "shared" else ["-"]),
                 _change([width for width in widths if width]),
-                _(_said(sites[0], sites[1], *requests)),
+                _(_sentence(sites[0], sites[1], *requests)),
             ]
         )
     return listed
@@ -54,7 +54,7 @@ def _by_place(launch: Launch, hardware: Hardware) -> dict[Hashable, list[tuple[S
     return places
 
 
-def _said(source: Sequence[Site], compiled: Sequence[Site], before: int, after: int) -> str:
+def _sentence(source: Sequence[Site], compiled: Sequence[Site], before: int, after: int) -> str:
     if not source:
         return _NEW
     if not compiled:

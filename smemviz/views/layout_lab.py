@@ -116,7 +116,7 @@ def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
     return counts.wavefronts - counts.ideal
 
 
-def access_said(access: Access) -> str:
+def access_text(access: Access) -> str:
     """Name an access: ``column load, 16 bytes``."""
     op = operation_name(access.op)
     if access.pattern == "matrices":
@@ -147,7 +147,7 @@ def _costs(setup: SetUp) -> str:
     )
 
 
-def request_said(shown: Pictured) -> str:
+def request_text(shown: Pictured) -> str:
     """Say what the pictured request costs."""
     served = shown.lanes()
     values = {
@@ -177,14 +177,14 @@ def lane_rows(shown: Pictured) -> list[list[str]]:
         bank, wavefront = served.bank[lane], served.wavefront[lane]
         if (wavefront < 0).all():  # past the last matrix
             continue
-        element = element_said(layout, int(served.element[lane]))
+        element = element_text(layout, int(served.element[lane]))
         rows.append(
             [str(lane), element, f"{served.address[lane]:,}", lane_ranges(bank.tolist()), lane_ranges(wavefront + 1)]
         )
     return rows
 
 
-def element_said(layout: Layout, element: int) -> str:
+def element_text(layout: Layout, element: int) -> str:
     """Write the index of an element: ``[3, 16]``."""
     return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, layout.shape))}]"
 
@@ -199,10 +199,10 @@ def count_rows(setup: SetUp) -> list[list[str]]:
         try:
             cost = setup.totals(i)
         except InputError as error:
-            rows.append([access_said(access), str(error)])
+            rows.append([access_text(access), str(error)])
             continue
         counted.append(cost)
-        rows.append([access_said(access), *_cells(cost)])
+        rows.append([access_text(access), *_cells(cost)])
     if len(counted) > 1:
         every = Totals(*(sum(column) for column in zip(*counted, strict=True)))
         rows.append(
@@ -216,7 +216,7 @@ def _cells(cost: Totals) -> list[str]:
     return [*counts[:3], ways(cost.max_degree), counts[3]]
 
 
-def array_said(setup: SetUp) -> str:
+def array_text(setup: SetUp) -> str:
     """Say what the array takes."""
     layout = setup.layout
     taken, name = count(layout.nbytes, "byte"), setup.hardware.name

@@ -62,7 +62,7 @@ def _kind(fix: LayoutFix[Layout]) -> tuple[type, bool]:
     return type(fix.layout.swizzle), bool(fix.layout.pad)
 
 
-def layout_said(layout: Layout) -> str:
+def layout_text(layout: Layout) -> str:
     """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0``."""
     if layout.pad and layout.swizzle:
         return clauses(_("pad {pad}", pad=layout.pad), layout.swizzle.text)
@@ -83,7 +83,7 @@ def layouts_text(rows: Sequence[LayoutRow]) -> str:
         message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes less.")
     else:
         message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in as many bytes.")
-    return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
+    return _(message, name=layout_text(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
 
 
 def _row(setup: SetUp, fix: LayoutFix[Layout]) -> LayoutRow:
@@ -100,4 +100,4 @@ def _row(setup: SetUp, fix: LayoutFix[Layout]) -> LayoutRow:
     )
     written = code(fix.layout)
     lines = "\n".join((written.declaration, written.store, written.load))
-    return LayoutRow(fix, layout_said(fix.layout), cells, lines, fix.layout == setup.layout)
+    return LayoutRow(fix, layout_text(fix.layout), cells, lines, fix.layout == setup.layout)

@@ -14,7 +14,7 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import duration
-from smemviz.wording.layout_changes import change_said
+from smemviz.wording.layout_changes import change_text
 
 
 class Note(NamedTuple):
@@ -88,7 +88,7 @@ def _change(suggestion: Mapping[str, Any], launches: Sequence[Launch], spelling:
     layout = kinds[suggestion["layout"]["kind"]](
         **{name: n for name, n in suggestion["layout"].items() if name != "kind"}
     )
-    return change_said(
+    return change_text(
         array, layout, suggestion["more_bytes"], suggestion["constants"], spelling, written=bool(suggestion["diff"])
     )
 

@@ -20,8 +20,8 @@ def fix_text(
     spelling: Spelling = PYTHON,
 ) -> str | None:
     """Say what to change and what excess that leaves at all accesses to the array, None without either."""
-    changes = [pad_said(array, pad.layout, pad.more_bytes, spelling)] if pad else []
-    changes += [swizzle_said(array, swizzle.layout, spelling)] if swizzle else []
+    changes = [pad_text(array, pad.layout, pad.more_bytes, spelling)] if pad else []
+    changes += [swizzle_text(array, swizzle.layout, spelling)] if swizzle else []
     outcomes = [_outcome(fix.before, fix.after) for fix in (pad, swizzle) if fix]
     if not changes:
         return None
@@ -40,7 +40,7 @@ def fix_text(
     return capital(sentence)
 
 
-def change_said(
+def change_text(
     array: ArrayInfo,
     layout: Pad | Swizzle,
     more_bytes: int,
@@ -54,18 +54,18 @@ def change_said(
     ``written`` is whether the file has to be changed for that.
     """
     if constants:
-        set_to, more = ", ".join(f"{name} = {value}" for name, value in constants.items()), more_said(more_bytes)
+        set_to, more = ", ".join(f"{name} = {value}" for name, value in constants.items()), more_bytes_text(more_bytes)
         if written:
             return _("{constants} ({more})", constants=set_to, more=more)
         return _("{constants}, as the file has it ({more})", constants=set_to, more=more)
     if isinstance(layout, Pad):
-        return pad_said(array, layout, more_bytes, spelling)
-    return swizzle_said(array, layout, spelling)
+        return pad_text(array, layout, more_bytes, spelling)
+    return swizzle_text(array, layout, spelling)
 
 
-def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = PYTHON) -> str:
+def pad_text(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = PYTHON) -> str:
     """Say what to pad: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
-    more = more_said(more_bytes)
+    more = more_bytes_text(more_bytes)
     if len(array.shape) < 2:
         return _(
             "leave {elements} of {array} unused after every {row}, index {index} ({more})",
@@ -85,17 +85,17 @@ def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = P
     )
 
 
-def more_said(more_bytes: int) -> str:
+def more_bytes_text(more_bytes: int) -> str:
     """Say what a layout takes more: ``128 bytes more``."""
     return ngettext("{n:,} byte more", "{n:,} bytes more", more_bytes)
 
 
-def swizzle_said(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON) -> str:
+def swizzle_text(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON) -> str:
     """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
     elements = array.nbytes // array.itemsize
     change = _swizzled(array, swizzle, elements, spelling)
     more = swizzle.more_elements(elements) * array.itemsize
-    return _("{change} ({more})", change=change, more=more_said(more)) if more else change
+    return _("{change} ({more})", change=change, more=more_bytes_text(more)) if more else change
 
 
 def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int, spelling: Spelling) -> str:

@@ -26,7 +26,7 @@ def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
     said, printed, refused = run_asked(texts, SHORT)
     assert refused is None
     assert re.fullmatch(r"text-[0-9a-f]{16}", said["file"])
-    assert re.fullmatch(r"Ran in \d+\.\d\d s: 1 launch\.", said["said"])
+    assert re.fullmatch(r"Ran in \d+\.\d\d s: 1 launch\.", said["message"])
     assert printed == "stride 2\n"
     assert run_asked(texts, SHORT)[0]["file"] == said["file"]
     assert texts.run(said["file"], {"STRIDE": "4"}).printed == "stride 4\n"
@@ -37,14 +37,14 @@ def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
     assert isinstance(refused, KernelFileError)
     assert said["file"] is None
     assert [mark["line"] for mark in said["marks"]] == [11]
-    assert said["said"].startswith("Line 11: is not valid Python")
+    assert said["message"].startswith("Line 11: is not valid Python")
     assert printed == ""
 
 
 def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(texts: Texts) -> None:
     said, *_ = run_asked(texts, SHORT.replace("np.zeros(32,", "np.zeros(16,"))
     assert said["file"]
-    assert said["said"].endswith("1 launch, 1 mistake.")
+    assert said["message"].endswith("1 launch, 1 mistake.")
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
 
 
@@ -57,10 +57,10 @@ def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkey
     queued = Texts(Supervisor(turns=turns))
     for _ in range(2):
         said, _, refused = run_asked(queued, SHORT, "17")
-        assert (said["waiting"], said["said"], refused) == (1, "Waiting for its turn: place 1 in the queue", None)
+        assert (said["waiting"], said["message"], refused) == (1, "Waiting for its turn: place 1 in the queue", None)
     assert run_asked(queued, SHORT, "18")[0]["waiting"] == 2
     turns.done(held)
-    assert run_asked(queued, SHORT, "17")[0]["said"].startswith("Ran in")
+    assert run_asked(queued, SHORT, "17")[0]["message"].startswith("Ran in")
     queued.supervisor.close()
 
 
@@ -97,8 +97,8 @@ def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(texts.supervisor, "run", busy)
-        assert run_asked(texts, SHORT)[0]["said"] == "the editor is busy"
-    assert run_asked(texts, SHORT)[0]["said"].startswith("Ran in")
+        assert run_asked(texts, SHORT)[0]["message"] == "the editor is busy"
+    assert run_asked(texts, SHORT)[0]["message"].startswith("Ran in")
 
 
 def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:

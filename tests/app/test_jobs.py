@@ -26,13 +26,13 @@ def test_a_command_gives_its_output() -> None:
     job = Job()
     assert job.start("square", python("print('{}'); import sys; print('one of two', file=sys.stderr)"))
     status = job.wait(60)
-    assert (status.state, status.key, status.output, status.said) == ("done", "square", "{}\n", "one of two")
+    assert (status.state, status.key, status.output, status.message) == ("done", "square", "{}\n", "one of two")
 
 
 def test_while_it_runs_it_tells_what_it_said_last_and_refuses_another() -> None:
     job = Job()
     job.start("first", python(SLEEP))
-    until(lambda: job.status().said == "asleep")
+    until(lambda: job.status().message == "asleep")
     assert job.status().state == "running"
     assert job.status().seconds > 0
     assert not job.start("second", python("print(2)"))
@@ -50,8 +50,8 @@ def test_cancelling_ends_what_the_command_started_too() -> None:
         "print(p.pid, file=sys.stderr, flush=True); p.wait()"
     )
     job.start("parent", python(child))
-    until(lambda: job.status().said.isdecimal())
-    pid = int(job.status().said)
+    until(lambda: job.status().message.isdecimal())
+    pid = int(job.status().message)
     assert alive(pid)
     job.cancel()
     assert job.wait(60).state == "cancelled"

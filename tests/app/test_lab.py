@@ -45,7 +45,7 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
     """32 wavefronts for the rows, 32 x 32 for the columns: HARDWARE rules, 32 banks of 4 bytes."""
     filling = view_lab({}, "light")
     assert filling["lab-headline.children"] == "32-way conflict, 1,056 wavefronts where 64 would do"
-    assert filling["lab-A-said.children"] == (
+    assert filling["lab-A-sentence.children"] == (
         "Column load, request 1 of 32. Warp 0, step 0: 32 lanes, 32-way: 32 wavefronts where 1 would do."
     )
     assert filling["lab-A-counts.children"].data["body"] == [
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line(
     ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
     assert errors_of(query, ids) == [side.errors[field], ""]
     assert view_lab(query, "light")["lab-headline.children"] == "This cannot be counted"
-    assert view_layouts(query)["lab-found.children"] == []
+    assert view_layouts(query)["lab-results.children"] == []
 
 
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
@@ -139,8 +139,8 @@ def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
 
 def test_both_set_ups_picture_the_same_request() -> None:
     filling = view_lab(FLOATS | {"ACCESS": "2", "REQUEST": "5"}, "light")
-    assert filling["lab-A-said.children"].startswith("Column load, request 5 of 32.")
-    assert filling["lab-B-said.children"].startswith("Column load, request 5 of 32.")
+    assert filling["lab-A-sentence.children"].startswith("Column load, request 5 of 32.")
+    assert filling["lab-B-sentence.children"].startswith("Column load, request 5 of 32.")
     assert filling["lab-shown.data"] | {"options": None} == {
         "ACCESS": "2",
         "REQUEST": 5,
@@ -152,13 +152,13 @@ def test_both_set_ups_picture_the_same_request() -> None:
 
 def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
     filling = view_layouts(FLOATS)
-    assert filling["lab-found-said.children"] == (
+    assert filling["lab-results-note.children"] == (
         "The cheapest, xor 5 0 0, takes 64 wavefronts instead of 1,056, in as many bytes."
     )
-    said = text(filling["lab-found.children"])
+    said = text(filling["lab-results.children"])
     assert "pad 1 32 32 64 0 4,224 32 0 tile = cuda.shared.array((32, 33), float32)" in said
     assert "tile[row, column ^ row] = value" in said
-    row = filling["lab-found.children"].children[2].children[1]
+    row = filling["lab-results.children"].children[2].children[1]
     href = parse_qs(urlsplit(row.children[0].children.href).query)
     assert href["B"] == ["32x32 float32; swizzle=xor 5 0 0"]
     assert href["A-access"] == ["row; op=store", "column"]
@@ -287,7 +287,7 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(page:
     page.get_by_role("link", name="Layouts").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
     expect(page.locator("#lab-B")).to_be_hidden()
-    expect(page.locator("#lab-found")).to_contain_text("pad 1")
+    expect(page.locator("#lab-results")).to_contain_text("pad 1")
     page.get_by_role("button", name="Compare with another").click()
     second = page.get_by_role("region", name="Set-up B")
     expect(second.get_by_label("Swizzle", exact=True)).to_have_value("xor 5 0 0")  # the cheapest
@@ -398,12 +398,12 @@ def test_accesses_are_added_changed_and_removed(page: Page) -> None:
 @pytest.mark.browser
 def test_keys_go_from_request_to_request_and_the_view_is_chosen(page: Page) -> None:
     page.goto(PAIR)
-    said = page.locator("#lab-A-said")
+    said = page.locator("#lab-A-sentence")
     expect(said).to_contain_text("request 1 of 32")
     page.locator("h1").click()
     page.keyboard.press("ArrowRight")
     expect(said).to_contain_text("request 2 of 32. Warp 0, step 1")
-    expect(page.locator("#lab-B-said")).to_contain_text("request 2 of 32")
+    expect(page.locator("#lab-B-sentence")).to_contain_text("request 2 of 32")
     assert query(page)["REQUEST"] == ["2"]
     page.get_by_text("Rows of banks").click()
     expect(page.locator("#lab-B-tile")).to_contain_text("row of 32 banks")
@@ -427,7 +427,7 @@ def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(page:
 @pytest.mark.browser
 def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(page: Page) -> None:
     page.goto(PAIR)
-    expect(page.locator("#lab-A-said")).to_contain_text("request 1 of 32")
+    expect(page.locator("#lab-A-sentence")).to_contain_text("request 1 of 32")
     page.get_by_role("link", name="The same access on every GPU").click()
     headline(page, "512 to 1,024 wavefronts, depending on the GPU")
     page.get_by_role("link", name="Kepler, 8-byte banks").click()

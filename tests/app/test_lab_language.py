@@ -14,7 +14,7 @@ from smemviz.app.texts import Texts
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.layout.accesses import PATTERNS, access_of
 from smemviz.paths import gallery
-from smemviz.views.layout_lab import access_said
+from smemviz.views.layout_lab import access_text
 
 # What the texts of a URL are made of: shapes, dtypes, patterns, formulas, swizzles, and the names of the set-ups.
 URL = ["A", "B", "dtype", "xor", "Swizzle", "lane", "warp", "row", "column", "float16", "float32", *PATTERNS]
@@ -61,7 +61,7 @@ NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\
 
 def test_an_access_is_named_by_a_whole_message() -> None:
     with pseudo():
-        assert access_said(access_of("row; op=store; width=16")) == "row⟦ ⟧⟦store⟧⟦, ⟧16⟦ bytes⟧"
+        assert access_text(access_of("row; op=store; width=16")) == "row⟦ ⟧⟦store⟧⟦, ⟧16⟦ bytes⟧"
 
 
 def test_the_editor_and_what_it_says_of_a_run(texts: Texts) -> None:
@@ -71,10 +71,10 @@ def test_the_editor_and_what_it_says_of_a_run(texts: Texts) -> None:
         said, *_ = run_asked(
             texts, "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    k[1, 32]()\n"
         )
-        assert re.fullmatch(r"⟦Ran in ⟧\d+\.\d\d⟦ s: ⟧1⟦ launch⟧⟦\.⟧", said["said"])
+        assert re.fullmatch(r"⟦Ran in ⟧\d+\.\d\d⟦ s: ⟧1⟦ launch⟧⟦\.⟧", said["message"])
         assert said["lang"] == TAG
         refused, *_ = run_asked(texts, "def main(:")
-        assert forgotten(refused["said"], ["invalid syntax"]) == []
+        assert forgotten(refused["message"], ["invalid syntax"]) == []
         assert (refused["lang"], refused["marks"][0]["message"]) == (TAG, "⟦is not valid Python: ⟧invalid syntax")
         raised, *_ = run_asked(texts, NO_KERNEL_RUNS)
-        assert (raised["said"], raised["lang"]) == ("Line 10: ZeroDivisionError: division by zero", "en")
+        assert (raised["message"], raised["lang"]) == ("Line 10: ZeroDivisionError: division by zero", "en")

@@ -20,7 +20,7 @@ def test_a_task_is_found_by_the_url_and_nothing_else_is_one() -> None:
 def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     task = task_of("padding")
     said, look, done = judged(task, run_text(task.source).recording)
-    assert look == "task-said is-wrong"
+    assert look == "task-verdict is-wrong"
     assert done is None
     assert "bank          0  1  2" in str(said[2].children)
     assert "why: Neighbouring lanes are 32 words apart" in said[2].children
@@ -29,13 +29,13 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     said, look, done = judged(task, solved)
     assert (said.children, look, done) == (
         "Fixed: it does the same and keeps the budget.",
-        "task-said is-right",
+        "task-verdict is-right",
         "fix-padding",
     )
 
 
 def test_a_text_that_gave_nothing_and_one_of_no_task_are_not_judged() -> None:
-    assert judged(task_of("race"), None) == judged(None, None) == ("", "task-said", None)
+    assert judged(task_of("race"), None) == judged(None, None) == ("", "task-verdict", None)
 
 
 def test_lessons_lead_to_their_tasks_where_there_is_an_editor() -> None:
@@ -51,15 +51,15 @@ def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
     page.goto("/learn/padding")
     page.get_by_role("link", name="Fix this kernel").click()
     expect(page.locator("#editor-task-title")).to_have_text("Fix this kernel")
-    expect(page.locator("#editor-task-said")).to_contain_text("load of held[tx, ty] in transpose is 32-way")
-    expect(page.locator("#editor-task-said pre")).to_contain_text("wavefront  1")
+    expect(page.locator("#editor-task-verdict")).to_contain_text("load of held[tx, ty] in transpose is 32-way")
+    expect(page.locator("#editor-task-verdict pre")).to_contain_text("wavefront  1")
     page.locator(".cm-line", has_text="PITCH = TILE").click()
     page.keyboard.press("End")
     page.keyboard.type(" + 1")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#editor-task-said")).to_have_text("Fixed: it does the same and keeps the budget.")
+    expect(page.locator("#editor-task-verdict")).to_have_text("Fixed: it does the same and keeps the budget.")
     assert "task=padding" in page.url
     page.reload()  # the link has the text, and the task
-    expect(page.locator("#editor-task-said")).to_contain_text("Fixed")
+    expect(page.locator("#editor-task-verdict")).to_contain_text("Fixed")
     page.goto("/learn")
     expect(page.locator("#learn-count")).to_have_text("1 of 21 done")

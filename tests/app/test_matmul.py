@@ -157,7 +157,7 @@ def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: py
 def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=600, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))
-    until(lambda: not (now := data.running()) or now.said)
+    until(lambda: not (now := data.running()) or now.message)
     text, bar = view_job(data, True)["products-measure-status.children"]
     assert text.children.endswith(": tiled 64")
     assert (bar.value, bar.max) == ("3", "9")

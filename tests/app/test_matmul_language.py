@@ -146,7 +146,7 @@ def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyP
     with pseudo():
         assert data.measure(state)
         assert forgotten(list(view_job(data, True).values()), names(data)) == []
-        until(lambda: (now := data.running()) and now.said)
+        until(lambda: (now := data.running()) and now.message)
         assert forgotten(list(view_job(data, True).values()), names(data)) == []
         data.cancel()
         until(lambda: data.running() is None)

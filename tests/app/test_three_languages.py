@@ -26,7 +26,7 @@ PAGES = {  # by path, what comes last
     "/kernel?file=mistakes&kernel=no_second_barrier&": "#tile svg",
     "/compare?file=square&": "#compare-wavefronts .main-svg",
     "/matmul?": "#roofline .main-svg",
-    "/lab?B=32x32%20float32;%20pad=1&": "#lab-found table",
+    "/lab?B=32x32%20float32;%20pad=1&": "#lab-results table",
     "/gpus?": "#gpus-table table",
     "/editor?": "#tile svg",
     "/learn?": ".learn-entry",

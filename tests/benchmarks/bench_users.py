@@ -212,13 +212,15 @@ def write(server: Server, known: Known, number: int, waited: Waited) -> None:
     start = time.perf_counter()
     with closing(Client(server, known, 1000 + number, waited)) as client:
         while True:
-            said = client.ask("editor-answer.data", values, "editor-text.data")
-            data = json.loads(said)["response"]["editor-answer"]["data"] if said else {"file": None, "said": "nothing"}
+            text = client.ask("editor-answer.data", values, "editor-text.data")
+            data = (
+                json.loads(text)["response"]["editor-answer"]["data"] if text else {"file": None, "message": "nothing"}
+            )
             if not data.get("waiting"):
                 break
             time.sleep(1.0)
     if not data["file"]:
-        waited.errors.append(f"editor: {data['said']}")
+        waited.errors.append(f"editor: {data['message']}")
     waited.add("a run in the editor", start)
 
 

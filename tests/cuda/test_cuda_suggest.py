@@ -157,7 +157,7 @@ def test_what_cannot_be_written_is_refused_by_line(
     program = program_of("".join(f"[{size}]" for size in shape), body)
     with pytest.raises(NotRewrittenError) as refused:
         CudaRewriting(program, array_of(program, *shape)).rewrite(layout)
-    assert refused.value.said == why
+    assert refused.value.message == why
 
 
 def answered(folder: Path, text: str, view: View = "source") -> Answer:

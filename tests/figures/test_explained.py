@@ -24,7 +24,7 @@ from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import CPP
 from smemviz.wording.explanations import Explained, explain
-from smemviz.wording.layout_changes import pad_said, swizzle_said
+from smemviz.wording.layout_changes import pad_text, swizzle_text
 from smemviz.wording.patterns import described, distance
 
 LANES = np.arange(32, dtype=np.int64)
@@ -369,7 +369,7 @@ def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], t
 )
 def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizzle, text: str) -> None:
     info = ArrayInfo("tile", "shared", shape, tuple([128] * (len(shape) - 1) + [4]), "int32", 1024, 1)
-    assert swizzle_said(info, swizzle) == text
+    assert swizzle_text(info, swizzle) == text
     if len(shape) == 2 and "r, c" in text:  # what is written is what was scored
         r, c = np.mgrid[: shape[0], : shape[1]]
         formula = text.removeprefix("swizzle to tile[r, ").removesuffix("]")
@@ -381,4 +381,4 @@ def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizz
 
 
 def test_a_pad_is_written_as_a_shape() -> None:
-    assert pad_said(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"
+    assert pad_text(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"

@@ -27,7 +27,7 @@ from smemviz.views.layout_search import layout_heads, layout_rows, layouts_text
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital, clause, sentences
 from smemviz.wording.impact import Measured, impact
-from smemviz.wording.layout_changes import change_said
+from smemviz.wording.layout_changes import change_text
 from smemviz.wording.patterns import described, name
 
 GALLERY = [path for path in sorted(resources.kernels_dir().glob("*.py")) if resources.recording_for(path)]
@@ -119,11 +119,11 @@ def test_changes_are_messages(written: bool) -> None:
     planes = ArrayInfo("held", "shared", (4, 3, 32), (384, 128, 4), "int32", 0, 1)
     with pseudo():
         said = [
-            change_said(flat, Pad(32, 2), 256, {}, written=written),
-            change_said(planes, Pad(32, 1), 1, {}, written=written),
-            change_said(planes, Swizzle(32, 5), 0, {}, written=written),
-            change_said(flat, Swizzle(32, 3, 2, 1), 0, {}, written=written),
-            change_said(flat, Pad(32, 1), 128, {"IPAD": 2}, written=written),
+            change_text(flat, Pad(32, 2), 256, {}, written=written),
+            change_text(planes, Pad(32, 1), 1, {}, written=written),
+            change_text(planes, Swizzle(32, 5), 0, {}, written=written),
+            change_text(flat, Swizzle(32, 3, 2, 1), 0, {}, written=written),
+            change_text(flat, Pad(32, 1), 128, {"IPAD": 2}, written=written),
         ]
         assert forgotten(said, [*CODE, "held", "IPAD"]) == []
 

@@ -27,5 +27,5 @@ def tool() -> ModuleType:
 def messages_said() -> tuple[str | tuple[str, str], ...]:
     """Return the messages of texts that are recorded and printed in English, as they stand in the code now."""
     sources = (path.read_text("utf-8") for path in sorted((ROOT / "smemviz").rglob("*.py")))
-    found = (tool().in_python(source) for source in sources if "said(" in source)
+    found = (tool().in_python(source) for source in sources if "english(" in source)
     return tuple(dict.fromkeys(message for each in found for _line, message, _context, notes in each if notes))

@@ -76,7 +76,7 @@ def pseudo() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(language.LANGUAGES, TAG, "⟦⟧")
         patch.setattr(language, "_catalogue", lambda tag: bracketed if tag == TAG else english)
-        patch.setattr(said, "said_messages", lambda tag: list(messages_said()))
+        patch.setattr(said, "english_messages", lambda tag: list(messages_said()))
         patch.setattr(scripts, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
         with language.speaking(TAG):
             yield

@@ -143,7 +143,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
         ran = texts.run(text.name, {}, asked)
     except WaitingError as waiting:
         sentence = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
-        return Asked({"waiting": waiting.place, "marks": [], "said": sentence, "lang": _tag(sentence)})
+        return Asked({"waiting": waiting.place, "marks": [], "message": sentence, "lang": _tag(sentence)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
@@ -159,7 +159,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
     else:
         sentence = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
-    return Asked({"file": text.name, "marks": marks, "said": sentence, "lang": _tag(sentence)}, ran.printed)
+    return Asked({"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, ran.printed)
 
 
 def _tag(sentence: str) -> str:
@@ -173,7 +173,7 @@ def _in_words(text: str) -> tuple[str, str]:
 
 
 def _refused(sentence: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
-    return {"file": None, "marks": list(marks), "said": sentence, "lang": tag}
+    return {"file": None, "marks": list(marks), "message": sentence, "lang": tag}
 
 
 def _of_finding(finding: Finding, more: int) -> dict[str, Any]:

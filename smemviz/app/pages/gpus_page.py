@@ -32,7 +32,7 @@ from smemviz.model.layout.across_gpus import Access
 from smemviz.recordings.calibration import calibration_files, load_calibration
 from smemviz.recordings.data import WARP_SIZE, Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
-from smemviz.views.layout_lab import access_said, picture
+from smemviz.views.layout_lab import access_text, picture
 from smemviz.wording.labels import operation_name
 
 _KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
@@ -152,7 +152,7 @@ def _of_lab(run: Query) -> Asked:
     asked = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
     access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
     hardware = RunState.read(run).hardware or H200
-    name = _("{access} of {layout}", access=access_said(shown.kind), layout=setup.layout.text)
+    name = _("{access} of {layout}", access=access_text(shown.kind), layout=setup.layout.text)
     return Asked(access, name, f"{LAB}?{query_of(run)}", hardware)
 
 

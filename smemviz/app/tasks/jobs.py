@@ -19,12 +19,12 @@ State = Literal["idle", "running", "done", "failed", "cancelled"]
 
 LIMIT_SECONDS = 300.0
 _MAX_OUTPUT = 1 << 26  # characters of standard output; beyond it the command is stopped
-_SAID_LINES = 50
+_MESSAGE_LINES = 50
 
 
 @dataclass(frozen=True)
 class Status:
-    """What became of the last command: ``key`` names it, ``said`` is the last line it wrote to standard error.
+    """What became of the last command: ``key`` names it, ``message`` is the last line it wrote to standard error.
 
     ``output`` is its standard output once it is done; ``problem`` says in a line why it failed.
     """
@@ -32,7 +32,7 @@ class Status:
     state: State
     key: Hashable = None
     seconds: float = 0.0
-    said: str = ""
+    message: str = ""
     output: str = ""
     problem: str = ""
 
@@ -100,7 +100,7 @@ class _Run:
         self.limit = limit
         self.ended = threading.Event()
         self._began = time.monotonic()
-        self._said: deque[str] = deque(maxlen=_SAID_LINES)
+        self._lines: deque[str] = deque(maxlen=_MESSAGE_LINES)
         self._stopped: State | None = None
         self._final: Status | None = None
         # A session of its own, so that what the command starts is stopped with it.
@@ -129,7 +129,7 @@ class _Run:
     def status(self) -> Status:
         if self._final:
             return self._final
-        return Status("running", self.key, time.monotonic() - self._began, self._said[-1] if self._said else "")
+        return Status("running", self.key, time.monotonic() - self._began, self._lines[-1] if self._lines else "")
 
     def _wait(self) -> None:
         assert self._process.stdout is not None
@@ -150,11 +150,11 @@ class _Run:
     def _listen(self, pipe: IO[str]) -> None:
         for line in pipe:
             if line.strip():
-                self._said.append(line.strip())
+                self._lines.append(line.strip())
 
     def _conclude(self, code: int, output: str) -> Status:
         seconds = time.monotonic() - self._began
-        message = self._said[-1] if self._said else ""
+        message = self._lines[-1] if self._lines else ""
         if self._stopped == "cancelled":
             return Status("cancelled", self.key, seconds, message)
         if self._stopped:

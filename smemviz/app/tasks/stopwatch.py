@@ -96,7 +96,7 @@ class Stopwatch:
         if status is None:
             return None
         assert isinstance(status.key, _Task)
-        step = _PROGRESS.fullmatch(status.said)
+        step = _PROGRESS.fullmatch(status.message)
         return Running(status.key.path.name, status.seconds, int(step[1]) if step else 0, step[2] if step else "")
 
     def problem(self, shown: Shown) -> str | None:

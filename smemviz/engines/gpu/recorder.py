@@ -43,7 +43,7 @@ from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
 from smemviz.recordings.data import UNSAFE, Device, Finding, Launch
 
@@ -153,7 +153,7 @@ class Recorder(recorder.Recorder):
 def _refusal(function: Function, error: Exception) -> UnsupportedError:
     """Say why a kernel is not recorded; one that Numba refuses with counters may compile without."""
     if not isinstance(error, UnsupportedError):
-        what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+        what = english("with counters Numba does not compile it ({what})", what=one_line(error))
         error = UnsupportedError(function.file, function.node.lineno, what)
     error.kernel = function.name
     return error
@@ -161,7 +161,7 @@ def _refusal(function: Function, error: Exception) -> UnsupportedError:
 
 def not_run(finding: Finding) -> Finding:
     """Return a mistake for which a launch was not made."""
-    message = said("{what} It was not run on the GPU.", what=finding.message)
+    message = english("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 
 
@@ -274,7 +274,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
             if len(arguments) != expected:
                 place = launch_place(program.file)
                 wanted = {"kernel": function.name, "expected": expected, "given": len(arguments)}
-                raise LaunchError(*place, said("{kernel} takes {expected} arguments; {given} were given", **wanted))
+                raise LaunchError(*place, english("{kernel} takes {expected} arguments; {given} were given", **wanted))
             cuda.synchronize()
             if watcher.launch(self, function, config, arguments) is not False:
                 clean(*arguments)
@@ -291,7 +291,7 @@ def check(place: tuple[str, int], config: Configuration) -> None:
         if config.dynamic_shared > limits.static_shared:  # seen with numba-cuda 0.30.4: CUDA_ERROR_INVALID_VALUE
             raise RefusedLaunchError(
                 *place,
-                said(
+                english(
                     "{dynamic} bytes of dynamic shared memory; Numba starts a kernel with at most {most}, "
                     "though the device has more. Make the tile smaller, or run in lockstep.",
                     dynamic=config.dynamic_shared,

@@ -16,7 +16,7 @@ from smemviz.engines.host import Configuration, configuration, launch_place
 from smemviz.engines.lockstep.values.typing import cast
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
-from smemviz.messages import said
+from smemviz.messages import english
 
 _FORALL_BLOCK = 128
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
@@ -57,16 +57,16 @@ class Dispatcher:
         return _number_as(self._returns[0], result) if self._returns else result
 
     def __call__(self, *args: Any) -> None:
-        what = said("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
+        what = english("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
         if self._device:
-            what = said("{function} is a device function; call it in a kernel", function=self.__name__)
+            what = english("{function} is a device function; call it in a kernel", function=self.__name__)
         raise LaunchError(*launch_place(self._file), what)
 
     def __getitem__(self, given: Any) -> Callable[..., None]:
         place = launch_place(self._file)
         if self._device:
             raise LaunchError(
-                *place, said("{function} is a device function; only kernels are launched", function=self.__name__)
+                *place, english("{function} is a device function; only kernels are launched", function=self.__name__)
             )
         return self._configured(configuration(place, given))
 
@@ -76,7 +76,7 @@ class Dispatcher:
 
     def __getattr__(self, name: str) -> Any:
         if name in _COMPILED:
-            what = said(
+            what = english(
                 "{kernel}.{name} asks the compiled kernel; lockstep compiles none. Run with engine gpu.",
                 kernel=vars(self).get("__name__", ""),
                 name=name,
@@ -110,7 +110,7 @@ class Dispatcher:
         first = self._globals.setdefault(types, now)
         for name, value in first.items():
             if name not in now or not _same(value, now[name]):
-                what = said(
+                what = english(
                     "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
                     "Pass it as an argument.",
                     name=name,
@@ -130,7 +130,9 @@ class Dispatcher:
         wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
         raise LaunchError(
             *place,
-            said("{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted),
+            english(
+                "{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted
+            ),
         )
 
 

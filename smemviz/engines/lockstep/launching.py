@@ -26,7 +26,7 @@ from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch
 
@@ -135,14 +135,14 @@ def check_threads(place: Place, configuration: Configuration, most: int, togethe
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
     if threads <= most:
         return
-    what = said(
+    what = english(
         "the launch has {threads:,} threads; lockstep runs {most:,} at most. "
         "Make the grid smaller, or run with engine gpu.",
         threads=threads,
         most=most,
     )
     if together:
-        what = said(
+        what = english(
             "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
             "Make the grid smaller, or run with engine gpu.",
             threads=threads,

@@ -28,7 +28,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.sites import SiteTable
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, Dim3
 
 
@@ -142,7 +142,7 @@ class Machine:
         if self.allocated > self.limits.memory_bytes:
             raise LaunchError(
                 *self.place,
-                said(
+                english(
                     "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
                     "make its arrays smaller, or run with engine gpu",
                     kernel=self.kernel,
@@ -212,7 +212,7 @@ class Machine:
             raise UnsupportedError(
                 file,
                 line,
-                said(
+                english(
                     "the loops of this launch ran {most:,} iterations in lockstep and this one has not ended; "
                     "check its condition, or run with engine gpu",
                     most=self.limits.iterations,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from smemviz.messages import said
+from smemviz.messages import english
 
 _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
@@ -88,25 +88,25 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numba.typed.List": "cuda.local.array(shape, dtype)",
 }
 _INSTEAD |= {
-    **{f"numpy.{name}": said("True or False, as is known before the kernel runs") for name in _OF_TYPES},
+    **{f"numpy.{name}": english("True or False, as is known before the kernel runs") for name in _OF_TYPES},
     "numpy.array_equal": "x == y",
     "numpy.asarray": "a",
-    "numpy.average": said("a loop"),
-    "numpy.searchsorted": said("a loop"),
+    "numpy.average": english("a loop"),
+    "numpy.searchsorted": english("a loop"),
     "numpy.sinc": "math.sin(math.pi * x) / (math.pi * x)",
-    "numpy.ndenumerate": said("it in the for itself"),
-    "numpy.ndindex": said("it in the for itself"),
-    "numpy.nditer": said("it in the for itself"),
-    "builtins.hasattr": said("True or False, as is known before the kernel runs"),
+    "numpy.ndenumerate": english("it in the for itself"),
+    "numpy.ndindex": english("it in the for itself"),
+    "numpy.nditer": english("it in the for itself"),
+    "builtins.hasattr": english("True or False, as is known before the kernel runs"),
     "builtins.slice": "a[start:stop]",
     "builtins.type": "isinstance(x, int)",
     "operator.getitem": "a[i]",
     "operator.setitem": "a[i] = x",
 }
-_INSTEAD |= dict.fromkeys(("builtins.iter", "builtins.next"), said("a loop"))
-_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), said("a loop"))
+_INSTEAD |= dict.fromkeys(("builtins.iter", "builtins.next"), english("a loop"))
+_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), english("a loop"))
 _INSTEAD |= dict.fromkeys(
-    (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), said("a loop")
+    (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), english("a loop")
 )
 _INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("dict", "list", "set")), "cuda.local.array(shape, dtype)")
 _INSTEAD |= dict.fromkeys(
@@ -152,4 +152,4 @@ def is_none_of_numba(name: str) -> bool:
 def instead(name: str) -> str:
     """Return what to write for a function that Numba does not compile for CUDA, empty where nothing short is known."""
     module = name if name in _AXES else name.rpartition(".")[0]
-    return f"{module}.x" if module in _AXES else _INSTEAD.get(name, said("a loop") if module == "array" else "")
+    return f"{module}.x" if module in _AXES else _INSTEAD.get(name, english("a loop") if module == "array" else "")

@@ -16,7 +16,7 @@ from smemviz.engines.sandbox.language.interpreter import host_of, run_module
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.functions import Function
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.recording import Recording
 
 FILE = "editor.py"
@@ -58,6 +58,6 @@ def run_text(
         run_module(host, program)
     if recorder.is_empty:
         main = program.require_main()
-        raise KernelFileError(file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)"))
+        raise KernelFileError(file, main.lineno, english("main() launches no kernel; write kernel[grid, block](...)"))
     recording = assembled(file, source, program.values, "lockstep", recorder.launches, recorder.findings)
     return Ran(recording, "".join(host.printed))

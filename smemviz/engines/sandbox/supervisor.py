@@ -22,7 +22,7 @@ from smemviz.engines.sandbox.results import Result, Results
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.file import unpacked
 
 AT_ONCE = 2
@@ -156,7 +156,7 @@ class Supervisor:
             if place == 0:
                 return
             if place is None:
-                what = said(
+                what = english(
                     "{file}: too many runs are waiting already; try again in {seconds} s",
                     file=file,
                     seconds=_FULL_SECONDS,
@@ -166,9 +166,11 @@ class Supervisor:
                 break
             time.sleep(_PAUSE_SECONDS)
         if again:
-            raise WaitingError(said("{file}: it waits for its turn, at place {place:,}", file=file, place=place), place)
+            raise WaitingError(
+                english("{file}: it waits for its turn, at place {place:,}", file=file, place=place), place
+            )
         self._turns.done(ticket)
-        what = said(
+        what = english(
             "{file}: the server is busy with other runs; try again in {seconds} s", file=file, seconds=_LATER_SECONDS
         )
         raise BusyError(what, _LATER_SECONDS)
@@ -187,7 +189,7 @@ class Supervisor:
     def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Result:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
             raise BusyError(
-                said("{file}: the process that runs texts did not start; look at the server's output", file=file)
+                english("{file}: the process that runs texts did not start; look at the server's output", file=file)
             )
         request = {
             "source": source,
@@ -202,7 +204,7 @@ class Supervisor:
             worker.process.stdin.flush()
         if not worker.has_answered(self.limits.seconds):
             raise InputError(
-                said(
+                english(
                     "{file}: it was stopped after {seconds:g} s; give it less to do",
                     file=file,
                     seconds=self.limits.seconds,
@@ -233,7 +235,7 @@ class Supervisor:
     def _take(self) -> _Worker:
         with self._lock:
             if self._closed:
-                raise InputError(said("{file}: the server is ending", file=FILE))
+                raise InputError(english("{file}: the server is ending", file=FILE))
             worker, self._waiting = self._waiting, None
             if worker is None or worker.process.poll() is not None:
                 return self._start()
@@ -262,7 +264,7 @@ def _parsed(line: bytes) -> dict[str, object]:
         answer = None
     if isinstance(answer, dict):
         return answer
-    return {"error": said("it used more time or memory than the editor gives; give it less to do")}
+    return {"error": english("it used more time or memory than the editor gives; give it less to do")}
 
 
 def _error(answer: Mapping[str, object], file: str) -> SmemvizError:

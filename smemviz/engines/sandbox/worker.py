@@ -27,7 +27,7 @@ from smemviz.engines.sandbox.confine import confine
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.recording import packed
 
 _MAX_REQUEST = 1 << 20  # characters
@@ -103,11 +103,13 @@ def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
     except SmemvizError as error:
         return {"error": str(error)}
     except (MemoryError, RecursionError):
-        return {"error": said("it needs more memory than the editor gives, {most:,} bytes", most=limits.memory_bytes)}
+        return {
+            "error": english("it needs more memory than the editor gives, {most:,} bytes", most=limits.memory_bytes)
+        }
     except Exception as error:  # no text may do this; the server lives on and its output tells where
         traceback.print_exc()
         return {
-            "error": said(
+            "error": english(
                 "smemviz failed on it ({type}); save the file and run it with smemviz run", type=type(error).__name__
             )
         }

@@ -46,7 +46,7 @@ def written(x: Any, y: Any, texts: Any, font: dict[str, Any], **more: Any) -> go
     return go.Scatter(x=x, y=y, text=texts, textfont=font, **plain, **more)
 
 
-def said_at(text: str, x: float, y: float, colour: str, size: float = 12, **more: Any) -> dict[str, Any]:
+def text_at(text: str, x: float, y: float, colour: str, size: float = 12, **more: Any) -> dict[str, Any]:
     """Return an annotation without an arrow; ``xanchor`` and the like say how it lies to its place."""
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": size, "color": colour}, **more}
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout
-from smemviz.figures.drawing.text import cell_text, fitting_size, said_at
+from smemviz.figures.drawing.text import cell_text, fitting_size, text_at
 
 Cell = tuple[int, int]  # row and column, from 0
 
@@ -62,7 +62,7 @@ def lesson_scene(
     top = _TOP if beside or not titles[1] else _TOP + _LINE
     along = titles[1] if beside else ""
     corner: dict[str, Any] = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
-    above = said_at(f"↓ {titles[1]}", 0, 1, colours.muted, **corner)
+    above = text_at(f"↓ {titles[1]}", 0, 1, colours.muted, **corner)
     ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
     return go.Figure(
         [

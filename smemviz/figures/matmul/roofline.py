@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, empty, layout
-from smemviz.figures.drawing.text import hovering, said_at
+from smemviz.figures.drawing.text import hovering, text_at
 from smemviz.figures.matmul.sweep import BOTTOM, HEIGHT, LEFT, TOP, log_axis, names_beside
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import attainable, best_intensity
@@ -174,7 +174,7 @@ def _names(
 
 
 def _text(text: str, x: float, y: float, colours: Theme, anchor: str) -> dict[str, object]:
-    return said_at(text, x, y, colours.muted, xanchor=anchor, yanchor="middle")
+    return text_at(text, x, y, colours.muted, xanchor=anchor, yanchor="middle")
 
 
 def _rate(per_second: float) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, layout
-from smemviz.figures.drawing.text import cell_text, said_at
+from smemviz.figures.drawing.text import cell_text, text_at
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.matmul_steps import Loaded, Step, loaded, sentence
@@ -155,7 +155,7 @@ def _name(board: _Board, colours: Theme) -> dict[str, object]:
     array = board.array
     size = " x ".join(map(str, array.shape))
     text = clauses(f"<b>{array.name}</b> {size}", space_name(array.space))
-    return said_at(text, board.x - 0.5, board.y - 0.6, colours.ink, xanchor="left", yanchor="bottom")
+    return text_at(text, board.x - 0.5, board.y - 0.6, colours.ink, xanchor="left", yanchor="bottom")
 
 
 def _outlines(launch: Launch, step: Step, boards: Sequence[_Board], colours: Theme) -> list[dict[str, object]]:

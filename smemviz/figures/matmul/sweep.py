@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.drawing.text import hovering, said_at
+from smemviz.figures.drawing.text import hovering, text_at
 from smemviz.i18n import _
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Size, Sweep
 from smemviz.views.matmul_products import name_of
@@ -62,7 +62,7 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
                 tickangle=0,
             ),
             yaxis=log_axis(colours, _("operations per second"), (bottom, top), dtick=1, tickformat="~s"),
-            meta=alternative(_said(lines, sides[-1])),
+            meta=alternative(_sentence(lines, sides[-1])),
             annotations=_ends(lines, (bottom, top), colours),
         ),
     )
@@ -73,7 +73,7 @@ def log_axis(theme: Theme, title: str, ends: tuple[float, float], **more: Any) -
     return axis(theme, title, type="log", range=np.log10(ends).tolist(), showgrid=True, gridcolor=theme.idle, **more)
 
 
-def _said(lines: dict[str, list[Point]], side: int) -> str:
+def _sentence(lines: dict[str, list[Point]], side: int) -> str:
     """Say which kernel is the fastest at the largest size."""
     last = {name: points[-1].rate or 0 for name, points in lines.items() if points[-1].size.m == side}
     name = max(last, key=lambda name: last[name])
@@ -120,7 +120,7 @@ def names_beside(
     shares = [(np.log10(rate) - low) / (high - low) for _name, rate in named]
     beside = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "middle"}
     return [
-        said_at(name, 1.01, y, colours.ink, 11.5, **beside)
+        text_at(name, 1.01, y, colours.ink, 11.5, **beside)
         for (name, _rate), y in zip(named, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
     ]
 

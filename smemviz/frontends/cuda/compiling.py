@@ -16,7 +16,7 @@ from smemviz.frontends.cuda.placing import one_token_a_line
 from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
 from smemviz.frontends.cuda.sources import Text
-from smemviz.messages import said
+from smemviz.messages import english
 
 _OPTIONS = (
     "--gpu-architecture=compute_90",
@@ -63,7 +63,7 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
     """
     if not program.trusted:
         raise KernelFileError(
-            program.file, 1, said("comes from elsewhere and is not compiled; save it and run the file")
+            program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
     headers = tuple(own_headers(program.text, program.file).items())
     return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view, program.options)
@@ -102,7 +102,7 @@ def _compile(
         seen = compile_ptx(probe.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
         shared, parameters = probe.read(seen.text)
     except CompileError as error:
-        raise KernelFileError(file, 1, said("its types cannot be read: {why}", why=error.what)) from None
+        raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
     return Compiled(made.text, made.names, texts, shared, parameters)
 
 
@@ -112,7 +112,7 @@ def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> 
     place = text.place(error.line) if text else None
     if text is None or place is None:
         if error.file and not is_of_cuda(error.file):  # nothing of another file is shown
-            return KernelFileError(file, 1, said("a file that it includes does not compile"))
+            return KernelFileError(file, 1, english("a file that it includes does not compile"))
         where = f"{error.file}:{error.line}: " if error.file else ""
-        return KernelFileError(file, 1, said("does not compile: {why}", why=f"{where}{error.what}"))
+        return KernelFileError(file, 1, english("does not compile: {why}", why=f"{where}{error.what}"))
     return SourceError(text.file or file, place.line, place.column + 1, error.what)

@@ -10,7 +10,7 @@ from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.headers import HEADERS
 from smemviz.frontends.cuda.lexing import Lines, scan
 from smemviz.frontends.cuda.nvrtc import include_folders
-from smemviz.messages import said
+from smemviz.messages import english
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
 _READS = re.compile(r"#\s*(?:include\w*|import|embed)\b")
@@ -35,7 +35,9 @@ def own_headers(source: str, file: str) -> dict[str, str]:
                 continue
             beside = (Path(where).parent / name).resolve()
             if quoted and beside.is_file() and not beside.is_relative_to(folder):
-                what = said("the header {name} lies outside the folder of the file; put it beside the file", name=name)
+                what = english(
+                    "the header {name} lies outside the folder of the file; put it beside the file", name=name
+                )
                 raise KernelFileError(where, line, what)
             if quoted and beside.is_file():
                 headers[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
@@ -44,7 +46,7 @@ def own_headers(source: str, file: str) -> dict[str, str]:
                 raise KernelFileError(
                     where,
                     line,
-                    said(
+                    english(
                         "the header {name} is not there; put it beside the file, or leave out what needs it",
                         name=name,
                     ),
@@ -74,8 +76,8 @@ def _included(source: str, file: str) -> Iterator[tuple[str, int, bool]]:
             if match:
                 yield match["beside"] or match["known"], lines.place(token.start)[0], match["beside"] is not None
             elif _READS.match(text):
-                what = said('{code} is not followed; write #include "name"', code=" ".join(text.split()))
+                what = english('{code} is not followed; write #include "name"', code=" ".join(text.split()))
                 raise KernelFileError(file, lines.place(token.start)[0], what)
         if token.kind != "comment" and any(word in text for word in _ASKS):
-            what = said("{code} is not answered; leave it out", code=next(word for word in _ASKS if word in text))
+            what = english("{code} is not answered; leave it out", code=next(word for word in _ASKS if word in text))
             raise KernelFileError(file, lines.place(token.start)[0], what)

@@ -21,7 +21,7 @@ from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
 _NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)
@@ -55,11 +55,11 @@ def wanted_launches(program: CudaProgram) -> tuple[Wanted, ...]:
     if not launches:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
-            raise KernelFileError(program.file, 1, said("has no __global__ function; write a kernel"))
+            raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
         raise KernelFileError(
             program.file,
             kernels[0].line,
-            said("says no launch; add a comment such as {launch}", launch=offered(program)[0]),
+            english("says no launch; add a comment such as {launch}", launch=offered(program)[0]),
         )
     return launches
 
@@ -135,7 +135,7 @@ def _notes(source: str) -> Iterator[tuple[str, int]]:
 def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
     match = _LAUNCH.fullmatch(text)
     if match is None:
-        raise LaunchError(program.file, line, said("{text} is no launch; write {how}", text=text, how=_HOW))
+        raise LaunchError(program.file, line, english("{text} is no launch; write {how}", text=text, how=_HOW))
     name = " ".join(match["name"].split())
     function = program.kernel(name, line)
     scope = program.values
@@ -147,20 +147,22 @@ def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
         raise LaunchError(
             program.file,
             line,
-            said(
+            english(
                 "{text} is not read; use numbers, constants of the file, and {makers}",
                 text=error,
                 makers=", ".join(_MAKERS),
             ),
         ) from None
     if not 2 <= len(sizes) <= 4:
-        raise LaunchError(program.file, line, said("a launch needs a grid and a block; write {how}", how=_HOW))
+        raise LaunchError(program.file, line, english("a launch needs a grid and a block; write {how}", how=_HOW))
     if len(arguments) != len(function.parameters):
         raise wrong_number(program.file, line, function.name, function.parameters, len(arguments))
     dynamic = sizes[2] if len(sizes) > 2 else 0
     if not isinstance(dynamic, int) or dynamic < 0:
         raise LaunchError(
-            program.file, line, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic))
+            program.file,
+            line,
+            english("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic)),
         )
     return Wanted(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
 

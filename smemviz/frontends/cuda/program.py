@@ -14,7 +14,7 @@ from smemviz.frontends.cuda.functions import Function, find_functions, without_h
 from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
 View = Literal["source", "compiled"]
@@ -64,7 +64,7 @@ class CudaProgram(Program):
             KernelFileError: always.
         """
         raise KernelFileError(
-            self.file, 1, said("is CUDA C++, which has no {main}; this works for kernels in Python", main="main()")
+            self.file, 1, english("is CUDA C++, which has no {main}; this works for kernels in Python", main="main()")
         )
 
     @cached_property
@@ -76,27 +76,27 @@ class CudaProgram(Program):
     def texts(self) -> tuple[list[str], dict[str, str]]:
         """What the functions that kernels may call say, and what each kernel says, without comments."""
 
-        def said_by(function: Function) -> str:
+        def text_of_function(function: Function) -> str:
             return " ".join(token.text for token in code(self.source[function.start : function.end]))
 
         functions = find_functions(self.source)
-        called = [said_by(function) for function in functions if function.on_device and not function.is_kernel]
-        return called, {function.name: said_by(function) for function in functions if function.is_kernel}
+        called = [text_of_function(function) for function in functions if function.on_device and not function.is_kernel]
+        return called, {function.name: text_of_function(function) for function in functions if function.is_kernel}
 
     @cached_property
-    def functions_found(self) -> tuple[Function, ...]:
+    def definitions(self) -> tuple[Function, ...]:
         """Every function with a body, in order."""
         return find_functions(self.text)
 
     @cached_property
     def device_text(self) -> str:
         """The text with blanks in the place of host functions."""
-        return without_host(self.text, self.functions_found)
+        return without_host(self.text, self.definitions)
 
     @property
     def kernel_functions(self) -> dict[str, Function]:
         """The kernels, by name."""
-        return {function.name: function for function in self.functions_found if function.is_kernel}
+        return {function.name: function for function in self.definitions if function.is_kernel}
 
     def kernel(self, name: str, line: int) -> Function:
         """Return a kernel by its name, a template's with or without its arguments; ``line`` is where it is named.
@@ -108,11 +108,11 @@ class CudaProgram(Program):
         plain = name.partition("<")[0].strip().rpartition("::")[2]
         if plain not in known:
             if not known:
-                raise KernelFileError(self.file, line, said("has no __global__ function; write a kernel"))
+                raise KernelFileError(self.file, line, english("has no __global__ function; write a kernel"))
             raise KernelFileError(
                 self.file,
                 line,
-                said("there is no kernel {name}; the file has: {known}", name=plain, known=", ".join(known)),
+                english("there is no kernel {name}; the file has: {known}", name=plain, known=", ".join(known)),
             )
         return known[plain]
 

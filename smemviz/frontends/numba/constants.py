@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from smemviz.errors import ConstantError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
@@ -59,7 +59,7 @@ def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
         return parsed
     parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
     if isinstance(parsed, int) and parsed.bit_length() > (1023 if constant.kind == "float" else _MAX_BITS):
-        raise ConstantError(file, constant.line, said("{constant} is too large a number", constant=constant.name))
+        raise ConstantError(file, constant.line, english("{constant} is too large a number", constant=constant.name))
     if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
         return parsed
     if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
@@ -72,12 +72,12 @@ def _misfit(constant: Constant, value: object) -> str:
     values = {"constant": constant.name, "text": constant.text, "value": repr(value)}
     match constant.kind:
         case "int":
-            return said("{constant} is an integer ({text}); {value} is not", **values)
+            return english("{constant} is an integer ({text}); {value} is not", **values)
         case "float":
-            return said("{constant} is a number ({text}); {value} is not", **values)
+            return english("{constant} is a number ({text}); {value} is not", **values)
         case "bool":
-            return said("{constant} is True or False ({text}); {value} is not", **values)
-    return said("{constant} is a Numba dtype such as float32 ({text}); {value} is not", **values)
+            return english("{constant} is True or False ({text}); {value} is not", **values)
+    return english("{constant} is a Numba dtype such as float32 ({text}); {value} is not", **values)
 
 
 def _number(text: str) -> object:

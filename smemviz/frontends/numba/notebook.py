@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 
 NOTEBOOK = ".ipynb"
 
@@ -38,9 +38,9 @@ def script_of(text: str, file: str) -> str:
         cells = list(_cells(book))
         language = str(book.get("metadata", {}).get("kernelspec", {}).get("language", "python"))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise InputError(said("{path}: is no notebook; save it in Jupyter again", path=file)) from None
+        raise InputError(english("{path}: is no notebook; save it in Jupyter again", path=file)) from None
     if language.lower() != "python":
-        raise InputError(said("{path}: is a notebook in {language}, not in Python", path=file, language=language))
+        raise InputError(english("{path}: is a notebook in {language}, not in Python", path=file, language=language))
     parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]
     shown = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
     return ("display = print  # which a notebook knows by itself\n" if shown else "") + "".join(parts)

@@ -19,7 +19,7 @@ from types import CodeType
 from smemviz.errors import ConstantError, KernelFileError
 from smemviz.frontends.numba.constants import Constant, DtypeName, evaluate, parse_value
 from smemviz.frontends.numba.notebook import NOTEBOOK, cell_lines
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
@@ -68,7 +68,7 @@ class Program:
             if name not in self.constants:
                 known = ", ".join(self.constants) or "none"
                 raise ConstantError(
-                    self.file, 1, said("there is no constant {name}; the file has: {known}", name=name, known=known)
+                    self.file, 1, english("there is no constant {name}; the file has: {known}", name=name, known=known)
                 )
             constant = self.constants[name]
             overrides[name] = parse_value(self.file, constant, value)
@@ -123,10 +123,12 @@ class Program:
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:
-            raise KernelFileError(self.file, 1, said("no kernel here; decorate a module-level function with @cuda.jit"))
+            raise KernelFileError(
+                self.file, 1, english("no kernel here; decorate a module-level function with @cuda.jit")
+            )
         main = find_main(self.tree)
         if main is None:
-            raise KernelFileError(self.file, 1, said("no main() here; write one that allocates and launches"))
+            raise KernelFileError(self.file, 1, english("no main() here; write one that allocates and launches"))
         if _arguments_needed(main):
             raise KernelFileError(self.file, main.lineno, no_arguments())
         return main
@@ -149,13 +151,13 @@ class Program:
         """
         if not self.trusted:
             raise KernelFileError(
-                self.file, 1, said("comes from elsewhere and is not executed; save it and run the file")
+                self.file, 1, english("comes from elsewhere and is not executed; save it and run the file")
             )
         try:
             return compile(ast.Module(statements or self.statements(), []), self.file, "exec", dont_inherit=True)
         except SyntaxError as error:  # one that is no matter of grammar, such as a break outside of a loop
             raise KernelFileError(
-                self.file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)
+                self.file, error.lineno or 1, english("is not valid Python: {error}", error=error.msg)
             ) from None
 
     def statements(self) -> list[ast.stmt]:
@@ -176,7 +178,7 @@ class Program:
 
 def no_arguments() -> str:
     """Say why a ``main()`` cannot be called."""
-    return said("main() is called without arguments; give each a default")
+    return english("main() is called without arguments; give each a default")
 
 
 def _text(function: ast.FunctionDef) -> str:
@@ -198,9 +200,11 @@ def parse_python(source: str, file: str) -> Program:
     try:
         tree = ast.parse(source, filename=file)
     except SyntaxError as error:
-        raise KernelFileError(file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)) from None
+        raise KernelFileError(
+            file, error.lineno or 1, english("is not valid Python: {error}", error=error.msg)
+        ) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise KernelFileError(file, 1, said("cannot be parsed: {error}", error=error)) from None
+        raise KernelFileError(file, 1, english("cannot be parsed: {error}", error=error)) from None
     kernels: dict[str, ast.FunctionDef] = {}
     functions: dict[str, ast.FunctionDef] = {}
     for statement in tree.body:
@@ -220,7 +224,7 @@ def check_numbers(file: str, tree: ast.AST) -> None:
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
-            what = said("a whole number of more than {most:,} bits", most=_MAX_BITS)
+            what = english("a whole number of more than {most:,} bits", most=_MAX_BITS)
             raise KernelFileError(file, node.lineno, what)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from smemviz.engines.recorder import Progress
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.ncu.sass import Instruction, function_name, read_listings
-from smemviz.messages import said
+from smemviz.messages import english
 
 MAX_SECONDS = 1800.0
 _WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"
@@ -45,15 +45,15 @@ _COLLECT = (
 _PRINT = ("--csv", "--print-units", "base")
 _FOLDERS = ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*", "/usr/lib/nsight-compute")
 
-_NOT_INSTALLED = said(
+_NOT_INSTALLED = english(
     "Nsight Compute (ncu) is not installed here; it comes with the CUDA toolkit, "
     "or alone from https://developer.nvidia.com/nsight-compute"
 )
-_NOT_PERMITTED = said(
+_NOT_PERMITTED = english(
     "Nsight Compute may not read this GPU's counters (ERR_NVGPUCTRPERM); run as root, or let an administrator load "
     "the driver with NVreg_RestrictProfilingToAdminUsers=0: https://developer.nvidia.com/ERR_NVGPUCTRPERM"
 )
-_NOT_LOADED = said(
+_NOT_LOADED = english(
     "Nsight Compute cannot load the driver's profiling library (LibraryNotLoaded); "
     "it needs a driver and, in a container, access to the GPU that allow profiling"
 )
@@ -170,7 +170,7 @@ def _collect(command: Sequence[str], total: int, progress: Progress | None) -> N
             timer.cancel()
     if stopped:
         raise InputError(
-            said("Nsight Compute did not finish within {seconds:.0f} s; launch less in main()", seconds=MAX_SECONDS)
+            english("Nsight Compute did not finish within {seconds:.0f} s; launch less in main()", seconds=MAX_SECONDS)
         )
     if code:
         raise failure("\n".join(last))
@@ -185,8 +185,8 @@ def failure(output: str) -> InputError | MissingError:
     own = [line.removeprefix("smemviz: ") for line in output.splitlines() if line.startswith("smemviz: ")]
     lines = own or [line for line in output.splitlines() if line.startswith("==ERROR==")] or output.splitlines()
     if not lines:
-        return InputError(said("under Nsight Compute: it stopped without a word"))
-    return InputError(said("under Nsight Compute: {what}", what=lines[-1]))
+        return InputError(english("under Nsight Compute: it stopped without a word"))
+    return InputError(english("under Nsight Compute: {what}", what=lines[-1]))
 
 
 def _output(command: Sequence[str]) -> str:
@@ -196,7 +196,7 @@ def _output(command: Sequence[str]) -> str:
         )
     except subprocess.TimeoutExpired:
         raise InputError(
-            said("Nsight Compute did not print its report within {seconds:.0f} s", seconds=MAX_SECONDS)
+            english("Nsight Compute did not print its report within {seconds:.0f} s", seconds=MAX_SECONDS)
         ) from None
     if done.returncode:
         raise failure(done.stdout + done.stderr)

@@ -17,7 +17,7 @@ from smemviz.measure.ncu import verdicts
 from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, merge, stream
 from smemviz.measure.ncu.counts import Counts, CountsByWidth
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model import count, sectors, unpredictable
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
@@ -222,10 +222,10 @@ class Unit:
         if left_out:
             avoid = self.recorded.avoidable
             why: Iterable[tuple[str, NDArray[np.bool_]]] = (
-                (said("the same thread had just stored the element and kept it in a register"), avoid.stored),
-                (said("the same thread had already loaded the element and kept it in a register"), avoid.loaded),
-                (said("the same thread stores there again before anything can see it"), avoid.overwritten),
-                (said("nothing loads {array}", array=self.first.array), avoid.unread),
+                (english("the same thread had just stored the element and kept it in a register"), avoid.stored),
+                (english("the same thread had already loaded the element and kept it in a register"), avoid.loaded),
+                (english("the same thread stores there again before anything can see it"), avoid.overwritten),
+                (english("nothing loads {array}", array=self.first.array), avoid.unread),
             )
             times = left_out * self._factor * len(self._rows) / len(log.era)
             reasons = [text for text, rows in why if rows[self._rows].any()]

@@ -16,7 +16,7 @@ from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verdicts import plural
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.operations import effect_of, unit_of
 from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
 from smemviz.recordings.text import lines_of
@@ -109,7 +109,7 @@ class _Ledger:
         lines = ", ".join(str(line) for _, line in sorted(elsewhere))
         because = explanation.because
         if lines:
-            because = said("{what} (the instruction stands at line {lines})", what=because, lines=lines)
+            because = english("{what} (the instruction stands at line {lines})", what=because, lines=lines)
         for i in unit.sites:
             self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
             self.given[i] = tuple(given) if i == unit.sites[0] else ()
@@ -140,9 +140,9 @@ class _Ledger:
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
         unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]
         amount = getattr(summary, f"{unit}s")
-        executed = said("no such instruction on this line")
+        executed = english("no such instruction on this line")
         if here:
-            executed = said(
+            executed = english(
                 "{requests} and {amount} on this line in {instructions}",
                 requests=plural(sum(instruction.requests for instruction in here), "request"),
                 amount=plural(sum(getattr(instruction, f"{unit}s") for instruction in here), unit),
@@ -150,12 +150,12 @@ class _Ledger:
             )
         values = {"requests": plural(summary.requests, "request"), "found": executed}
         if amount is None:
-            return said(
+            return english(
                 "{requests} were recorded, but the hardware has {found}; "
                 "nothing that compilers are known to do gives that",
                 **values,
             )
-        return said(
+        return english(
             "{requests} and {amount} were recorded, but the hardware has {found}; "
             "nothing that compilers are known to do gives that",
             amount=plural(amount, unit),
@@ -186,7 +186,7 @@ def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
         _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
     if pool[1] == "load" and not ledger.instructions(pool):
         for i in ledger.open(pool):
-            because = said("no instruction loads it: nothing that the kernel stores depends on the value")
+            because = english("no instruction loads it: nothing that the kernel stores depends on the value")
             ledger.settle(Unit(ledger.recorded, [i]), (), Explanation(False, because))
 
 
@@ -219,7 +219,7 @@ def _settle_loops(ledger: _Ledger) -> None:
             continue
         alike = (swaps[0].operand, swaps[0].requests)
         given = [x for x in here if x.kind == "load" and (x.operand, x.requests) == alike] + swaps
-        because = said(
+        because = english(
             "the atomic is a loop of {instructions}, run until no other thread interferes: {requests} took {rounds}, "
             "which depends on the data",
             instructions=" and ".join(x.opcode for x in given),
@@ -244,7 +244,7 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
     pipe = profiled.metrics.get(f"l1tex__{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
     if exact != counted or pipe < counted:
         other = exact if exact != counted else pipe
-        because = said(
+        because = english(
             "{what}; but a counter of the whole launch has {other:,.0f} wavefronts, not {counted:,}",
             what=row.because,
             other=other,
@@ -253,7 +253,7 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
         return replace(row, verdict="unexplained", because=because)
     if pipe == counted:
         return row
-    because = said(
+    because = english(
         "{what}; over the whole kernel the pipe counted {pipe:,.0f} wavefronts for {counted:,}, "
         "because global traffic competes for it",
         what=row.because,
@@ -269,9 +269,9 @@ def _left_over(instruction: Instruction) -> str:
     place = f"{PurePath(instruction.file).name}:{instruction.line}"
     values = {"instruction": instruction.opcode, "requests": plural(instruction.requests, "request"), "amount": amount}
     if instruction.space == "shared":
-        what = said("{instruction} on shared memory belongs to no access: {requests}, {amount}", **values)
+        what = english("{instruction} on shared memory belongs to no access: {requests}, {amount}", **values)
     else:
-        what = said(
+        what = english(
             "{instruction} on {space} memory belongs to no access: {requests}, {amount}",
             space=instruction.space,
             **values,
@@ -287,6 +287,6 @@ def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
         if missing:
             amount = plural(missing, unit_of(space))
             if space == "shared":
-                yield said("{amount} of shared memory belong to instructions without a source line", amount=amount)
+                yield english("{amount} of shared memory belong to instructions without a source line", amount=amount)
             else:
-                yield said("{amount} of global memory belong to instructions without a source line", amount=amount)
+                yield english("{amount} of global memory belong to instructions without a source line", amount=amount)

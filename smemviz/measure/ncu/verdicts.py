@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smemviz.measure.ncu.counts import CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.messages import nsaid, said
+from smemviz.messages import english, nenglish
 from smemviz.model.hardware.operations import unit_of
 
 
@@ -33,12 +33,12 @@ def plural(n: int, word: str) -> str:
     """Return a number and its word: request, wavefront, sector or round."""
     match word:
         case "request":
-            return nsaid("{n:,} request", "{n:,} requests", n)
+            return nenglish("{n:,} request", "{n:,} requests", n)
         case "wavefront":
-            return nsaid("{n:,} wavefront", "{n:,} wavefronts", n)
+            return nenglish("{n:,} wavefront", "{n:,} wavefronts", n)
         case "sector":
-            return nsaid("{n:,} sector", "{n:,} sectors", n)
-    return nsaid("{n:,} round", "{n:,} rounds", n)
+            return nenglish("{n:,} sector", "{n:,} sectors", n)
+    return nenglish("{n:,} round", "{n:,} rounds", n)
 
 
 def as_recorded(
@@ -50,31 +50,31 @@ def as_recorded(
     values = {"requests": plural(subject.requests, "request"), "amount": amount, "instructions": by, "why": why_unknown}
     match bool(why_unknown), len(instructions) > 1:
         case True, True:
-            what = said("{requests}, as recorded, by {instructions}; {amount} counted. {why}", **values)
+            what = english("{requests}, as recorded, by {instructions}; {amount} counted. {why}", **values)
         case True, False:
-            what = said("{requests}, as recorded; {amount} counted. {why}", **values)
+            what = english("{requests}, as recorded; {amount} counted. {why}", **values)
         case False, True:
-            what = said("{requests} and {amount}, as recorded, by {instructions}", **values)
+            what = english("{requests} and {amount}, as recorded, by {instructions}", **values)
         case _:
-            what = said("{requests} and {amount}, as recorded", **values)
+            what = english("{requests} and {amount}, as recorded", **values)
     if len(subject.sources) == 1:
         return what
     together = {"instructions": by, "sites": len(subject.sources), "what": what}
-    return said("{instructions} did the work of {sites} accesses together: {what}", **together)
+    return english("{instructions} did the work of {sites} accesses together: {what}", **together)
 
 
 def moved_together(width: int) -> str:
     """Say that a complex number of so many bytes was moved whole."""
     if width == 16:
-        return said("One instruction moved both doubles (8 bytes each) of a number.")
-    return said("One instruction moved both floats (4 bytes each) of a number.")
+        return english("One instruction moved both doubles (8 bytes each) of a number.")
+    return english("One instruction moved both floats (4 bytes each) of a number.")
 
 
 def _two_numbers(source: str, width: int) -> str:
     """Say what a complex number is, whose parts of ``width`` bytes were moved one by one."""
     if width == 8:
-        return said("each complex number of {source} is two doubles (8 bytes each)", source=source)
-    return said("each complex number of {source} is two floats (4 bytes each)", source=source)
+        return english("each complex number of {source} is two doubles (8 bytes each)", source=source)
+    return english("each complex number of {source} is two floats (4 bytes each)", source=source)
 
 
 def changed(
@@ -84,14 +84,14 @@ def changed(
     source = subject.source
     parts: list[str] = []
     if width < subject.width:
-        part = said("no more than {width} bytes of each {source} are used", width=width, source=source)
+        part = english("no more than {width} bytes of each {source} are used", width=width, source=source)
         parts.append(_two_numbers(source, width) if subject.is_complex else part)
     parts += [left_out] if left_out else []
     for wide, counts in sorted(counted.items(), reverse=True):
         if wide > width and counts.requests:
             name = next(instruction.opcode for instruction in instructions if instruction.width == wide)
             parts.append(
-                said(
+                english(
                     "{accesses} became one {instruction}", accesses=_accesses(subject, wide // width), instruction=name
                 )
             )
@@ -99,11 +99,11 @@ def changed(
     cost = getattr(after, f"{unit}s")
     values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
     if not after.requests:
-        return said("{what}: {before:,} -> 0 requests", **values)
+        return english("{what}: {before:,} -> 0 requests", **values)
     if cost % after.requests == 0 and len(counted) == 1:
         amount = plural(cost // after.requests, unit)
-        return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
-    return said("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
+        return english("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
+    return english("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
 
 
 def joined(subject: Subject, counted: CountsByWidth) -> str:
@@ -116,8 +116,8 @@ def joined(subject: Subject, counted: CountsByWidth) -> str:
         "amount": plural(getattr(after, f"{unit}s"), unit),
     }
     if subject.op == "load":
-        return said("{source} is loaded once for all lanes of a warp: {before:,} -> {after}, {amount}", **values)
-    return said(
+        return english("{source} is loaded once for all lanes of a warp: {before:,} -> {after}, {amount}", **values)
+    return english(
         "{source} is stored once for all lanes of a warp, behind its loop or branch: {before:,} -> {after}, {amount}",
         **values,
     )
@@ -127,13 +127,13 @@ def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:
     """Say how many of the recorded requests no instruction makes, and why."""
     why = " or ".join(reasons)
     if subject.requests == 1:
-        return said(
+        return english(
             "the one {op} of {source} was left out, because {why}", op=subject.op, source=subject.source, why=why
         )
     accesses = _accesses(subject, subject.requests)
     if times == subject.requests:
-        return said("all {accesses} were left out, because {why}", accesses=accesses, why=why)
-    return nsaid(
+        return english("all {accesses} were left out, because {why}", accesses=accesses, why=why)
+    return nenglish(
         "{n:,} of {accesses} was left out, because {why}",
         "{n:,} of {accesses} were left out, because {why}",
         times,
@@ -146,24 +146,24 @@ def _accesses(subject: Subject, n: int) -> str:
     """Say how many accesses of a subject; there are always several."""
     match subject.op:
         case "load":
-            return said("{n:,} loads of {source}", n=n, source=subject.source)
+            return english("{n:,} loads of {source}", n=n, source=subject.source)
         case "store":
-            return said("{n:,} stores of {source}", n=n, source=subject.source)
-    return said("{n:,} {op}s of {source}", n=n, op=subject.op, source=subject.source)
+            return english("{n:,} stores of {source}", n=n, source=subject.source)
+    return english("{n:,} {op}s of {source}", n=n, op=subject.op, source=subject.source)
 
 
 def switched_off(what: str, times: int) -> str:
     """Add to a sentence how often an instruction was issued to no effect."""
     if not times:
         return what
-    return said("{what}; {times:,} more were issued with every lane switched off", what=what, times=times)
+    return english("{what}; {times:,} more were issued with every lane switched off", what=what, times=times)
 
 
 def share(what: str, logged: int, requests: int) -> str:
     """Add to a sentence that a part of the requests stands for all, where it does."""
     if logged == requests:
         return what
-    return said(
+    return english(
         "{what} ({logged:,} of {requests:,} requests were logged; the same share of all gives these counts)",
         what=what,
         logged=logged,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smemviz.measure.ncu.reconcile import Reconciled
 from smemviz.measure.ncu.verdicts import plural
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Launch, Site, SiteHardware
@@ -51,7 +51,7 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
     """Return the verdict of one site, of which the compiler made others."""
     before = plural(summary.requests, "request")
     if not made:
-        because = said("the compiler leaves none of its {before}", before=before)
+        because = english("the compiler leaves none of its {before}", before=before)
         wavefronts, sectors = (0, None) if shared else (None, 0)
         return SiteHardware(0, wavefronts, wavefronts, sectors, "explained", because)
     first, row = made[0]
@@ -60,14 +60,14 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
     requests = sum(row.requests for row, _ in made)
     because = "; ".join(dict.fromkeys(hardware.because for _, hardware in made))
     if requests != summary.requests:
-        because = said(
+        because = english(
             "the compiler makes {after} of {before}; {what}",
             after=plural(requests, "request"),
             before=before,
             what=because,
         )
     else:
-        because = said("the compiler makes other accesses of it; {what}", what=because)
+        because = english("the compiler makes other accesses of it; {what}", what=because)
     return SiteHardware(
         sum(hardware.requests for _, hardware in made),
         sum(hardware.wavefronts or 0 for _, hardware in made) if shared else None,

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from smemviz.messages import said
+from smemviz.messages import english
 
 Multiply = Callable[[Any, Any, Any, Any], None]
 
-MISSING = said("neither CuPy nor PyTorch is installed, so there is no cuBLAS to compare with")
+MISSING = english("neither CuPy nor PyTorch is installed, so there is no cuBLAS to compare with")
 
 
 @dataclass(frozen=True)

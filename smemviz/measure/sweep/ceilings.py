@@ -15,7 +15,7 @@ from smemviz.engines.gpu.recorder import quiet
 from smemviz.engines.recorder import Progress
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import replayed
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.sweep import Ceiling
 
 _THREADS = 256
@@ -141,7 +141,7 @@ def _memory_copy(name: str) -> Ceiling:
     source = cuda.to_device(np.zeros(_LARGE_BYTES // 8))
     out = cuda.device_array_like(source)
     blocks = source.size // (4 * _THREADS)
-    how = said("1 GiB copied to another, 8 bytes per lane; bytes read and written")
+    how = english("1 GiB copied to another, 8 bytes per lane; bytes read and written")
     return _ceiling(name, "bytes", 2 * source.nbytes, how, lambda stream: _copy[blocks, _THREADS, stream](out, source))
 
 
@@ -149,7 +149,7 @@ def _memory_read(name: str) -> Ceiling:
     source, out = cuda.to_device(np.zeros(_LARGE_BYTES // 8)), cuda.device_array(1)
     blocks = 1 << 14
     piece = np.uint64(source.size // blocks)
-    how = said("1 GiB added up, 8 bytes per lane")
+    how = english("1 GiB added up, 8 bytes per lane")
     return _ceiling(
         name, "bytes", source.nbytes, how, lambda stream: _read[blocks, _THREADS, stream](out, source, piece, 1)
     )
@@ -160,7 +160,7 @@ def _l2_read(name: str) -> Ceiling:
     elements = int(cuda.get_current_device().L2_CACHE_SIZE) // _L2_SHARE // 8
     piece = max(elements // blocks // turn, 1) * turn
     source, out = cuda.to_device(np.zeros(piece * blocks)), cuda.device_array(1)
-    how = said(
+    how = english(
         "{size:.1f} MiB added up {times} times, each time by other multiprocessors",
         size=source.nbytes / 2**20,
         times=_PASSES,
@@ -173,14 +173,14 @@ def _l2_read(name: str) -> Ceiling:
 def _shared_read(name: str) -> Ceiling:
     blocks, out = 8 * _multiprocessors(), cuda.device_array(1, np.float32)
     amount = blocks * _THREADS * _ROUNDS * 8 * 4
-    how = said("every multiprocessor loads 4 bytes per lane without a conflict, and adds them up")
+    how = english("every multiprocessor loads 4 bytes per lane without a conflict, and adds them up")
     return _ceiling(name, "bytes", amount, how, lambda stream: _read_shared[blocks, _THREADS, stream](out, _ROUNDS))
 
 
 def _float32_rate(name: str) -> Ceiling:
     blocks, out = 8 * _multiprocessors(), cuda.device_array(1, np.float32)
     amount = blocks * _THREADS * _ROUNDS * _UNROLLED * 8 * 2
-    how = said(
+    how = english(
         "eight independent multiply-adds per thread, over and over in registers; a multiply-add is two operations"
     )
     x = np.float32(1e-6)

@@ -16,7 +16,7 @@ from smemviz.frontends.numba.program import Program
 from smemviz.measure.sweep.blas import Blas
 from smemviz.measure.sweep.matrices import Matrices
 from smemviz.measure.time.replays import Timed, replayed
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
@@ -78,7 +78,7 @@ class Job:
 
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
-        return said(
+        return english(
             "expected to take {expected:.3g} s, more than the limit of {limit:g} s",
             expected=expected,
             limit=self.limit_s,

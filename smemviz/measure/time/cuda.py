@@ -24,7 +24,7 @@ from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import Progress
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import UNSAFE, Finding, Launch, Timing
 
 
@@ -147,4 +147,4 @@ def _notes(launch: Any, given: Given[Gpu]) -> list[str]:
     names = [name for name, data in results[0].items() if not np.array_equal(data, results[1][name])]
     if not names:
         return []
-    return [said("writes its input {names}: each replay sees what the last one left", names=", ".join(names))]
+    return [english("writes its input {names}: each replay sees what the last one left", names=", ".join(names))]

@@ -17,7 +17,7 @@ from smemviz.engines.host import Configuration
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.graph import Replay, fill
 from smemviz.measure.time.statistics import Spread, sample_until_known, spread
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Timing
 
 MAX_NODES = 1000
@@ -25,7 +25,7 @@ _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph
 _LONG_MICROSECONDS = 100_000.0
 _STATIC_SHARED_LIMIT = 48 * 1024
 _ADDRESSES = 50
-_FLUSHED = said("cold: L2 is overwritten between launches, and that time is taken off")
+_FLUSHED = english("cold: L2 is overwritten between launches, and that time is taken off")
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class Meter:
         notes = list(notes)
         flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self._cold and len(sets) == 1 else None
         if self._cold:
-            turns = said("cold: {copies} copies of the arguments push each other out of L2", copies=len(sets))
+            turns = english("cold: {copies} copies of the arguments push each other out of L2", copies=len(sets))
             notes.append(turns if flush is None else _FLUSHED)
         result, samples, nodes = _measure(issue, sets, flush)
         if result.median > _LONG_MICROSECONDS:
-            notes.append(said("too long to repeat often: few samples"))
+            notes.append(english("too long to repeat often: few samples"))
         return Timing(
             median_us=result.median,
             low_us=result.low,

@@ -17,7 +17,7 @@ from smemviz.engines.recorder import Progress
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.time.meter import Meter, Timed
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Timing
 
 _COMPARED_BYTES = 1 << 28
@@ -88,12 +88,12 @@ class _Timer(_Careful):
             self.progress(len(self.times), len(self.times) + 1, function.name)
         notes = []
         if config.stream:
-            notes.append(said("launched on a stream by main(); timed alone on another"))
+            notes.append(english("launched on a stream by main(); timed alone on another"))
         with Arguments(arguments) as held:
             written = _written(dispatcher, config, held, function)
             if written:
                 names = ", ".join(written)
-                notes.append(said("writes its input {names}: each replay sees what the last one left", names=names))
+                notes.append(english("writes its input {names}: each replay sees what the last one left", names=names))
             size = sum(array.nbytes for array in arrays_in(held.values))
             sets = [held.values, *(_copied(held.values) for _ in range(self._meter.copies(size) - 1))]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
@@ -47,7 +47,7 @@ def wavefronts(
     addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
 ) -> NDArray[np.int64]:
     """Return how many passes through the data stage each request takes, 0 when all its lanes are off."""
-    _check_told(op)
+    _check_known(op)
     return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
 
 
@@ -58,11 +58,11 @@ def assign(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardwar
     by convention the k-th different word of a bank, in order of lanes, goes into the phase's k-th wavefront. There
     are as many different numbers as wavefronts.
     """
-    _check_told(op)
+    _check_known(op)
     return serve(addresses, shared_rule(width, op, hardware), assign=True).assignment
 
 
-def _check_told(op: str) -> None:
+def _check_known(op: str) -> None:
     if op in FRAGMENTS:
-        what = said("{op} cannot be counted from addresses: {why}", op=op, why=unpredictable(op, "uint16"))
+        what = english("{op} cannot be counted from addresses: {why}", op=op, why=unpredictable(op, "uint16"))
         raise InputError(what)

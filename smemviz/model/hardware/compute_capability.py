@@ -9,7 +9,7 @@ from typing import Literal
 
 from smemviz.errors import InputError
 from smemviz.i18n import N_
-from smemviz.messages import said
+from smemviz.messages import english
 
 KIB = 1024
 
@@ -90,7 +90,7 @@ def device(cc: tuple[int, int]) -> ComputeCapability:
         names = ", ".join(row.name for row in _TABLE.values())
         asked = ".".join(map(str, cc)) if isinstance(cc, tuple) else repr(cc)
         raise InputError(
-            said("compute capability {asked} is not in the table; it has: {names}", asked=asked, names=names)
+            english("compute capability {asked} is not in the table; it has: {names}", asked=asked, names=names)
         ) from None
 
 

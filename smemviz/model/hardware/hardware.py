@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smemviz.errors import InputError
 from smemviz.i18n import _
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import ComputeCapability, device, known
 from smemviz.recordings.data import Device
 from smemviz.recordings.recording import Recording
@@ -30,7 +30,7 @@ class Hardware:
         row = device(self.cc)
         if self.bank_bytes not in row.bank_bytes:
             raise InputError(
-                said(
+                english(
                     "banks of compute capability {capability} are {modes} bytes wide, not {bank_bytes}",
                     capability=row.name,
                     modes=" or ".join(map(str, row.bank_bytes)),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import AS_MEASURED, BASES, Basis, BasisKind, device
 from smemviz.recordings.data import Launch
 from smemviz.recordings.operation_names import ATOMICS, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
@@ -60,7 +60,7 @@ def operation(op: str) -> Operation:
     """
     if op not in _TABLE:
         known = ", ".join(sorted(_TABLE))
-        raise InputError(said("unknown operation {op}; known: {known}", op=repr(op), known=known))
+        raise InputError(english("unknown operation {op}; known: {known}", op=repr(op), known=known))
     return _TABLE[op]
 
 
@@ -82,7 +82,7 @@ def check_width(width: int) -> None:
     """
     if width not in WIDTHS:
         raise InputError(
-            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
+            english("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
         )
 
 
@@ -96,10 +96,10 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     check_width(width)
     if row.matrices:
         if width not in row.widths:
-            raise InputError(said("{op} reads rows of 16 bytes, not {width}", op=op, width=width))
+            raise InputError(english("{op} reads rows of 16 bytes, not {width}", op=op, width=width))
         if cc < row.since:
             raise InputError(
-                said(
+                english(
                     "{op} does not exist on compute capability {capability}; it came with {since}",
                     op=op,
                     capability=name,
@@ -109,11 +109,11 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     elif row.effect == "update":
         if width not in row.widths:
             raise InputError(
-                said("{op} of {width} bytes cannot be counted ahead; only 32-bit integers can", op=op, width=width)
+                english("{op} of {width} bytes cannot be counted ahead; only 32-bit integers can", op=op, width=width)
             )
         if cc < row.since:
             raise InputError(
-                said(
+                english(
                     "{op} cannot be counted ahead on compute capability {capability}: {why}",
                     op=op,
                     capability=name,
@@ -133,19 +133,19 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     """
     kind = np.dtype(dtype)
     if op in FRAGMENTS:
-        return said("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
+        return english("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
     if effect_of(op) == "update":
         if cc < operation(op).since:
             return _LOCK_LOOP
         if kind.kind not in "iu":
-            return said("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return english("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
         if kind.itemsize == 4:
             return None
         if op in ("atomic_exch", "atomic_cas"):
-            return said("The rule for atomics was measured for 32-bit integers only.")
-        return said("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return english("The rule for atomics was measured for 32-bit integers only.")
+        return english("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
     if kind.kind == "c" and kind.itemsize < 16:
-        return said("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
+        return english("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
     return None
 
 
@@ -183,9 +183,11 @@ def weakest(accesses: Iterable[tuple[str, int]], cc: tuple[int, int]) -> BasisKi
     return max(kinds, key=BASES.index, default=device(cc).basis.kind)
 
 
-_LIKE_MEASURED = Basis("assumed", said("The rule of the operations that were measured on an H200; this one was not."))
+_LIKE_MEASURED = Basis(
+    "assumed", english("The rule of the operations that were measured on an H200; this one was not.")
+)
 
 
-_LOCK_LOOP = said(
+_LOCK_LOOP = english(
     "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.banks import assign, count
 from smemviz.model.counting.sectors import bytes_used
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -62,18 +62,18 @@ class Access:
         given = vars(self)
         operation(self.op)  # refuses what does not exist
         if not 1 <= self.warps <= _MOST_WARPS:
-            raise InputError(said("a block has 1 to {most} warps, not {warps}", most=_MOST_WARPS, **given))
+            raise InputError(english("a block has 1 to {most} warps, not {warps}", most=_MOST_WARPS, **given))
         most = _MOST_REQUESTS // self.warps
         if self.steps is not None and not 1 <= self.steps <= most:
-            raise InputError(said("steps is {steps}; 1 to {most} can be counted", most=most, **given))
+            raise InputError(english("steps is {steps}; 1 to {most} can be counted", most=most, **given))
         if self.width is not None:
             check_width(self.width)
         if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
             names = ", ".join(MATRICES)
-            raise InputError(said("{op} does not go with {pattern}; matrices are for {names}", names=names, **given))
+            raise InputError(english("{op} does not go with {pattern}; matrices are for {names}", names=names, **given))
         most = MATRICES.get(self.op, WARP)
         if self.across is not None and (self.pattern not in ("tile", "matrices") or most % (self.across or WARP + 1)):
-            message = said("across is {across}; it has to divide {most}, for tile and matrices", most=most, **given)
+            message = english("across is {across}; it has to divide {most}, for tile and matrices", most=most, **given)
             raise InputError(message)
 
     @property
@@ -114,18 +114,18 @@ def elements(access: Access, layout: Layout) -> Integers:
     vector, rest = divmod(width, layout.itemsize)
     given = {"access": access.text, "width": width, "columns": layout.columns, "dtype": layout.dtype}
     if rest:
-        raise InputError(said("{access}: {width} bytes are no whole number of {dtype}", **given))
+        raise InputError(english("{access}: {width} bytes are no whole number of {dtype}", **given))
     if access.pattern not in PATTERNS:
         return _by_formula(access, layout, vector)
     if layout.columns % vector:
-        raise InputError(said("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **given))
+        raise InputError(english("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **given))
     rows, pieces = layout.rows, layout.columns // vector
     patch = _patch(access)
     most = patches(patch, rows, pieces) if patch else -(-rows * pieces // WARP)
     steps = access.steps or -(-most // access.warps)
     if (steps - 1) * access.warps >= most:
         given |= {"steps": steps, "most": most, "layout": layout.text}
-        raise InputError(said("{access}: {steps} steps are too many, {most} requests cover {layout}", **given))
+        raise InputError(english("{access}: {steps} steps are too many, {most} requests cover {layout}", **given))
     request = np.arange(steps * access.warps).reshape(steps, access.warps)
     if patch:
         row, piece = patched(patch, request, rows, pieces)
@@ -156,7 +156,7 @@ def addresses(element: Integers, width: int, layout: Layout) -> Integers:
         after = layout.address(np.where(element < 0, -1, element + further))
         torn = (element >= 0) & (after != first + further * layout.itemsize)
         if torn.any():
-            why = said("{width} bytes of a lane do not stay together; swizzle larger pieces", width=width)
+            why = english("{width} bytes of a lane do not stay together; swizzle larger pieces", width=width)
             raise InputError(f"{layout.text}: {why}")
     return first
 
@@ -246,7 +246,7 @@ def lanes(
     all_elements = elements(access, layout)
     if not (0 <= step < len(all_elements) and 0 <= warp < access.warps):
         given = {"access": access.text, "steps": len(all_elements), "warps": access.warps}
-        raise InputError(said("{access} has {steps} steps of {warps} warps, counted from 0", **given))
+        raise InputError(english("{access} has {steps} steps of {warps} warps, counted from 0", **given))
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
     check_predictable(access, layout, hardware.cc)
     address = addresses(element, width, layout)
@@ -276,7 +276,7 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
     sizes = layout.shape if len(values) >= len(layout.shape) else (prod(layout.shape),)
     if not len(sizes) <= len(values) <= len(sizes) + 1:
         given = {"n": len(values), "layout": layout.text, "axes": len(layout.shape)}
-        raise InputError(f"{access.text}: " + said("gives {n} numbers; {layout} has {axes} dimensions", **given))
+        raise InputError(f"{access.text}: " + english("gives {n} numbers; {layout} has {axes} dimensions", **given))
     on = lane < MATRIX_ROWS * MATRICES.get(access.op, WARP)
     if len(values) > len(sizes):
         on &= values[-1] != 0
@@ -293,5 +293,5 @@ def _check_inside(access: Access, layout: Layout, outside: NDArray[np.bool_], in
     if outside.any():
         step, warp, lane = np.argwhere(outside)[0]
         given = {"lane": lane, "warp": warp, "step": step, "index": index[step, warp, lane], "layout": layout.text}
-        what = said("lane {lane} of warp {warp} at step {step} asks for index {index}, outside of {layout}", **given)
+        what = english("lane {lane} of warp {warp} at step {step} asks for index {index}, outside of {layout}", **given)
         raise InputError(f"{access.text}: {what}")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 
 Integers = NDArray[np.int64]
@@ -68,13 +68,13 @@ def formula(text: str) -> Formula:
 def _parts(text: str) -> list[ast.expr]:
     if len(text) > _MOST_CHARACTERS:
         raise InputError(
-            said("the formula has {n} characters; {most} are the most", n=len(text), most=_MOST_CHARACTERS)
+            english("the formula has {n} characters; {most} are the most", n=len(text), most=_MOST_CHARACTERS)
         )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise InputError(
-            said("{text} is no formula; write one as in Python, such as column ^ row", text=repr(text))
+            english("{text} is no formula; write one as in Python, such as column ^ row", text=repr(text))
         ) from None
     return tree.elts if isinstance(tree, ast.Tuple) and tree.elts else [tree]
 
@@ -97,7 +97,7 @@ class _Walk:
                 if node.id in self.names:
                     return self.names[node.id]
                 there = ", ".join(self.names)
-                raise self.refuse(said("{name} is not known here; there are {there}", name=node.id, there=there))
+                raise self.refuse(english("{name} is not known here; there are {there}", name=node.id, there=there))
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
                 return self.arithmetic(type(node.op), self.value(node.left), self.value(node.right))
             case ast.UnaryOp(op=ast.Not()):
@@ -121,7 +121,7 @@ class _Walk:
                 return reduce(_CALLS[name], map(self.value, node.args))
         what = ast.unparse(node)
         raise self.refuse(
-            said(
+            english(
                 "{what} is not for a formula, which has whole numbers, + - * // % & | ^ ~ << >>, comparisons, "
                 "and, or, not, if else, min and max",
                 what=what,
@@ -130,11 +130,11 @@ class _Walk:
 
     def arithmetic(self, op: type[ast.operator], left: Integers, right: Integers) -> Integers:
         if op in (ast.FloorDiv, ast.Mod) and not right.all():
-            raise self.refuse(said("divides by zero"))
+            raise self.refuse(english("divides by zero"))
         if op in (ast.LShift, ast.RShift) and not np.all((right >= 0) & (right < 63)):
-            raise self.refuse(said("shifts by less than 0 or more than 62 bits"))
+            raise self.refuse(english("shifts by less than 0 or more than 62 bits"))
         if op in _GROWS and np.any(np.abs(_GROWS[op](left.astype(np.float64), right)) >= _LARGEST):
-            raise self.refuse(said("grows beyond 64 bits"))
+            raise self.refuse(english("grows beyond 64 bits"))
         return _ARITHMETIC[op](left, right)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.model.layout.swizzles import Swizzle, swizzle_of
 from smemviz.recordings.dtypes import DTYPES
@@ -47,23 +47,25 @@ class Layout:
         if self.dtype not in DTYPES:
             dtype = repr(self.dtype)
             raise InputError(
-                said("{dtype} is no dtype; there are int32, float32, float64 and Numba's others", dtype=dtype)
+                english("{dtype} is no dtype; there are int32, float32, float64 and Numba's others", dtype=dtype)
             )
         if not 1 <= len(self.shape) <= 4 or min(self.shape) < 1:
             sizes = _sizes(self.shape) or "none"
-            raise InputError(said("a shape has one to four sizes of at least 1, not {sizes}", sizes=sizes))
+            raise InputError(english("a shape has one to four sizes of at least 1, not {sizes}", sizes=sizes))
         if self.pitch is not None and self.pitch < (self.columns if len(self.shape) > 1 else 1):
             given = {"pitch": self.pitch, "columns": self.columns}
             raise InputError(
-                said("pitch is {pitch}; a row has {columns} elements and cannot overlap the next", **given)
+                english("pitch is {pitch}; a row has {columns} elements and cannot overlap the next", **given)
             )
         if self.pad < 0 or self.base < 0:
-            raise InputError(said("pad and base cannot be negative: {n}", n=min(self.pad, self.base)))
+            raise InputError(english("pad and base cannot be negative: {n}", n=min(self.pad, self.base)))
         if self.base % self.itemsize:
             values = {"base": self.base, "dtype": self.dtype, "itemsize": self.itemsize}
-            raise InputError(said("base is byte {base}; {dtype} starts at a multiple of {itemsize}", **values))
+            raise InputError(english("base is byte {base}; {dtype} starts at a multiple of {itemsize}", **values))
         if max(self.rows * self.stride * self.itemsize, self.base) > _MOST_BYTES or self.nbytes > _MOST_BYTES:
-            what = said("is larger than, or starts behind, the {most} KiB that any block has", most=_MOST_BYTES // KIB)
+            what = english(
+                "is larger than, or starts behind, the {most} KiB that any block has", most=_MOST_BYTES // KIB
+            )
             raise InputError(f"{self.text}: {what}")
 
     @property
@@ -152,7 +154,9 @@ def layout_of(text: str) -> Layout:
 def _shape(text: str) -> tuple[int, ...]:
     sizes = text.lower().split("x")
     if not all(map(_is_whole, sizes)):
-        raise InputError(said("{text} is no shape; write whole numbers with x between them, as 32x33", text=repr(text)))
+        raise InputError(
+            english("{text} is no shape; write whole numbers with x between them, as 32x33", text=repr(text))
+        )
     return tuple(map(int, sizes))
 
 
@@ -171,7 +175,7 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
         name, equals, value = (side.strip() for side in part.partition("="))
         if not equals or name not in readers or name in options:
             raise InputError(
-                said(
+                english(
                     "{part} is not an option; write each once, as name=value: {known}",
                     part=repr(part),
                     known=", ".join(readers),
@@ -184,7 +188,7 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
 def whole(name: str, text: str) -> int:
     """Read a whole number; refuse anything else by name."""
     if not _is_whole(text):
-        raise InputError(said("{name} is {text}; write a whole number", name=name, text=repr(text)))
+        raise InputError(english("{name} is {text}; write a whole number", name=name, text=repr(text)))
     return int(text)
 
 

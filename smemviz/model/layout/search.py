@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import addresses
@@ -168,7 +168,7 @@ def search(
         InputError: without accesses, and when the plain array cannot be accessed so.
     """
     if not wanted:
-        raise InputError(said("a layout is searched for accesses; name at least one"))
+        raise InputError(english("a layout is searched for accesses; name at least one"))
     together = max(1, _BATCH // max(1, *(access.offsets.size for access in wanted)))
     tried = candidates(layout.plain, wanted, hardware, most_pad)
     scored = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.formulas import Formula, formula
 
 Integers = NDArray[np.int64]
@@ -54,7 +54,7 @@ class Xor:
         needed = _up(columns, 1 << self.bits + self.base)
         if needed > pitch:
             raise InputError(
-                said(
+                english(
                     "{swizzle} permutes {needed} columns, the row has room for {pitch}; use fewer bits",
                     swizzle=self.text,
                     needed=needed,
@@ -126,7 +126,7 @@ class Free:
         if len(outside):
             first = outside[0]
             raise InputError(
-                said(
+                english(
                     "{swizzle}: takes ({row}, {column}) to column {new}, outside of its row of {pitch}",
                     swizzle=self.text,
                     row=row[first],
@@ -140,7 +140,7 @@ class Free:
         if len(late):
             first_row, other_row = int(first[which[late[0]]]), int(late[0])
             raise InputError(
-                said(
+                english(
                     "{swizzle}: puts {one} and {other} in one place; every column of a row needs a place of its own",
                     swizzle=self.text,
                     one=f"({row[first_row]}, {column[first_row]})",
@@ -168,7 +168,7 @@ def swizzle_of(text: str) -> Swizzle:
         return Cute(*map(int, match.groups()))
     free = Free(formula(text))
     if len(free.column.values({"row": np.zeros(1, np.int64), "column": np.zeros(1, np.int64)})) != 1:
-        raise InputError(said("{text}: a swizzle is one formula, the new column", text=text))
+        raise InputError(english("{text}: a swizzle is one formula, the new column", text=text))
     return free
 
 
@@ -176,7 +176,7 @@ def _check_bits(swizzle: Xor | Cute, **given: tuple[int, int]) -> None:
     for name, (least, value) in given.items():
         if not least <= value <= _MOST_BITS:
             values = {"name": name, "value": value, "least": least, "most": _MOST_BITS}
-            raise InputError(f"{swizzle.text}: " + said("{name} is {value}; it can be {least} to {most}", **values))
+            raise InputError(f"{swizzle.text}: " + english("{name} is {value}; it can be {least} to {most}", **values))
 
 
 def _up(number: int, unit: int) -> int:

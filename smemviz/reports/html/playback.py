@@ -142,7 +142,7 @@ class _Shapes:
         service = bank_service(now, self._where, self._hardware)
         columns = (service.lane, service.address - base, service.wavefront, service.conflict.astype(np.int64))
         return {
-            "said": cost(now, self._hardware),
+            "cost": cost(now, self._hardware),
             "lanes": lanes.tolist(),
             "wavefronts": service.wavefronts,
             "words": np.stack(columns, axis=1).tolist() if service.reason is None else [],

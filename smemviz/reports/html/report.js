@@ -56,7 +56,7 @@
       site: site.source,
       warp: request.warp,
       step: request.step,
-      cost: request.shape.said,
+      cost: request.shape.cost,
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
     at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));

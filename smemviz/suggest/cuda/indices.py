@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from smemviz.frontends.cuda.lexing import code
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.code import NAMES, declared_shape, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.suggest.cuda.pitch import is_term
@@ -77,5 +77,5 @@ def _check_repeatable(index: str, line: int) -> None:
     for at, token in enumerate(tokens):
         calls = token.text == "(" and at and tokens[at - 1].kind == "name" and tokens[at - 1].text not in _REPEATABLE
         if calls or token.text in _CHANGES:
-            what = said("the index {code} would be written twice; give it a name first", code=index)
+            what = english("the index {code} would be written twice; give it a name first", code=index)
             raise NotRewrittenError(line, what)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from smemviz.errors import InputError
 from smemviz.frontends.cuda.program import CudaProgram
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout import layouts
 from smemviz.model.layout.candidates import Moved, Pad, laid_out
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations
@@ -47,7 +47,9 @@ class CudaRewriting(Rewriter):
         self.array = array
         self.declared: Declaration = self._text.declaration(array)
         if len(self.declared.extents) != len(array.shape):
-            raise NotRewrittenError(array.line, said("the sizes of {array} are not written out here", array=array.name))
+            raise NotRewrittenError(
+                array.line, english("the sizes of {array} are not written out here", array=array.name)
+            )
 
     @cached_property
     def _uses(self) -> list[Use]:
@@ -74,16 +76,16 @@ class CudaRewriting(Rewriter):
                 raise NotRewrittenError(use.line, use.how)
             start = all(self._text.value(self._text.at(span)) == 0 for span in use.indices)
             if use.pointer and (start or not rows_only):
-                what = said("a pointer to {array} is taken here", array=self.array.name)
+                what = english("a pointer to {array} is taken here", array=self.array.name)
                 raise NotRewrittenError(use.line, what)
             if use.indices and not rows_only and len(use.indices) < len(self.array.shape):
-                what = said("a row of {array} is taken here", array=self.array.name)
+                what = english("a row of {array} is taken here", array=self.array.name)
                 raise NotRewrittenError(use.line, what)
 
     def _check_static(self) -> None:
         if self.array.dynamic:
             array = self.array.name
-            what = said("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
+            what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
             raise NotRewrittenError(self.declared.line, what)
 
     def _lanes(self, more: int) -> int:
@@ -95,7 +97,7 @@ class CudaRewriting(Rewriter):
         extent = self._text.value(self._text.at(self.declared.extents[-1]))
         lanes = self.array.shape[-1] // extent if extent else 1
         if lanes == 0 or more % lanes:
-            what = said("the elements of {array} are vectors, which stay whole", array=self.array.name)
+            what = english("the elements of {array} are vectors, which stay whole", array=self.array.name)
             raise NotRewrittenError(self.declared.line, what)
         return more // lanes
 

@@ -11,7 +11,7 @@ from smemviz.frontends.cuda.declarations import Span, shared_statements
 from smemviz.frontends.cuda.lexing import Lines, Token, closing, scan
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.edits import Edit
 from smemviz.suggest.rewrites import NotRewrittenError
@@ -93,7 +93,7 @@ class SourceText:
         Raises:
             NotRewrittenError: when its declaration is not in sight.
         """
-        functions = self.program.functions_found
+        functions = self.program.definitions
         for statement in shared_statements(self._tokens):
             for declarator in statement.declarators:
                 if declarator.name.text == array.name and self.line(declarator.name.start) == array.line:
@@ -103,7 +103,7 @@ class SourceText:
                         array.name, array.line, declarator.extents, (end, inside.end if inside else len(self.source))
                     )
         raise NotRewrittenError(
-            array.line, said("no statement {code} declares it", code=f"__shared__ ... {array.name}[...]")
+            array.line, english("no statement {code} declares it", code=f"__shared__ ... {array.name}[...]")
         )
 
     def uses(self, declared: Declaration) -> Iterator[Use]:
@@ -114,7 +114,7 @@ class SourceText:
         """
         for token in self.directives:
             if re.search(rf"\b{declared.name}\b", token.text):
-                what = said("the macro here names {array}", array=declared.name)
+                what = english("the macro here names {array}", array=declared.name)
                 raise NotRewrittenError(self.line(token.start), what)
         tokens = self.tokens(declared.scope)
         for at, token in enumerate(tokens):
@@ -144,10 +144,10 @@ def _how(tokens: list[Token], at: int) -> str:
     if before in ("(", ",") and tokens[at + 1].text in (",", ")"):
         callee = _callee(tokens, at)
         if callee:
-            return said("{array} goes to {function} here", array=name, function=callee)
+            return english("{array} goes to {function} here", array=name, function=callee)
     if before == "=":
-        return said("{array} is given another name here", array=name)
-    return said("{array} is used here as a whole", array=name)
+        return english("{array} is given another name here", array=name)
+    return english("{array} is used here as a whole", array=name)
 
 
 def _callee(tokens: list[Token], at: int) -> str:

@@ -64,7 +64,7 @@ def _picture(row: Row, now: RequestView, place: int, theme: ThemeName) -> Compon
     return html.Section(
         [
             html.Div([html.H2(row.entry.name), download(row.entry.name)], className="panel-head"),
-            html.P(rich("{source}: {sentence}", source=code, sentence=sentence), className="tile-said"),
+            html.P(rich("{source}: {sentence}", source=code, sentence=sentence), className="tile-sentence"),
             scroller(html.Div(drawn, className="sheet"), label=_("Tile of {name}", name=row.entry.name)),
         ],
         className="panel tile-of",

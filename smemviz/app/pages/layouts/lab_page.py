@@ -229,7 +229,7 @@ def _results(side: str) -> Component:
     return section(
         f"lab-{side}-costs",
         _("What {side} costs", side=side),
-        html.P("", id=f"lab-{side}-said", className="lab-said"),
+        html.P("", id=f"lab-{side}-sentence", className="lab-sentence"),
         html.Div(pictures, id=f"lab-{side}-pictures", className="lab-pictures", hidden=True),
         html.P(_(_TILE_NOTE), className="note"),
         scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
@@ -252,7 +252,7 @@ def _search() -> Component:
     return section(
         "lab-search",
         _("Cheapest layouts for all accesses of A"),
-        html.P("", id="lab-found-said", className="lab-said"),
-        scroller(id="lab-found", label=_("Layouts found")),
+        html.P("", id="lab-results-note", className="lab-sentence"),
+        scroller(id="lab-results", label=_("Layouts found")),
         html.P(note, className="note"),
     )

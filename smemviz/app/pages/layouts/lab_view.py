@@ -23,13 +23,13 @@ from smemviz.views.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
     Pictured,
-    access_said,
-    array_said,
+    access_text,
+    array_text,
     count_rows,
     headline,
     lane_rows,
     picture,
-    request_said,
+    request_text,
 )
 from smemviz.views.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
 from smemviz.wording.grammar import capital, items, sentences
@@ -38,7 +38,7 @@ from smemviz.wording.sentences import rule
 _OF_SIDE = (
     "array.children",
     "counts.children",
-    "said.children",
+    "sentence.children",
     "tile.figure",
     "tile.style",
     "banks.figure",
@@ -54,7 +54,7 @@ LAB_PROPERTIES = (
     "lab-shown.data",
     *(f"lab-{side}-{name}" for side in SIDES for name in _OF_SIDE),
 )
-LAYOUTS_PROPERTIES = ("lab-found-said.children", "lab-found.children", "lab-cheapest.data")
+LAYOUTS_PROPERTIES = ("lab-results-note.children", "lab-results.children", "lab-cheapest.data")
 _RESULTS = "panel lab-side"
 _WRONG = N_("This set-up cannot be counted: see the field that is marked.")
 
@@ -74,7 +74,7 @@ def view_lab(query: Query, theme: str) -> Filling:
     for name, side in state.sides.items():
         if side.setup is None:
             # What stands there is of the last set-up that could be counted.
-            filling |= {f"lab-{name}-said.children": _(_WRONG), f"lab-{name}-results.className": f"{_RESULTS} old"}
+            filling |= {f"lab-{name}-sentence.children": _(_WRONG), f"lab-{name}-results.className": f"{_RESULTS} old"}
             continue
         access, request = (shown.access, shown.request) if shown else (state.access, state.request)
         now = picture(side.setup, access, request)
@@ -94,17 +94,17 @@ def view_layouts(query: Query) -> Filling:
     """Search layouts for the first set-up."""
     setup = LabState.read(query).sides["A"].setup
     if setup is None:
-        return {"lab-found-said.children": _(_WRONG), "lab-found.children": [], "lab-cheapest.data": None}
+        return {"lab-results-note.children": _(_WRONG), "lab-results.children": [], "lab-cheapest.data": None}
     rows = layout_rows(setup)
-    heads, body = (_("layout"), *layout_heads(setup), _("in a kernel")), [_found_row(row, query) for row in rows]
+    heads, body = (_("layout"), *layout_heads(setup), _("in a kernel")), [_result_row(row, query) for row in rows]
     return {
-        "lab-found-said.children": layouts_text(rows),
+        "lab-results-note.children": layouts_text(rows),
         "lab-cheapest.data": rows[1 if len(rows) > 1 else 0].fix.layout.text,
-        "lab-found.children": table("lab-found", _("Layouts, the one there is first"), heads, body),
+        "lab-results.children": table("lab-results", _("Layouts, the one there is first"), heads, body),
     }
 
 
-def _found_row(row: LayoutRow, query: Query) -> list[object]:
+def _result_row(row: LayoutRow, query: Query) -> list[object]:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
         href = f"{LAB}?{query_of(query | {'B': row.fix.layout.text})}"
@@ -119,15 +119,15 @@ def _found_row(row: LayoutRow, query: Query) -> list[object]:
 def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
     request = _(
         "{access}, request {number} of {count}.",
-        access=capital(access_said(now.kind)),
+        access=capital(access_text(now.kind)),
         number=now.request + 1,
         count=now.count,
     )
     counts = [[*row, *[""] * (len(COUNT_HEADS) - len(row))] for row in count_rows(now.setup)]
     return {
-        "array.children": array_said(now.setup),
+        "array.children": array_text(now.setup),
         "counts.children": _table(COUNT_HEADS, counts, _("What each access costs")),
-        "said.children": sentences(request, request_said(now)),
+        "sentence.children": sentences(request, request_text(now)),
         **drawn("tile", lab_tile(now, view=view, theme=theme)),
         **drawn("banks", lab_banks(now, theme=theme)),
         "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
@@ -150,7 +150,7 @@ def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
     if shown is None:
         return {"options": [], "ACCESS": None, "REQUEST": None, "VIEW": view, "count": 0}
     options = [
-        {"value": str(i + 1), "label": _("{number}: {access}", number=i + 1, access=access_said(access))}
+        {"value": str(i + 1), "label": _("{number}: {access}", number=i + 1, access=access_text(access))}
         for i, access in enumerate(shown.setup.accesses)
     ]
     values = {"ACCESS": str(shown.access + 1), "REQUEST": shown.request + 1, "VIEW": view}

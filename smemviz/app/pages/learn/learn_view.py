@@ -111,6 +111,6 @@ def _panel(at: str, panel: Panel | None) -> Filling:
         f"{name}-title.children": panel.title,
         f"{name}-figure.figure": panel.figure,
         f"{name}-figure.style": {side: pixels for side, pixels in size.items() if pixels},
-        f"{name}-region.aria-label": _("{name}: {sentence}", name=panel.title, sentence=panel.said),
+        f"{name}-region.aria-label": _("{name}: {sentence}", name=panel.title, sentence=panel.sentence),
         f"{name}-sheet.className": "sheet lab-sheet" if panel.narrow else "sheet",
     }

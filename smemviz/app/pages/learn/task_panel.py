@@ -18,7 +18,7 @@ from smemviz.lessons.tasks import TASKS, Task, task_of
 from smemviz.recordings.recording import Recording
 from smemviz.testing.tasks import what_is_missing
 
-TASK_OUTPUTS = (("editor-task-said", "children"), ("editor-task-said", "className"), ("editor-fixed", "data"))
+TASK_OUTPUTS = (("editor-task-verdict", "children"), ("editor-task-verdict", "className"), ("editor-fixed", "data"))
 
 
 def task_in(query: Query | None) -> Task | None:
@@ -46,7 +46,7 @@ def done_as(task: Task) -> str:
 
 def task_panel(task: Task | None) -> Component:
     """Lay out what is asked; hidden where nothing is."""
-    verdict = html.Div("", id="editor-task-said", className="task-said", role="status")
+    verdict = html.Div("", id="editor-task-verdict", className="task-verdict", role="status")
     stores = [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
     if task is None:
         return html.Div([verdict, *stores], hidden=True)
@@ -59,13 +59,13 @@ def task_panel(task: Task | None) -> Component:
 def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:
     """Return what is said to a run of a task's text, how it looks, and what the browser is to keep as done."""
     if task is None or recording is None:
-        return "", "task-said", None
+        return "", "task-verdict", None
     missing = what_is_missing(task, recording)
     if missing is None:
-        return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-said is-right", done_as(task)
+        return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-verdict is-right", done_as(task)
     head, _line, rest = missing.partition("\n")
     rest = "\n".join(line for line in rest.splitlines() if not line.startswith("  to pass:"))  # that is the task
     verdict: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
     if rest:
         verdict.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
-    return verdict, "task-said is-wrong", None
+    return verdict, "task-verdict is-wrong", None

@@ -127,7 +127,7 @@ def ceiling_table(sweep: Sweep) -> Component:
             ]
         )
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
-    return table("told", _("Measured ceilings"), heads, rows)
+    return table("measures", _("Measured ceilings"), heads, rows)
 
 
 def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> Component:
@@ -145,7 +145,7 @@ def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> C
         ]
         for row in rows
     ]  # fmt: skip
-    return table("told", _("Published times beside ours"), heads, body)
+    return table("measures", _("Published times beside ours"), heads, body)
 
 
 def _note(row: Beside, linked: bool) -> object:
@@ -174,4 +174,4 @@ def step_table(touched: Sequence[Loaded]) -> Component:
         for load in touched
     ]
     heads = (_("Array"), _("Access"), _("Cells"), _("Requests"), _("Lanes"), _("Cost"))
-    return table("told", _("What this step touches"), heads, rows)
+    return table("measures", _("What this step touches"), heads, rows)

@@ -182,7 +182,7 @@ def view_job(data: Products, available: bool) -> Filling:
     running = data.running()
     status: list[Component] = []
     if running:
-        step = _STEP.fullmatch(running.said)
+        step = _STEP.fullmatch(running.message)
         done, total, what = step.groups() if step else ("0", "1", _("starting"))
         status = [
             html.Span(_("Measuring, {seconds:.0f} s: {what}", seconds=running.seconds, what=what)),

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 @contextmanager
@@ -55,9 +55,11 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
     def launched(stream: Any, config: Any, kernel: Any, *values: Any) -> None:
         def record() -> bool:
             if not isinstance(kernel, Watched):
-                raise UnsupportedError(*launch_place(""), said("a kernel that is not made of CUDA C++ is not recorded"))
+                raise UnsupportedError(
+                    *launch_place(""), english("a kernel that is not made of CUDA C++ is not recorded")
+                )
             if config.cluster is not None:
-                raise UnsupportedError(*launch_place(""), said("a launch of clusters is not recorded"))
+                raise UnsupportedError(*launch_place(""), english("a launch of clusters is not recorded"))
             core.Device().sync()  # what the arguments hold when the kernel begins is copied now
             code, options, expressions, name = kernel._given
             shape = (config.grid, config.block, config.shmem_size or 0)

@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def made_after(recorder: Recorder, record: Callable[[], bool], make: Callable[[], None]) -> None:
@@ -74,7 +74,7 @@ def _copied(values: Sequence[Any], array: type) -> list[Any]:
         given: Any = value
         if isinstance(value, array):
             if not (given.flags.c_contiguous or given.flags.f_contiguous):
-                what = said("it is given an array whose elements do not follow each other; copy it first")
+                what = english("it is given an array whose elements do not follow each other; copy it first")
                 raise UnsupportedError(*launch_place(""), what)
             place = (given.data.ptr, given.nbytes)
             if place not in copies:

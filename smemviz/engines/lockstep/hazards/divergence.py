@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import BARRIER_SKIPPED
 
 
@@ -18,12 +18,12 @@ def divergence(
     """
     values = {"code": ast.unparse(barrier), "present": present, "missing": missing}
     if not waits and _skipped_to_the_end(kernel, barrier):
-        return BARRIER_SKIPPED, said(
+        return BARRIER_SKIPPED, english(
             "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
             "so a device goes on without them, as after a return.",
             **values,
         )
-    return "barrier_divergence", said(
+    return "barrier_divergence", english(
         "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
         "Move it to a place that every thread of the block reaches.",
         **values,

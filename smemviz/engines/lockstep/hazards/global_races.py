@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
 
@@ -216,7 +216,7 @@ class GlobalRaces:
                 meets &= ~same
             elif effect == "store":
                 meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
-            if not meets.any() or self._all_told(site, then[meets]):
+            if not meets.any() or self._all_final(site, then[meets]):
                 continue
             meets &= self._unordered(others, then, threads)
             if not meets.any():
@@ -237,7 +237,7 @@ class GlobalRaces:
         apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
         who, whom = (self._findings.who(int(slot), with_block=apart) for slot in slots)
         what = what_was_done(watched.element(cell, second.array, self._findings.spelling), first, who, second, whom)
-        message = said("{what}, the same value: it does no harm that nothing orders them.", what=what)
+        message = english("{what}, the same value: it does no harm that nothing orders them.", what=what)
         self._findings.add(key, BENIGN_RACE, second.line, slots, message)
 
     def _compare_at_once(
@@ -275,7 +275,7 @@ class GlobalRaces:
             apart &= ~self._messages.heard_from(others_blocks, then, blocks)
         return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
 
-    def _all_told(self, site: Site, then: NDArray[np.int32]) -> bool:
+    def _all_final(self, site: Site, then: NDArray[np.int32]) -> bool:
         """Tell whether there is nothing to add to what is known of races with these executions."""
         earlier = {self._executed[number] for number in np.unique(then)}
         known = (self._findings.race(race_key(self._sites[number], site)) for number in earlier)

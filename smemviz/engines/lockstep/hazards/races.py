@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.hazards.marks import Marks
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3, Site
 
@@ -176,11 +176,11 @@ def what_was_done(element: str, site: Site, first: Who, other_site: Site, second
     did, does = (str(effect_of(op)) for op in (site.op, other_site.op))
     if (did, site.line) != (does, other_site.line):
         did, does = _by_thread(did, first, site.line), _by_thread(does, second, other_site.line)
-        return said("{element} is {did} and {does}", element=element, did=did, does=does)
+        return english("{element} is {did} and {does}", element=element, did=did, does=does)
     (thread, block), (other, other_block) = first, second
     values = {"element": element, "first": thread, "second": other, "line": site.line}
     if block is not None:
-        return said(
+        return english(
             "{element} is stored by thread {first} of block {block} and thread {second} of block {other} "
             "at line {line}",
             block=block,
@@ -188,8 +188,8 @@ def what_was_done(element: str, site: Site, first: Who, other_site: Site, second
             **values,
         )
     if did == "store":
-        return said("{element} is stored by threads {first} and {second} at line {line}", **values)
-    return said("{element} is updated by threads {first} and {second} at line {line}", **values)
+        return english("{element} is stored by threads {first} and {second} at line {line}", **values)
+    return english("{element} is updated by threads {first} and {second} at line {line}", **values)
 
 
 def _by_thread(did: str, who: Who, line: int) -> str:
@@ -197,19 +197,19 @@ def _by_thread(did: str, who: Who, line: int) -> str:
     if block is not None:
         return _by_thread_of_block(did, thread, block, line)
     if did == "load":
-        return said("loaded by thread {thread} at line {line}", thread=thread, line=line)
+        return english("loaded by thread {thread} at line {line}", thread=thread, line=line)
     if did == "store":
-        return said("stored by thread {thread} at line {line}", thread=thread, line=line)
-    return said("updated by thread {thread} at line {line}", thread=thread, line=line)
+        return english("stored by thread {thread} at line {line}", thread=thread, line=line)
+    return english("updated by thread {thread} at line {line}", thread=thread, line=line)
 
 
 def _by_thread_of_block(did: str, thread: Dim3, block: Dim3, line: int) -> str:
     values = {"thread": thread, "block": block, "line": line}
     if did == "load":
-        return said("loaded by thread {thread} of block {block} at line {line}", **values)
+        return english("loaded by thread {thread} of block {block} at line {line}", **values)
     if did == "store":
-        return said("stored by thread {thread} of block {block} at line {line}", **values)
-    return said("updated by thread {thread} of block {block} at line {line}", **values)
+        return english("stored by thread {thread} of block {block} at line {line}", **values)
+    return english("updated by thread {thread} of block {block} at line {line}", **values)
 
 
 def _by_phase(accesses: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Site
 from smemviz.recordings.spelling import PYTHON, Spelling
 
@@ -45,19 +45,21 @@ class Race:
         """
         atomic, word = self.spelling.atomic, self.spelling.warp_word
         if self.update:
-            return said("{what}, and one of the two results is lost. Use {atomic}.", what=self.what, atomic=self.update)
+            return english(
+                "{what}, and one of the two results is lost. Use {atomic}.", what=self.what, atomic=self.update
+            )
         if self.blocks:
             return self._between_blocks()
         if self.apart:
             return self._between_warps()
         if self.at_once:
-            return said(
+            return english(
                 "{what} in one request with different values. Let one thread do it, or use {atomic}.",
                 what=self.what,
                 atomic=atomic,
             )
         if self.one_place:
-            return said(
+            return english(
                 "{what}, both of one warp, with no {word} between. Let one thread do it, or use {atomic}.",
                 what=self.what,
                 word=word,
@@ -65,13 +67,13 @@ class Race:
             )
         barrier = self.spelling.barrier if with_others else self.spelling.warp_barrier
         if self.loop is None:
-            return said(
+            return english(
                 "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
                 what=self.what,
                 word=word,
                 barrier=barrier,
             )
-        return said(
+        return english(
             "{what}, both of one warp, with no {word} between. Put {barrier} at the end of the loop of line {line}.",
             what=self.what,
             word=word,
@@ -82,14 +84,16 @@ class Race:
     def _between_warps(self) -> str:
         barrier = self.spelling.barrier
         if self.one_place:
-            return said(
+            return english(
                 "{what} with no barrier between. Let one thread do it, or use {atomic}.",
                 what=self.what,
                 atomic=self.spelling.atomic,
             )
         if self.loop is None:
-            return said("{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier)
-        return said(
+            return english(
+                "{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier
+            )
+        return english(
             "{what} with no barrier between. Put {barrier} at the end of the loop of line {line}.",
             what=self.what,
             barrier=barrier,
@@ -98,12 +102,12 @@ class Race:
 
     def _between_blocks(self) -> str:
         if self.one_place:
-            return said(
+            return english(
                 "{what}; nothing orders the blocks of a launch. Let one thread do it, or use {atomic}.",
                 what=self.what,
                 atomic=self.spelling.atomic,
             )
-        return said(
+        return english(
             "{what}; nothing orders the blocks of a launch. "
             "Make it two launches, or order them with {fence} and an atomic.",
             what=self.what,

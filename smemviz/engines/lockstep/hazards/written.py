@@ -9,7 +9,7 @@ import numpy as np
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 
 
@@ -57,20 +57,20 @@ class Written:
         written = int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize
         element = element_name(array, address, self._findings.spelling)
         if access.loads:
-            what = said("{element} is read, but nothing wrote it", element=element)
+            what = english("{element} is read, but nothing wrote it", element=element)
         else:
-            what = said("{element} is updated, but nothing wrote it", element=element)
+            what = english("{element} is updated, but nothing wrote it", element=element)
         values = {"what": what, "array": array.name, "elements": size}
         if not written:
-            return said("{what}: shared memory does not start as zeros. Store in {array} first.", **values)
+            return english("{what}: shared memory does not start as zeros. Store in {array} first.", **values)
         if written <= self._threads < size:
-            return said(
+            return english(
                 "{what}: the block has {threads} threads and {array} {elements} elements. "
                 "Make them as many, or let each thread store several.",
                 threads=self._threads,
                 **values,
             )
-        return said(
+        return english(
             "{what}: {written} of the {elements} elements of {array} are written. Store in the others first.",
             written=written,
             **values,

@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
@@ -63,9 +63,9 @@ class Cuda(ModuleType):
             return vars(self).setdefault(name, stand_in)
         near = neighbour(name, dir(type(self)))
         if near is None:
-            text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
+            text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
-            text = said("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
+            text = english("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
         if sys._getframe(1).f_code.co_filename == self._file:
             raise UnsupportedError(*launch_place(self._file), text)
         raise AttributeError(text)
@@ -76,10 +76,10 @@ class Cuda(ModuleType):
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
         if "argtypes" in unknown:
-            text = said("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
+            text = english("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
             raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
-            text = said(
+            text = english(
                 "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
             )
             raise UnsupportedError(*launch_place(self._file), text)
@@ -112,7 +112,7 @@ class Cuda(ModuleType):
         """Allocate an array on the device; in lockstep it is filled with zeros."""
         if strides is not None:
             raise UnsupportedError(
-                *launch_place(self._file), said("device_array with strides is not known to lockstep")
+                *launch_place(self._file), english("device_array with strides is not known to lockstep")
             )
         return device_array(self.addresses, shape, dtype, order)
 
@@ -255,7 +255,7 @@ class DeviceOnly:
         return DeviceOnly(f"{self.__qualname__}.{name}", self._file)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        text = said("cuda.{function} is for kernels; this line runs on the host", function=self.__qualname__)
+        text = english("cuda.{function} is for kernels; this line runs on the host", function=self.__qualname__)
         raise KernelFileError(*launch_place(self._file), text)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __call__

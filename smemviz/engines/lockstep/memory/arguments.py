@@ -16,7 +16,7 @@ from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.frontends.numba.syntax import positional
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 
 Place = tuple[str, int]
@@ -34,7 +34,7 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
         raise UnsupportedError(
             kernel.file,
             kernel.node.lineno,
-            said("{kernel} with * or keyword-only parameters is not executed in lockstep", kernel=kernel.name),
+            english("{kernel} with * or keyword-only parameters is not executed in lockstep", kernel=kernel.name),
         )
     if len(names) != len(args):
         raise wrong_number(*place, kernel.name, names, len(args))
@@ -59,7 +59,7 @@ class Arguments:
             if not is_known(given.dtype):
                 raise UnsupportedError(
                     *self._place,
-                    said(
+                    english(
                         "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
                         name=name,
                         dtype=given.dtype,
@@ -74,7 +74,7 @@ class Arguments:
             if isinstance(given, int) and not -(2**63) <= given < 2**63:
                 if not 0 <= given < 2**64:
                     raise LaunchError(
-                        *self._place, said("{name}: {value} does not fit 64 bits", name=name, value=given)
+                        *self._place, english("{name}: {value} does not fit 64 bits", name=name, value=given)
                     )
                 return np.uint64(given)
             return given
@@ -82,7 +82,7 @@ class Arguments:
             return None
         raise LaunchError(
             *self._place,
-            said(
+            english(
                 "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
                 name=name,
                 type=type(given).__name__,
@@ -108,7 +108,7 @@ class Arguments:
             try:
                 return kernel_view(name, value)
             except ValueError as error:
-                raise UnsupportedError(*self._place, said("{what}; run with engine gpu", what=error)) from None
+                raise UnsupportedError(*self._place, english("{what}; run with engine gpu", what=error)) from None
         return value
 
     def copy_back(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Memory, View
-from smemviz.messages import said
+from smemviz.messages import english
 
 _FIRST_ADDRESS = 0x7000_0000_0000
 _ALIGNMENT = 256
@@ -172,7 +172,7 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     itemsize = array.dtype.itemsize
     if any(stride % itemsize for stride in array.strides) or array.offset % itemsize:
         raise ValueError(
-            said(
+            english(
                 "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
                 name=name,
                 strides=array.strides,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
-from smemviz.messages import said
+from smemviz.messages import english
 
 Index = Any  # int, or (threads,) int64
 
@@ -175,7 +175,7 @@ class View:
             shape = tuple(size // known if known and s == -1 else s for s in shape)
         if not self.contiguous or min(shape, default=0) < 0 or int(np.prod(shape, dtype=object)) != size:
             raise ValueError(
-                said(
+                english(
                     "{array} of shape {shape} cannot be reshaped to {wanted}",
                     array=self.name,
                     shape=self.shape,
@@ -195,7 +195,7 @@ class View:
             return replace(self, dtype=dtype)
         if not self.shape or not self.contiguous:
             raise ValueError(
-                said(
+                english(
                     "{array} cannot be viewed as {dtype}: its elements have {old} bytes",
                     array=self.name,
                     dtype=dtype,
@@ -206,7 +206,7 @@ class View:
         offset = self.offset * old
         if np.any(np.asarray(last) % new) or np.any(np.asarray(offset) % new):
             raise ValueError(
-                said(
+                english(
                     "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes",
                     array=self.name,
                     dtype=dtype,

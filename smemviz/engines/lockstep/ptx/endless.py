@@ -24,7 +24,7 @@ class Cycle:
         self._looks = 0
         self._state: tuple[Any, ...] = ()
         self._values: list[Any] = []
-        self._met: set[tuple[int, bytes]] = set()
+        self._states: set[tuple[int, bytes]] = set()
 
     def closes(self, step: int, block: int, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
         """Tell whether all is as it was when a step began before: those that run, who is where, and every value."""
@@ -39,14 +39,14 @@ class Cycle:
             self._values = [value.copy() for value in m.values]
         return False
 
-    def met_again(self, positions: NDArray[np.int32]) -> bool:
+    def repeats(self, positions: NDArray[np.int32]) -> bool:
         """Tell whether threads were at the same places with the same memory when a circle was closed before.
 
         Those that go in circles let others go first; where that has changed nothing, no thread can go on.
         """
         state = self._machine.changes, positions.tobytes()
-        known = state in self._met
-        self._met.add(state)
+        known = state in self._states
+        self._states.add(state)
         return known
 
     def _is_as_then(self, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:

@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
 
 WORKSPACE_BYTES = 16
@@ -334,11 +334,11 @@ class Machine:
         first = int(at[0])
         array = self._array_near(site, space, first)
         if array is None:
-            message = said("address {address} is in no array of the launch", address=f"{first:#x}")
+            message = english("address {address} is in no array of the launch", address=f"{first:#x}")
         else:
             itemsize = np.dtype(array.dtype).itemsize
             elements = math.prod(array.shape)
-            message = said(
+            message = english(
                 "{array}[{index}] is outside the {elements:,} elements of {array}. "
                 "Check the index with an if before it is used.",
                 array=array.name,
@@ -356,7 +356,7 @@ class Machine:
 
     def stop_misaligned(self, site: int | None, space: str, at: NDArray[np.int64], size: int) -> None:
         """End the launch as a device does for an address that is not a multiple of the access's width."""
-        message = said(
+        message = english(
             "address {address} is not a multiple of {width}, the width of the access; a device stops the kernel here. "
             "Align the array, or load fewer bytes at once.",
             address=int(at[0]),

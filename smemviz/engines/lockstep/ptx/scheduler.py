@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
 from smemviz.engines.lockstep.ptx.steps import Step
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.messages import said
+from smemviz.messages import english
 
 _VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
 _MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
@@ -108,7 +108,7 @@ class Scheduler:
         m = self._machine
         if not self._cycle.closes(self.steps, number, m.lanes, self._at):
             return False
-        if self._together is not None or self._cycle.met_again(self._at):
+        if self._together is not None or self._cycle.repeats(self._at):
             self._deadlock(step)
         self._waiting.let_others_go(m.lanes)
         return True
@@ -126,7 +126,7 @@ class Scheduler:
                 self._waiting.let_others_go(self._machine.lanes)
         if self.steps > self._most_steps:
             raise PtxError(
-                said(
+                english(
                     "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
                     most=self._most_steps,
                 ),
@@ -209,14 +209,14 @@ class Scheduler:
         """End the launch, in which no thread that is alive can do anything but wait."""
         m = self._machine
         line, column = m.sites.line_of(step.place)
-        message = said("waits in a loop for what no thread does; check what it waits for, and who stores that")
+        message = english("waits in a loop for what no thread does; check what it waits for, and who stores that")
         m.find("deadlock", line, column, m.threads, message)
         raise StoppedError
 
     def _trap(self, step: Step) -> None:
         m = self._machine
         line, column = m.sites.line_of(step.place)
-        m.find("trap", line, column, m.threads, said("the kernel traps; a device stops it here"))
+        m.find("trap", line, column, m.threads, english("the kernel traps; a device stops it here"))
         raise StoppedError
 
 

@@ -10,7 +10,7 @@ from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.dtypes import Value
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 
 RUNNING, ASLEEP, WARP, BLOCK = 0, 1, 2, 3  # a barrier of a block with number n is BLOCK + n
@@ -187,7 +187,7 @@ class Waiting:
     def _divergence(self, present: NDArray[np.intp], missing: NDArray[np.intp]) -> None:
         m = self._machine
         line, column = m.sites.line_of(self._places[self._place[present[0]]])
-        message = said(
+        message = english(
             "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
             "Move it to where every thread of the block gets.",
             code="__syncwarp()" if self.why[present[0]] == WARP else "__syncthreads()",

@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 
 _UINT64 = np.dtype(np.uint64)
 
@@ -42,12 +42,14 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     if view.memory.space == "constant":
         raise frame.wrong(
             node,
-            said("{array} is a constant array of the module; pass it as an argument to store in it", array=view.name),
+            english(
+                "{array} is a constant array of the module; pass it as an argument to store in it", array=view.name
+            ),
         )
     if view.dtype.kind != "c" and dtype_of(value).kind == "c":
         raise frame.wrong(
             node,
-            said(
+            english(
                 "{code} holds {dtype}; a complex number does not fit, store .real",
                 code=ast.unparse(node),
                 dtype=view.dtype,
@@ -100,7 +102,7 @@ def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
     if dtype.kind not in "iu":
         raise frame.wrong(
             node,
-            said(
+            english(
                 "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
             ),
         )
@@ -126,11 +128,11 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
         first = int(np.flatnonzero(bad)[0])
         at, shape = _named(view, indices, first)
         values = {"array": view.name, "index": at, "shape": shape}
-        message = said(
+        message = english(
             "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
         )
         if view.memory.space == "shared" and 0 in shape:
-            message = said(
+            message = english(
                 "{array}[{index}] is outside shape {shape}. "
                 "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
                 **values,
@@ -174,7 +176,7 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     parts = (*parts, *(slice(None),) * (view.ndim - len(parts)))
     if len(parts) > view.ndim:  # an index may be a tuple that a function gave
         given = {"code": ast.unparse(node), "indices": len(parts), "axes": view.ndim}
-        raise frame.wrong(node, said("{code} has {indices} indices for {axes} axes", **given))
+        raise frame.wrong(node, english("{code} has {indices} indices for {axes} axes", **given))
     shape: list[Any] = []
     strides: list[int] = []
     indices: list[Value] = []
@@ -217,7 +219,7 @@ def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
     size = view.shape[0]
     if not (type(size) is int and size == count):
         given = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
-        raise frame.wrong(node, said("{code} has {size} items for {names} names", **given))
+        raise frame.wrong(node, english("{code} has {size} items for {names} names", **given))
     return tuple(item(frame, node, view, k) for k in range(count))
 
 
@@ -236,9 +238,9 @@ def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Va
         _check_items(frame, target, part, value)
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
         if value.memory is part.memory:
-            what = said("assignment to {code} from the same array", code=code)
-            raise frame.none_of_numba(target, what, said("a loop"))
-        raise frame.none_of_numba(target, said("assignment to {code} from an array of more axes", code=code))
+            what = english("assignment to {code} from the same array", code=code)
+            raise frame.none_of_numba(target, what, english("a loop"))
+        raise frame.none_of_numba(target, english("assignment to {code} from an array of more axes", code=code))
     outer = frame.mask
     for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
         frame.machine.tick(frame.function.file, target.lineno)
@@ -263,11 +265,13 @@ def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value,
     if part.ndim != 1 or len({dtype_of(item) for item in items}) != 1:
         raise frame.wrong(
             target,
-            said("{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code),
+            english(
+                "{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code
+            ),
         )
     if not np.all(np.asarray(part.shape[0]) == len(items)):
         length = int(np.max(part.shape[0]))
-        what = said("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))
+        what = english("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))
         raise frame.wrong(target, what)
 
 

@@ -21,7 +21,7 @@ from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites.expressions import OF_ARRAYS
-from smemviz.messages import said
+from smemviz.messages import english
 
 # Of text: what Numba compiles of its methods.
 _OF_TEXT = ("find", "index", "rfind", "isalpha", "isdigit", "islower", "isspace", "isupper")
@@ -76,8 +76,8 @@ def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
     near = neighbour(node.attr, OF_ARRAYS)
     if near is not None:
         near = f"{ast.unparse(node.value)}.{near}"
-        return frame.wrong(node, said("{what} is not known; did you mean {near}?", what=code, near=near))
-    return frame.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=code))
+        return frame.wrong(node, english("{what} is not known; did you mean {near}?", what=code, near=near))
+    return frame.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=code))
 
 
 def field(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> Value:
@@ -155,7 +155,7 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
             return getattr(base, name)(*given)
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
-        raise frame.wrong(node, said("{code} is no function; leave () out", code=ast.unparse(node.func)))
+        raise frame.wrong(node, english("{code} is no function; leave () out", code=ast.unparse(node.func)))
     if isinstance(base, View):
         raise frame.unknown(node, what, f"array.{name}", ())
     raise frame.none_of_numba(node, what)
@@ -164,7 +164,7 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
 def _only_element(frame: Frame, node: ast.Call, array: View) -> Value:
     """Return the one element of an array."""
     if any(not isinstance(size, int) or size != 1 for size in array.shape) or array.dtype.fields is not None:
-        raise frame.wrong(node, said("{code}: the array has more than one element", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code}: the array has more than one element", code=ast.unparse(node)))
     return access.load(frame, node, array, (0,) * array.ndim)
 
 
@@ -175,7 +175,7 @@ def _flat(value: Value) -> tuple[Value, ...]:
 def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, np.ndarray) or dtype_of(size).kind not in "iu":
-            raise frame.refuse(node, said("a shape that differs between threads ({code})", code=ast.unparse(node)))
+            raise frame.refuse(node, english("a shape that differs between threads ({code})", code=ast.unparse(node)))
     return tuple(int(size) for size in sizes)
 
 
@@ -188,9 +188,9 @@ def dtype_argument(frame: Frame, node: ast.expr) -> Dtype:
     else:
         dtype = as_dtype(frame.names.constant(node))
     if isinstance(dtype, np.dtype) and not is_known(dtype):
-        raise frame.refuse(node, said("an array of {dtype}", dtype=dtype))
+        raise frame.refuse(node, english("an array of {dtype}", dtype=dtype))
     if not isinstance(dtype, np.dtype):
-        raise frame.wrong(node, said("{code} is not a known dtype", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code} is not a known dtype", code=ast.unparse(node)))
     return dtype
 
 
@@ -231,12 +231,13 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
             at = int(index)
             if not -len(base) <= at < len(base):
                 raise frame.wrong(
-                    node, said("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base))
+                    node,
+                    english("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base)),
                 )
             return base[at]
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         return _pick(frame, node, base, index)
-    raise frame.refuse(node, said("{code}: this index into a tuple", code=ast.unparse(node)))
+    raise frame.refuse(node, english("{code}: this index into a tuple", code=ast.unparse(node)))
 
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
@@ -244,6 +245,6 @@ def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.
     if base and all(isinstance(index, tuple) and len(index) == len(base[0]) for index in base):
         return tuple(_pick(frame, node, part, index) for part in zip(*base, strict=True))
     if any(isinstance(part, tuple | View) or part is None for part in base) or not base:
-        raise frame.refuse(node, said("{code}: an index that differs between threads", code=ast.unparse(node)))
+        raise frame.refuse(node, english("{code}: an index that differs between threads", code=ast.unparse(node)))
     items = [np.broadcast_to(np.asarray(part), index.shape) for part in base]
     return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def _assignment(frame: Frame, node: ast.Assign) -> Mask:
@@ -38,7 +38,7 @@ def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
         return frame.mask
     view, element, reached = _element(frame, target)
     if element is None:
-        raise frame.refuse(node, said("arithmetic with an array ({code})", code=short(node)))
+        raise frame.refuse(node, english("arithmetic with an array ({code})", code=short(node)))
     old = access.read(frame, target, view, element, reached)
     value = operations.apply(frame, node, type(node.op), old, frame.value(node.value))
     access.write(frame, target, view, element, reached, value)
@@ -52,18 +52,20 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
             frame.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
             if any(isinstance(part, ast.Starred) for part in target.elts):
-                raise frame.wrong(target, said("{code}: Numba unpacks into no starred name", code=ast.unparse(target)))
+                raise frame.wrong(
+                    target, english("{code}: Numba unpacks into no starred name", code=ast.unparse(target))
+                )
             if isinstance(value, Range) and type(value.length) is int and value.length == len(target.elts):
                 value = tuple(number for _, number in value.numbers())
             if isinstance(value, View) and value.ndim:
                 value = access.items(frame, source, value, len(target.elts))
             if isinstance(value, int | float | np.generic | np.ndarray):
-                raise frame.wrong(target, said("{code} is a number; it fills one name", code=ast.unparse(source)))
+                raise frame.wrong(target, english("{code} is a number; it fills one name", code=ast.unparse(source)))
             if not isinstance(value, tuple):
-                raise frame.none_of_numba(target, said("unpacking into {code}", code=ast.unparse(target)))
+                raise frame.none_of_numba(target, english("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):
                 raise frame.wrong(
-                    target, said("{values} values for {names} names", values=len(value), names=len(target.elts))
+                    target, english("{values} values for {names} names", values=len(value), names=len(target.elts))
                 )
             for part, item in zip(target.elts, value, strict=True):
                 bind(frame, part, item, source)
@@ -74,7 +76,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
             else:
                 access.write(frame, target, view, element, reached, value)
         case _:
-            raise frame.refuse(target, said("assignment to {code}", code=ast.unparse(target)))
+            raise frame.refuse(target, english("assignment to {code}", code=ast.unparse(target)))
 
 
 def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View, Any, Mask]:
@@ -90,7 +92,7 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
             index = base.indices(access.as_index(frame, target, indices[0]))
             return base.of, *access.locate(frame, target, base.of, index)
         if not isinstance(base, View) or base.dtype.fields is not None:
-            raise frame.none_of_numba(target, said("assignment to {code}", code=ast.unparse(target)))
+            raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
         if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis for i in indices):
             return base, *access.locate(frame, target, base, indices)
         return access.subview(frame, target, base, indices), None, frame.mask

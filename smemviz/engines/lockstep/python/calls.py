@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.python.functions import names, rules, types
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
 
@@ -49,7 +49,7 @@ def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     named = {one.arg: one.value for one in node.keywords}
     wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(named)]
     if set(named) != set(wanted):
-        raise frame.none_of_numba(node, said("{function} with a keyword argument", function=name))
+        raise frame.none_of_numba(node, english("{function} with a keyword argument", function=name))
     return given + [frame.value(named[one]) for one in wanted]
 
 
@@ -58,7 +58,7 @@ def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
 
     def run(frame: Frame, node: ast.Call) -> Value:
         if len(node.args) != 1 or node.keywords:
-            raise frame.wrong(node, said("{code}: it takes a type", code=short(node)))
+            raise frame.wrong(node, english("{code}: it takes a type", code=short(node)))
         given = node.args[0]
         if (
             isinstance(given, ast.Name) and given.id in frame.names.locals
@@ -83,7 +83,7 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     ):
         raise expressions.unknown_name(frame, node.func)
     if isinstance(target, FunctionType) and not name:
-        what = said("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
+        what = english("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
     if isinstance(node.func, ast.Call) and frame.canonical(node.func.func) == "builtins.type" and node.func.args:
@@ -102,7 +102,7 @@ def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
     given |= {k.arg: frame.value(k.value) for k in node.keywords if k.arg}
     if set(given) != set(target._fields) or len(node.args) + len(node.keywords) != len(target._fields):
         names = ", ".join(target._fields)
-        what = said("{function} takes ({names}); the call does not fit", function=short(node.func), names=names)
+        what = english("{function} takes ({names}); the call does not fit", function=short(node.func), names=names)
         raise frame.wrong(node, what)
     return target(**given)
 
@@ -111,13 +111,13 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     """Return the arguments of a call by the names of the parameters."""
     parameters = tree.function.node.args
     if parameters.kwarg or parameters.kwonlyargs:
-        what = said("{function} with ** or keyword-only parameters", function=tree.function.name)
-        instead = said("plain parameters, with defaults")
+        what = english("{function} with ** or keyword-only parameters", function=tree.function.name)
+        instead = english("plain parameters, with defaults")
         raise frame.wrong(
-            node, said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+            node, english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
         )
     if any(k.arg is None for k in node.keywords):
-        raise frame.none_of_numba(node, said("** in the call of {function}", function=tree.function.name))
+        raise frame.none_of_numba(node, english("** in the call of {function}", function=tree.function.name))
     given = _given(frame, node, tree)
     wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(wanted, given, strict=False))
@@ -130,7 +130,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     if (len(given) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         raise frame.wrong(
             node,
-            said(
+            english(
                 "{function} takes ({names}); the call does not fit",
                 function=tree.function.name,
                 names=", ".join(wanted),

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import resolve
-from smemviz.messages import said
+from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1
 
@@ -29,11 +29,11 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
     value = node.value
     if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
         if value > _MAX_UINT64 or value < 0:
-            raise frame.wrong(node, said("{code} does not fit 64 bits", code=short(node)))
+            raise frame.wrong(node, english("{code} does not fit 64 bits", code=short(node)))
         return np.uint64(value)
     if value is None or isinstance(value, bool | int | float | complex | str | bytes) or value is Ellipsis:
         return value
-    raise frame.refuse(node, said("the constant {code}", code=short(node)))
+    raise frame.refuse(node, english("the constant {code}", code=short(node)))
 
 
 def _name(frame: Frame, node: ast.Name) -> Value:
@@ -54,9 +54,9 @@ def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
     if near is None and f"math.{node.id}" in names.CALLS:
         near = f"math.{node.id}"
     if near is None:
-        what = said("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
+        what = english("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
     else:
-        what = said("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
+        what = english("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
     return frame.wrong(node, what)
 
 
@@ -81,7 +81,7 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
     if isinstance(value, np.ndarray | np.generic):
         raise frame.refuse(node, ast.unparse(node))
     several = isinstance(value, list | dict | set | range)
-    raise frame.none_of_numba(node, ast.unparse(node), said("a tuple or an array of the module") if several else "")
+    raise frame.none_of_numba(node, ast.unparse(node), english("a tuple or an array of the module") if several else "")
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
@@ -91,7 +91,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         if rule is not None:
             return rule(frame.machine)
         if name in names.CALLS or name in names.ARRAYS:
-            raise frame.wrong(node, said("{code} is a function; write {code}(...)", code=short(node)))
+            raise frame.wrong(node, english("{code} is a function; write {code}(...)", code=short(node)))
         if name.startswith(("cuda.", "math.")):
             raise frame.unknown(node, name, name, names.VALUES)
         return _host_value(frame, node, _host_object(frame, node))
@@ -123,7 +123,7 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
             continue
         items = frame.value(node.value)
         if not isinstance(items, tuple):
-            raise frame.refuse(node, said("{code}, which is no tuple,", code=short(node)))
+            raise frame.refuse(node, english("{code}, which is no tuple,", code=short(node)))
         elements.extend(items)
     return elements
 
@@ -152,7 +152,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         and -len(base) <= parts[0] < len(base)
     ):
         return base[parts[0]] if isinstance(base, str) else np.uint8(base[parts[0]])
-    raise frame.none_of_numba(node, said("{code}: an index into what is no array", code=short(node)))
+    raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
 
 
 def indices(frame: Frame, node: ast.expr) -> tuple[Value, ...]:

@@ -19,7 +19,7 @@ from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.names import Names
-from smemviz.messages import said
+from smemviz.messages import english
 
 _MISSING: Any = object()
 
@@ -120,7 +120,7 @@ class Frame:
             try:
                 mask = rule(self, statement)
             except NotAScalarError as error:
-                what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
+                what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
                 raise self.none_of_numba(statement, what) from None
         return mask
 
@@ -163,14 +163,14 @@ class Frame:
 
     def refuse(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return the error for a construct that this engine does not know."""
-        return self.wrong(node, said("{what} is not executed in lockstep; run with engine gpu", what=what))
+        return self.wrong(node, english("{what} is not executed in lockstep; run with engine gpu", what=what))
 
     def none_of_numba(self, node: ast.AST, what: str, write: str = "") -> UnsupportedError:
         """Return the error for a construct that Numba refuses as well; ``write`` is what to write for it."""
         if write:
-            what = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
+            what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
             return self.wrong(node, what)
-        return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+        return self.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
 
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""
@@ -181,11 +181,11 @@ class Frame:
             return self.none_of_numba(node, what, instead(name))
         if near is None and (write := instead(name)):
             return self.wrong(
-                node, said("{what} is not executed in lockstep; write {instead}", what=what, instead=write)
+                node, english("{what} is not executed in lockstep; write {instead}", what=what, instead=write)
             )
         if near is None:
             return self.refuse(node, what)
-        return self.wrong(node, said("{what} is not known; did you mean {near}?", what=what, near=near))
+        return self.wrong(node, english("{what} is not known; did you mean {near}?", what=what, near=near))
 
     def wrong(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return an error at a node."""
@@ -210,7 +210,7 @@ class Frame:
             raise self.refuse(node, f"{node.id}: {error}") from None
         except KeyError:
             raise self.wrong(
-                node, said("{name} is read before it is assigned; assign it on every path", name=node.id)
+                node, english("{name} is read before it is assigned; assign it on every path", name=node.id)
             ) from None
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:

@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
@@ -118,9 +118,10 @@ def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[
     arrays = given if isinstance(given, tuple) else (given,)
     whole = all(isinstance(one, View) and one.contiguous and one.shape == arrays[0].shape for one in arrays)
     if not whole or not arrays:
-        what = said("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
+        what = english("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
         raise frame.wrong(
-            node, said("{what} is not executed in lockstep; write {instead}", what=what, instead="np.ndindex(a.shape)")
+            node,
+            english("{what} is not executed in lockstep; write {instead}", what=what, instead="np.ndindex(a.shape)"),
         )
     for inside, index in _indices_within(arrays[0].shape):
         items = tuple(access.subview(frame, node, one, index) for one in arrays)
@@ -152,9 +153,9 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
         for k in range(int(np.max(size))):
             yield (k < size if isinstance(size, np.ndarray) else True), partial(access.item, frame, node, value, k)
     elif isinstance(value, int | float | np.generic | np.ndarray):
-        raise frame.wrong(node, said("{code} is a number; write range({code})", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code} is a number; write range({code})", code=ast.unparse(node)))
     else:
-        raise frame.none_of_numba(node, said("a loop over {code}", code=ast.unparse(node)))
+        raise frame.none_of_numba(node, english("a loop over {code}", code=ast.unparse(node)))
 
 
 def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) -> Mask:
@@ -209,7 +210,7 @@ def _skip(frame: Frame, node: ast.Continue) -> Mask:
 
 def _loop_of(frame: Frame, node: ast.Break | ast.Continue) -> Loop:
     if not frame.loops:
-        raise frame.wrong(node, said("{code} stands outside of a loop", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code} stands outside of a loop", code=ast.unparse(node)))
     return frame.loops[-1]
 
 

@@ -10,7 +10,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.masks import Lanes
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of, unify
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 class CannotMergeError(TypeError):
@@ -37,7 +37,7 @@ class Apart:
 
 def apart() -> str:
     """Say why two arrays are not one value."""
-    return said("one name stands for different arrays in different threads")
+    return english("one name stands for different arrays in different threads")
 
 
 def merge_name(lanes: Lanes, new: Value, old: Value | Apart) -> Value | Apart:
@@ -48,7 +48,7 @@ def merge_name(lanes: Lanes, new: Value, old: Value | Apart) -> Value | Apart:
     """
     if isinstance(old, Apart):
         if not isinstance(new, View):
-            raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
+            raise CannotMergeError(english("one name holds two kinds of thing in different threads"))
         others = [(own & ~lanes, view) for own, view in old.ways if view is not new]
         before = [own for own, view in old.ways if view is new]
         mine = np.logical_or.reduce([lanes, *before])
@@ -79,9 +79,9 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
     if isinstance(new, str) and isinstance(old, str):
         if new == old:
             return new
-        raise CannotMergeError(said("one name stands for different texts in different threads"))
+        raise CannotMergeError(english("one name stands for different texts in different threads"))
     if _is_no_number(new) or _is_no_number(old):
-        raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
+        raise CannotMergeError(english("one name holds two kinds of thing in different threads"))
     new_dtype, old_dtype = dtype_of(new), dtype_of(old)
     if new_dtype is old_dtype:
         if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.messages import said
+from smemviz.messages import english
 
 _MOST_ITEMS = 1000
 _MOST_LETTERS = 4096  # more are not put together before the kernel runs
@@ -67,11 +67,11 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
             return bounded(frame, node, left + right)
         if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
             return bounded(frame, node, left * min(right, _MOST_ITEMS + 1))
-        what = said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        what = english("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
         arrays = isinstance(left, View) or isinstance(right, View)
-        raise frame.none_of_numba(node, what, said("a loop") if arrays else "") from None
+        raise frame.none_of_numba(node, what, english("a loop") if arrays else "") from None
     except NoRuleError as error:
-        raise frame.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
+        raise frame.wrong(node, english("Numba has no {what}; convert one side", what=error.args[0])) from None
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
@@ -81,10 +81,10 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
     try:
         return unary(type(node.op), value)
     except NotAScalarError as error:
-        what = said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        what = english("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
         raise frame.none_of_numba(node, what) from None
     except NoRuleError as error:
-        raise frame.wrong(node, said("Numba has no {what}; convert the operand", what=error.args[0])) from None
+        raise frame.wrong(node, english("Numba has no {what}; convert the operand", what=error.args[0])) from None
 
 
 def _compare(frame: Frame, node: ast.Compare) -> Value:
@@ -129,7 +129,9 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         elif isinstance(left, str) and isinstance(right, str):
             found = left in right
         elif isinstance(right, View):
-            what = said("{what} is not executed in lockstep; write {instead}", what=short(node), instead=said("a loop"))
+            what = english(
+                "{what} is not executed in lockstep; write {instead}", what=short(node), instead=english("a loop")
+            )
             raise frame.wrong(node, what)
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
@@ -224,7 +226,7 @@ def bounded(frame: Frame, node: ast.AST, value: tuple[Value, ...]) -> Value:
     """Return a tuple; one with more items, those of tuples in it counted, than a kernel needs is refused."""
     if _count(value) > _MOST_ITEMS:
         raise frame.refuse(
-            node, said("a tuple of more than {most:,} items ({code})", most=_MOST_ITEMS, code=short(node))
+            node, english("a tuple of more than {most:,} items ({code})", most=_MOST_ITEMS, code=short(node))
         )
     return value
 

@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def _expression(frame: Frame, node: ast.Expr) -> Mask:
@@ -48,7 +48,7 @@ def _give(frame: Frame, node: ast.Return) -> Mask:
     value = None if node.value is None else frame.value(node.value)
     frame.finish(node, value)
     if frame.is_kernel and value is not None:
-        raise frame.wrong(node, said("a kernel returns nothing; store the result in an array"))
+        raise frame.wrong(node, english("a kernel returns nothing; store the result in an array"))
     return frame.nobody
 
 
@@ -66,11 +66,11 @@ def _check(frame: Frame, node: ast.Assert) -> Mask:
 def _stop(frame: Frame, node: ast.Raise | ast.Assert) -> Mask:
     """End the active threads, as the GPU does, and note who raised what."""
     if not frame.is_kernel:
-        raise frame.refuse(node, said("{code} in a device function", code=short(node)))
+        raise frame.refuse(node, english("{code} in a device function", code=short(node)))
     mask = frame.mask
-    what = said("{threads} threads end here: {code}", threads=mask.count, code=short(node))
+    what = english("{threads} threads end here: {code}", threads=mask.count, code=short(node))
     if mask.count == 1:
-        what = said("1 thread ends here: {code}", code=short(node))
+        what = english("1 thread ends here: {code}", code=short(node))
     frame.machine.find("raised", node.lineno, node.col_offset, mask.lanes, what)
     frame.end_threads()
     return frame.nobody

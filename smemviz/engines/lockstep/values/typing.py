@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.messages import said
+from smemviz.messages import english
 
 Value = Any
 Dtype = np.dtype[Any]
@@ -26,7 +26,7 @@ COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 _PYTHON: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 _COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 
-_NAMES = {"NoneType": said("nothing"), "View": said("an array"), "str": said("text")}
+_NAMES = {"NoneType": english("nothing"), "View": english("an array"), "str": english("text")}
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _WRAP = 2**64

@@ -11,7 +11,7 @@ from smemviz.engines.lockstep.host.devices import Stream
 from smemviz.engines.sandbox.language import calls, expressions, targets
 from smemviz.engines.sandbox.language.exceptions import SIGNALS, BreakSignal, Caught, ContinueSignal, Kind, Raised
 from smemviz.engines.sandbox.language.host import Host
-from smemviz.messages import said
+from smemviz.messages import english
 
 _CONTEXTS = ("pinned", "defer_cleanup")  # which do nothing in lockstep
 
@@ -45,7 +45,7 @@ def _handler(host: Host, handlers: Sequence[ast.ExceptHandler], caught: Caught) 
         if handler.type is None:
             return handler
         if not all(isinstance(kind, Kind) for kind in kinds):
-            raise host.error(said("{code} is no class of exceptions", code=ast.unparse(handler.type)))
+            raise host.error(english("{code} is no class of exceptions", code=ast.unparse(handler.type)))
         if issubclass(caught.raised, tuple(kind.raised for kind in kinds)):
             return handler
     return None
@@ -74,7 +74,7 @@ def raising(host: Host, node: ast.Raise) -> Raised:
     if isinstance(value, Kind):
         value = Caught(value.raised, "")
     if not isinstance(value, Caught):
-        raise host.error(said("{code} is no exception", code=ast.unparse(node.exc)))
+        raise host.error(english("{code} is no exception", code=ast.unparse(node.exc)))
     return host.raised(value.raised, value.what)
 
 
@@ -99,7 +99,7 @@ def _entered(host: Host, node: ast.expr) -> Any:
         function = host.value(node.func) if isinstance(node, ast.Call) else None
     known = isinstance(getattr(function, "__self__", None), Cuda) and function.__name__ in _CONTEXTS
     if not isinstance(node, ast.Call) or not known:
-        raise host.refuse(said("with, other than of cuda.pinned, cuda.defer_cleanup and stream.auto_synchronize,"))
+        raise host.refuse(english("with, other than of cuda.pinned, cuda.defer_cleanup and stream.auto_synchronize,"))
     calls.arguments_of(host, node)
     return None
 

@@ -17,7 +17,7 @@ from smemviz.engines.sandbox.language.exceptions import Caught, Kind
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.known import methods_of
 from smemviz.engines.sandbox.language.sizes import MANY, Known, Sizer, count, elements, together
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def call(host: Host, node: ast.Call) -> Any:
@@ -44,18 +44,20 @@ def call(host: Host, node: ast.Call) -> Any:
     if isinstance(getattr(function, "__self__", None), Cuda):
         return _call_cuda(host, function, arguments, options)
     if isinstance(function, Kernel):
-        raise host.error(said("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=function.definition.name))
+        raise host.error(
+            english("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=function.definition.name)
+        )
     if isinstance(function, DeviceOnly):
         raise host.error(
-            said("cuda.{function} is for kernels; this line runs on the host", function=function.__qualname__)
+            english("cuda.{function} is for kernels; this line runs on the host", function=function.__qualname__)
         )
-    raise host.error(said("{code} cannot be called", code=ast.unparse(node.func)))
+    raise host.error(english("{code} cannot be called", code=ast.unparse(node.func)))
 
 
 def arguments_of(host: Host, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
     """Evaluate the arguments of a call."""
     if any(keyword.arg is None for keyword in node.keywords):
-        raise host.refuse(said("two asterisks in a call"))
+        raise host.refuse(english("two asterisks in a call"))
     arguments = expressions.items(host, node.args)
     options = {str(keyword.arg): host.value(keyword.value) for keyword in node.keywords}
     host.line = node.lineno
@@ -74,14 +76,16 @@ def _call_known(
     numbers = host.guarded(lambda: min(MANY, size(*arguments, **options)))
     host.afford(numbers)
     if call in (list, tuple, sorted) and numbers > host.limits.items:
-        raise host.error(said("a list of more than {most:,} items; the editor has no longer", most=host.limits.items))
+        raise host.error(
+            english("a list of more than {most:,} items; the editor has no longer", most=host.limits.items)
+        )
     return host.guarded(call, *arguments, **options)
 
 
 def _refuse_where(host: Host, options: dict[str, Any]) -> None:
     """Refuse a mask of what is computed: the rest would be whatever lies in memory."""
     if "where" in options:
-        raise host.refuse(said("the argument where of NumPy's functions"))
+        raise host.refuse(english("the argument where of NumPy's functions"))
 
 
 def _call_cuda(host: Host, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
@@ -125,7 +129,7 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
         arguments = [host.handed(argument) for argument in arguments if not isinstance(argument, Stream)]
         options = {key: host.handed(option) for key, option in options.items()}
         return host.guarded(getattr(base, name), *arguments, **options)
-    raise host.error(said("{code} is not there for text in the editor", code=ast.unparse(node)))
+    raise host.error(english("{code} is not there for text in the editor", code=ast.unparse(node)))
 
 
 def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], options: dict[str, Any]) -> Configured:
@@ -135,7 +139,7 @@ def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], opt
     tasks = arguments[0] if arguments else options.get("ntasks", 0)
     block = arguments[1] if len(arguments) > 1 else options.get("tpb", 0)
     if not isinstance(tasks, int) or not isinstance(block, int):
-        raise host.error(said("forall takes a number of threads"))
+        raise host.error(english("forall takes a number of threads"))
     size = block or 128
     return targets.subscript(host, kernel, (max(1, -(-tasks // size)), size))  # type: ignore[no-any-return]
 
@@ -143,10 +147,10 @@ def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], opt
 def _launch(host: Host, configured: Configured, arguments: list[Any], options: dict[str, Any]) -> None:
     """Start a kernel."""
     if options:
-        raise host.error(said("a kernel's arguments are given by their place; leave out the names"))
+        raise host.error(english("a kernel's arguments are given by their place; leave out the names"))
     host.launches += 1
     if host.launches > host.limits.launches:
-        raise host.error(said("more than {most} launches; the editor makes no more", most=host.limits.launches))
+        raise host.error(english("more than {most} launches; the editor makes no more", most=host.limits.launches))
     host.afford(elements(arguments))
     given = tuple(host.handed(argument) for argument in arguments)
     host.launcher(configured.kernel.definition, configured.configuration, given, (host.file, host.line))

@@ -9,7 +9,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.program import Program, check_numbers
 from smemviz.frontends.reading import parse_program
-from smemviz.messages import said
+from smemviz.messages import english
 
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -23,7 +23,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     """
     check_size(source, file, limits)
     if "\0" in source or any("\ud800" <= letter <= "\udfff" for letter in source):
-        raise InputError(said("{file}: the text has characters that no Python file has", file=file))
+        raise InputError(english("{file}: the text has characters that no Python file has", file=file))
     _check_brackets(source, file, limits.depth)
     program = parse_program(source, file)
     _check_depth(program.tree, file, limits.depth)
@@ -39,7 +39,9 @@ def check_size(source: str, file: str, limits: SandboxLimits) -> None:
     """
     size, most = len(source.encode(errors="surrogatepass")), limits.source_bytes
     if size > most:
-        what = said("{file}: the text has {bytes:,} bytes; the editor takes {most:,}", file=file, bytes=size, most=most)
+        what = english(
+            "{file}: the text has {bytes:,} bytes; the editor takes {most:,}", file=file, bytes=size, most=most
+        )
         raise InputError(what)
 
 
@@ -51,7 +53,7 @@ def _check_brackets(source: str, file: str, most: int) -> None:
             depth += (letter in _OPEN) - (letter in _CLOSE)
             if depth > most:
                 raise KernelFileError(
-                    file, number, said("brackets nest more than {most} deep; the editor takes no more", most=most)
+                    file, number, english("brackets nest more than {most} deep; the editor takes no more", most=most)
                 )
         depth = max(depth, 0)
 
@@ -64,6 +66,6 @@ def _check_depth(tree: ast.AST, file: str, most: int) -> None:
         line = getattr(node, "lineno", line)
         if depth > most:
             raise KernelFileError(
-                file, line, said("the text nests more than {most} deep; the editor takes no more", most=most)
+                file, line, english("the text nests more than {most} deep; the editor takes no more", most=most)
             )
         waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))

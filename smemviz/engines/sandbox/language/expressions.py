@@ -19,7 +19,7 @@ from smemviz.engines.sandbox.language.known import NotAllowedError, admitted, va
 from smemviz.engines.sandbox.language.operators import COMPARE
 from smemviz.engines.sandbox.language.scope import member
 from smemviz.engines.sandbox.language.sizes import together
-from smemviz.messages import said
+from smemviz.messages import english
 
 _FORMAT = re.compile(r"[<>^]?[+ ]?0?\d{0,2}[,_]?(\.\d{1,2})?[bdeEfFgGoxX%]?")
 
@@ -35,7 +35,7 @@ def _admitted(host: Host, node: ast.expr, value: Any) -> Any:
         return admitted(value)
     except NotAllowedError as error:
         raise host.error(
-            said("{code} is {what}, no number and no array", code=ast.unparse(node), what=error.args[0])
+            english("{code} is {what}, no number and no array", code=ast.unparse(node), what=error.args[0])
         ) from None
 
 
@@ -54,7 +54,7 @@ def member_of(host: Host, base: Any, node: ast.Attribute) -> Any:
             return getattr(base, node.attr)
         elif node.attr in values_of(base):
             return host.guarded(getattr, base, node.attr)
-    raise host.error(said("{code} is not there for text in the editor", code=ast.unparse(node)))
+    raise host.error(english("{code} is not there for text in the editor", code=ast.unparse(node)))
 
 
 def either(host: Host, node: ast.BoolOp) -> Any:
@@ -97,7 +97,7 @@ def iterate(host: Host, node: ast.expr) -> Iterator[Any]:
     value = host.value(node)
     if not isinstance(value, range | list | tuple | str | np.ndarray):
         raise host.error(
-            said("{code} cannot be gone through; use a range, a list, a tuple or an array", code=ast.unparse(node))
+            english("{code} cannot be gone through; use a range, a list, a tuple or an array", code=ast.unparse(node))
         )
     return iter(value)
 
@@ -105,7 +105,7 @@ def iterate(host: Host, node: ast.expr) -> Iterator[Any]:
 def comprehension(host: Host, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
     """Evaluate a comprehension of one loop, as a list."""
     if len(node.generators) > 1 or node.generators[0].is_async:
-        raise host.refuse(said("a comprehension of several loops"))
+        raise host.refuse(english("a comprehension of several loops"))
     generator = node.generators[0]
     values: list[Any] = []
     for item in iterate(host, generator.iter):
@@ -128,7 +128,7 @@ def part(host: Host, node: ast.expr) -> str:
     spec = host.value(node.format_spec) if node.format_spec else ""
     if not _FORMAT.fullmatch(spec):
         raise host.error(
-            said(
+            english(
                 "the format {format} is not for the editor; give at most two digits of width",
                 format=repr(spec[:20]),
             )

@@ -11,7 +11,7 @@ from smemviz.engines.sandbox.language.exceptions import ReturnSignal
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.frontends.numba.functions import Function, defined
 from smemviz.frontends.numba.syntax import positional
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def _function(host: Host, node: ast.FunctionDef) -> HostFunction:
@@ -33,15 +33,15 @@ def define(host: Host, node: ast.FunctionDef) -> None:
         host.names[node.name] = _function(host, node)
         return
     if len(node.decorator_list) > 1 or host.names is not host.globals:
-        raise host.refuse(said("a decorated function inside another or with several decorators"))
+        raise host.refuse(english("a decorated function inside another or with several decorators"))
     decorator = node.decorator_list[0]
     call = decorator if isinstance(decorator, ast.Call) else None
     jit = host.modules["numba.cuda"].jit
     named = host.value(call.func if call else decorator)
     if type(named) is not type(jit) or named != jit:  # arrays compare their elements
-        raise host.refuse(said("a decorator other than cuda.jit"))
+        raise host.refuse(english("a decorator other than cuda.jit"))
     if call and call.args:
-        raise host.refuse(said("a signature in cuda.jit"))
+        raise host.refuse(english("a signature in cuda.jit"))
     options = {keyword.arg or "**": host.value(keyword.value) for keyword in (call.keywords if call else ())}
     definition = defined(Function(node.name, host.file, host.source, host.tree, node, host.globals))
     host.names[node.name] = Kernel(definition, bool(host.guarded(bool, options.get("device", False))))
@@ -51,7 +51,7 @@ def call_function(host: Host, function: HostFunction, arguments: list[Any], opti
     """Call a function of the text on the host."""
     node = function.definition.node
     if len(host.frames) >= host.limits.calls:
-        raise host.error(said("functions call each other more than {calls} deep", calls=host.limits.calls))
+        raise host.error(english("functions call each other more than {calls} deep", calls=host.limits.calls))
     bound = _bind(host, function, arguments, options)
     outer, host.enclosing = host.enclosing, function.enclosing
     host.frames.append(bound)
@@ -70,7 +70,7 @@ def _bind(host: Host, function: HostFunction, arguments: list[Any], options: dic
     node = function.definition.node
     parameters = node.args
     if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-        raise host.refuse(said("a function with * or keyword-only parameters"))
+        raise host.refuse(english("a function with * or keyword-only parameters"))
     names = positional(node)
     bound = dict(zip(names, arguments, strict=False))
     twice = set(bound) & set(options)
@@ -79,6 +79,6 @@ def _bind(host: Host, function: HostFunction, arguments: list[Any], options: dic
     bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | bound
     if len(arguments) > len(names) or set(bound) != set(names) or twice:
         if not names:
-            raise host.error(said("{function} takes no arguments", function=node.name))
+            raise host.error(english("{function} takes no arguments", function=node.name))
         raise host.error(f"{node.name} takes {', '.join(names)}")
     return bound

@@ -17,7 +17,7 @@ from smemviz.engines.sandbox.language.sizes import Known, elements, together
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Host:
                 return scope[name]
         if name in ("print", "str"):
             return Known(name, self.print if name == "print" else self.text, together)
-        raise self.error(said("NameError: {name} is not defined here", name=name))
+        raise self.error(english("NameError: {name} is not defined here", name=name))
 
     def value(self, node: ast.expr) -> Any:
         """Evaluate an expression."""
@@ -86,7 +86,7 @@ class Host:
 
     def refuse(self, what: str) -> UnsupportedError:
         """Return the refusal of a construct at the current line."""
-        text = said("{what} is not run in the editor; save the file and run it with smemviz run", what=what)
+        text = english("{what} is not run in the editor; save the file and run it with smemviz run", what=what)
         return UnsupportedError(self.file, self.line, text)
 
     def step(self, node: ast.stmt | ast.expr) -> None:
@@ -95,24 +95,26 @@ class Host:
         self._steps += 1
         if self._steps > self.limits.steps:
             raise self.error(
-                said("the host part took more than {most:,} steps; the editor gives no more", most=self.limits.steps)
+                english("the host part took more than {most:,} steps; the editor gives no more", most=self.limits.steps)
             )
 
     def bounded(self, value: Any) -> Any:
         """Return a value that is within the limits on numbers, texts, lists and arrays."""
         if isinstance(value, int) and value.bit_length() > self.limits.integer_bits:
             raise self.error(
-                said(
+                english(
                     "a whole number of more than {most:,} bits; the editor has no larger", most=self.limits.integer_bits
                 )
             )
         if isinstance(value, str) and len(value) > self.limits.characters:
             raise self.error(
-                said("a text of more than {most:,} characters; the editor has no longer", most=self.limits.characters)
+                english(
+                    "a text of more than {most:,} characters; the editor has no longer", most=self.limits.characters
+                )
             )
         if isinstance(value, list | tuple) and len(value) > self.limits.items:
             raise self.error(
-                said("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
+                english("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
             )
         return value
 
@@ -120,7 +122,7 @@ class Host:
         """Refuse a result of so many numbers, taken as 8 bytes each, when it is too large."""
         if numbers * 8 > self.limits.array_bytes:
             raise self.error(
-                said(
+                english(
                     "this needs about {needed:,} bytes; the editor gives an array {most:,}",
                     needed=numbers * 8,
                     most=self.limits.array_bytes,
@@ -137,7 +139,7 @@ class Host:
             raise
         except NotAllowedError as error:
             raise self.error(
-                said("{what} is not for the editor; use numbers and arrays of numbers", what=error.args[0])
+                english("{what} is not for the editor; use numbers and arrays of numbers", what=error.args[0])
             ) from None
         except (RecursionError, MemoryError, Raised):
             raise
@@ -150,7 +152,7 @@ class Host:
             return handed(value)
         except NotAllowedError as error:
             raise self.error(
-                said("{what} is not for the editor here; use numbers and arrays", what=error.args[0])
+                english("{what} is not for the editor here; use numbers and arrays", what=error.args[0])
             ) from None
 
     def text(self, value: Any) -> str:

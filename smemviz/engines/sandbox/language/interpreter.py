@@ -26,24 +26,24 @@ from smemviz.engines.sandbox.language.scope import imported
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout.operators import UNARY
 
 _REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.SetComp: said("a set"),
-    ast.Set: said("a set"),
-    ast.DictComp: said("a comprehension of a dict"),
-    ast.Starred: said("an asterisk here"),
+    ast.SetComp: english("a set"),
+    ast.Set: english("a set"),
+    ast.DictComp: english("a comprehension of a dict"),
+    ast.Starred: english("an asterisk here"),
 }
 _REFUSED: dict[type[ast.AST], str] = {
-    ast.ClassDef: said("a class"),
-    ast.AsyncFunctionDef: said("an async function"),
+    ast.ClassDef: english("a class"),
+    ast.AsyncFunctionDef: english("an async function"),
     ast.TryStar: "try with except*",
     ast.AsyncWith: "with",
-    ast.AsyncFor: said("an async loop"),
+    ast.AsyncFor: english("an async loop"),
     ast.Global: "global",
     ast.Nonlocal: "nonlocal",
     ast.Delete: "del",
@@ -62,16 +62,16 @@ def run_module(host: Host, program: Program) -> None:
         host.statements(program.statements())
         main = host.globals.get("main")
         if not isinstance(main, HostFunction):
-            raise KernelFileError(host.file, host.line, said("main is something else than a function here"))
+            raise KernelFileError(host.file, host.line, english("main is something else than a function here"))
         functions.call_function(host, main, [], {})
     except Raised as raised:
         raise raised.error from None
     except SIGNALS:
-        raise KernelFileError(host.file, host.line, said("return, break or continue stands outside")) from None
+        raise KernelFileError(host.file, host.line, english("return, break or continue stands outside")) from None
     except RecursionError:
-        raise host.error(said("the text nests too deeply; make it flatter")) from None
+        raise host.error(english("the text nests too deeply; make it flatter")) from None
     except MemoryError:
-        raise host.error(said("there is no memory left for this; make its arrays smaller")) from None
+        raise host.error(english("there is no memory left for this; make its arrays smaller")) from None
 
 
 def _value(host: Host, node: ast.expr) -> Any:
@@ -79,7 +79,7 @@ def _value(host: Host, node: ast.expr) -> Any:
     match node:
         case ast.Constant():
             if isinstance(node.value, bytes):
-                raise host.refuse(said("a text of bytes"))
+                raise host.refuse(english("a text of bytes"))
             return host.bounded(node.value)
         case ast.Name():
             return host.lookup(node.id)
@@ -116,7 +116,7 @@ def _value(host: Host, node: ast.expr) -> Any:
         case ast.NamedExpr():
             targets.assign(host, node.target, value := host.value(node.value))
             return value
-    raise host.refuse(_REFUSED_EXPRESSIONS.get(type(node), said("this expression")))
+    raise host.refuse(_REFUSED_EXPRESSIONS.get(type(node), english("this expression")))
 
 
 def _execute(host: Host, node: ast.stmt) -> None:
@@ -161,7 +161,7 @@ def _execute(host: Host, node: ast.stmt) -> None:
         case ast.Import() | ast.ImportFrom():
             _bring(host, node)
         case _:
-            raise host.refuse(_REFUSED.get(type(node), said("this statement")))
+            raise host.refuse(_REFUSED.get(type(node), english("this statement")))
 
 
 def _bring(host: Host, node: ast.Import | ast.ImportFrom) -> None:

@@ -35,7 +35,7 @@ from smemviz.engines.sandbox.language.sizes import (
     sized,
     together,
 )
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
 _WORDS = {"C", "F", "A", "K", "constant", "edge", "left", "right", "floor", "wrap", "clip", "raise"}
@@ -54,13 +54,13 @@ def admitted(value: Any) -> Any:
     """
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind not in "biufc":
-            raise NotAllowedError(said("an array of {dtype}", dtype=value.dtype))
+            raise NotAllowedError(english("an array of {dtype}", dtype=value.dtype))
         return value
     if value is None or isinstance(value, bool | int | float | complex | str | range | DeviceArray):
         return value
     if isinstance(value, np.dtype):
         if value.kind not in "biufc":
-            raise NotAllowedError(said("a dtype of {dtype}", dtype=value))
+            raise NotAllowedError(english("a dtype of {dtype}", dtype=value))
         return value
     if isinstance(value, tuple | list):
         return type(value)(admitted(item) for item in value)
@@ -82,7 +82,7 @@ def handed(value: Any) -> Any:
             return np.dtype(DTYPES[value])
         if value in _WORDS:
             return value
-        raise NotAllowedError(said("the text {text}", text=repr(value[:20])))
+        raise NotAllowedError(english("the text {text}", text=repr(value[:20])))
     if isinstance(value, type):
         if issubclass(value, np.generic) and np.dtype(value).kind in "biufc":
             return value

@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.sizes import product, together
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.model.layout import operators
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = operators.BINARY | {
@@ -37,7 +37,7 @@ def binary(host: Host, op: ast.operator, left: Any, right: Any) -> Any:
             raise host.refuse("% on text")
         if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
             raise host.error(
-                said("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
+                english("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
             )
     if isinstance(left, int) and isinstance(right, int):
         grown = {
@@ -46,11 +46,11 @@ def binary(host: Host, op: ast.operator, left: Any, right: Any) -> Any:
             ast.Mult: left.bit_length() + right.bit_length(),
         }.get(type(op), 0)
         if grown > host.limits.integer_bits + 1:
-            raise host.error(said("a whole number of more than {most:,} bits", most=host.limits.integer_bits))
+            raise host.error(english("a whole number of more than {most:,} bits", most=host.limits.integer_bits))
     sequence, times = (left, right) if isinstance(left, str | list | tuple) else (right, left)
     if isinstance(op, ast.Mult) and isinstance(sequence, str | list | tuple) and isinstance(times, int):
         if len(sequence) * times > host.limits.items:
-            raise host.error(said("a list or text of more than {most:,} items", most=host.limits.items))
+            raise host.error(english("a list or text of more than {most:,} items", most=host.limits.items))
     elif isinstance(op, ast.MatMult):
         host.afford(product(left, right))
     else:

@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.host.cuda import Cuda, CudaSupportError, device_na
 from smemviz.engines.sandbox.language.exceptions import Kind
 from smemviz.engines.sandbox.language.known import MATH, module, numpy_module
 from smemviz.errors import UnsupportedError
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
@@ -85,7 +85,7 @@ def member(of: ModuleType, name: str) -> Any:
 
 
 def _missing(file: str, node: ast.stmt, name: str) -> UnsupportedError:
-    text = said(
+    text = english(
         "{name} is not there for text in the editor, which has numba, numba.cuda, numpy and math; save the file "
         "and run it with smemviz run",
         name=name,

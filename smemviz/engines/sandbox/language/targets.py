@@ -14,7 +14,7 @@ from smemviz.engines.sandbox.kernels import Configured, Kernel
 from smemviz.engines.sandbox.language import operators
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.sizes import elements
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def index_of(host: Host, node: ast.expr) -> Any:
@@ -31,11 +31,11 @@ def subscript(host: Host, base: Any, index: Any) -> Any:
     if isinstance(base, Kernel):
         if base.device:
             raise host.error(
-                said("{function} is a device function; only kernels are launched", function=base.definition.name)
+                english("{function} is a device function; only kernels are launched", function=base.definition.name)
             )
         return Configured(base, configuration((host.file, host.line), index))
     if not isinstance(base, np.ndarray | np.generic | DeviceArray | list | tuple | str | range):
-        raise host.error(said("what stands before the brackets has no elements"))
+        raise host.error(english("what stands before the brackets has no elements"))
     parts = index if isinstance(index, tuple) else (index,)
     host.afford(max(1, elements([part for part in parts if isinstance(part, np.ndarray | list)])) * _rest(base))
     return host.guarded(operator.getitem, base, host.handed(index))
@@ -46,31 +46,31 @@ def assign(host: Host, target: ast.expr, value: Any) -> None:
     match target:
         case ast.Name():
             if target.id.startswith("__"):
-                raise host.error(said("{name} is not a name for the editor", name=target.id))
+                raise host.error(english("{name} is not a name for the editor", name=target.id))
             host.names[target.id] = value
         case ast.Tuple() | ast.List():
             if not isinstance(value, tuple | list | range | np.ndarray):
-                raise host.error(said("what is to be taken apart is no tuple, list or array"))
+                raise host.error(english("what is to be taken apart is no tuple, list or array"))
             if any(isinstance(part, ast.Starred) for part in target.elts):
-                raise host.refuse(said("an asterisk on the left"))
+                raise host.refuse(english("an asterisk on the left"))
             if len(value) != len(target.elts):
                 raise host.error(
-                    said("there are {values} values for {names} names", values=len(value), names=len(target.elts))
+                    english("there are {values} values for {names} names", values=len(value), names=len(target.elts))
                 )
             for part, item in zip(target.elts, value, strict=True):
                 assign(host, part, item)
         case ast.Subscript():
             _store(host, host.value(target.value), index_of(host, target.slice), value)
         case _:
-            raise host.refuse(said("assignment to an attribute"))
+            raise host.refuse(english("assignment to an attribute"))
 
 
 def _store(host: Host, base: Any, index: Any, value: Any) -> None:
     """Set elements of an array or a list."""
     if isinstance(base, list) and not isinstance(index, int):
-        raise host.refuse(said("assignment to a part of a list"))
+        raise host.refuse(english("assignment to a part of a list"))
     if not isinstance(base, np.ndarray | DeviceArray | list):
-        raise host.error(said("only elements of arrays and lists can be set"))
+        raise host.error(english("only elements of arrays and lists can be set"))
     host.guarded(operator.setitem, base, host.handed(index), host.handed(value))
 
 
@@ -81,7 +81,7 @@ def augment(host: Host, node: ast.AugAssign) -> None:
         _store(host, base, index, operators.binary(host, node.op, subscript(host, base, index), host.value(node.value)))
         return
     if not isinstance(node.target, ast.Name):
-        raise host.refuse(said("assignment to an attribute"))
+        raise host.refuse(english("assignment to an attribute"))
     before = host.lookup(node.target.id)
     after = operators.binary(host, node.op, before, host.value(node.value))
     if isinstance(before, np.ndarray):

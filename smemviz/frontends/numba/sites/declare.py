@@ -10,7 +10,7 @@ import numpy as np
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
 Dtype = np.dtype[np.generic]
@@ -36,23 +36,23 @@ def declared_array(
         zip(("shape", "dtype", "alignment"), node.args, strict=False)
     )
     if not {"shape", "dtype"} <= set(given):
-        raise unsupported(said("{array} needs a shape and a dtype", array=array))
+        raise unsupported(english("{array} needs a shape and a dtype", array=array))
     shape = _shape(given["shape"], names)
     if isinstance(shape, ast.expr):
         text = ast.unparse(shape)
-        what = said("'{code}' is not a constant", code=text)
+        what = english("'{code}' is not a constant", code=text)
         if text in {a.arg for a in names.function.node.args.args}:
-            what = said("'{code}' is an argument", code=text)
+            what = english("'{code}' is an argument", code=text)
         if space == "local":
             raise unsupported(
-                said(
+                english(
                     "{array} needs a constant shape, for Numba as well; {what}. Make it a module constant.",
                     array=array,
                     what=what,
                 )
             )
         raise unsupported(
-            said(
+            english(
                 "{array} needs a constant shape, for Numba as well; {what}. "
                 "Make it a module constant, or use dynamic shared memory.",
                 array=array,
@@ -61,7 +61,7 @@ def declared_array(
         )
     if not shape or min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
         raise unsupported(
-            said(
+            english(
                 "{array} of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)",
                 array=array,
                 shape=shape,
@@ -70,14 +70,14 @@ def declared_array(
     dtype = dtype_of(given["dtype"])
     if dtype is None:
         code = ast.unparse(given["dtype"])
-        what = said("{array} needs a dtype; '{code}' is none", array=array, code=code)
+        what = english("{array} needs a dtype; '{code}' is none", array=array, code=code)
         if near := get_close_matches(code.rpartition(".")[2].strip("'").lower(), DTYPES, n=1, cutoff=0.75):
-            what = said("{what}; did you mean {near}?", what=what, near=near[0])
+            what = english("{what}; did you mean {near}?", what=what, near=near[0])
         raise unsupported(what)
     alignment = _alignment(given.get("alignment"), names)
     if alignment is None:
         raise unsupported(
-            said("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
+            english("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
         )
     return shape, dtype, alignment
 

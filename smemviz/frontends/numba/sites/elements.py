@@ -9,7 +9,7 @@ from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, TupleRef
 from smemviz.frontends.numba.sites.visit import Visit, field_name
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def subscript(visit: Visit, node: ast.Subscript) -> Ref:
@@ -42,14 +42,16 @@ def indices(visit: Visit, node: ast.expr) -> int:
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             continue
         if isinstance(part, ast.Constant) and part.value is None:
-            raise visit.unsupported(part, said("a new axis in an index is not followed; use reshape"))
+            raise visit.unsupported(part, english("a new axis in an index is not followed; use reshape"))
         picked += len(value.items) if isinstance(value, TupleRef) else 1
     return picked
 
 
 def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:
     """Return the error of as many indices as an array has no axes."""
-    what = said("{code} has {indices} indices for {axes} axes", code=ast.unparse(node), indices=picked, axes=base.ndim)
+    what = english(
+        "{code} has {indices} indices for {axes} axes", code=ast.unparse(node), indices=picked, axes=base.ndim
+    )
     return visit.unsupported(node, what)
 
 
@@ -57,13 +59,15 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
     """Note a site where a subscript reaches an element; return the view where it does not."""
     if not isinstance(base, ArrayRef):
         if op == "store":
-            raise visit.unsupported(node, said("it is not known which array {code} is", code=ast.unparse(node.value)))
+            raise visit.unsupported(
+                node, english("it is not known which array {code} is", code=ast.unparse(node.value))
+            )
         return None
     if picked > base.ndim:
         raise wrong_indices(visit, node, picked, base)
     if base.is_record or (picked < base.ndim and op == "load"):
         if op == "store":
-            raise visit.unsupported(node, said("a record that is stored whole is not followed; store its fields"))
+            raise visit.unsupported(node, english("a record that is stored whole is not followed; store its fields"))
         return replace(base, ndim=base.ndim - picked)
     visit.site(node, base, op)
     return None
@@ -75,13 +79,15 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
         return base.items[base.names.index(name)]
     if not isinstance(base, ArrayRef):
         if op == "store":
-            raise visit.unsupported(node, said("it is not known which array {code} is", code=ast.unparse(node.value)))
+            raise visit.unsupported(
+                node, english("it is not known which array {code} is", code=ast.unparse(node.value))
+            )
         return None
     field = field_of(base.dtype, name)
     if field is None:
         raise visit.unsupported(
             node,
-            said(
+            english(
                 "{code}: {array} has no field {field}",
                 code=ast.unparse(node),
                 array=" or ".join(base.origins),
@@ -124,4 +130,4 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
         case ast.Attribute():
             part(visit, target, visit.value(target.value), target.attr, "store")
         case _:
-            raise visit.unsupported(target, said("assignment to {code} is not followed", code=ast.unparse(target)))
+            raise visit.unsupported(target, english("assignment to {code} is not followed", code=ast.unparse(target)))

@@ -18,7 +18,7 @@ from smemviz.frontends.numba.sites.declare import declared_array
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.frontends.numba.syntax import positional
-from smemviz.messages import said
+from smemviz.messages import english
 
 _ATOMICS = (
     *("add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin", "cas"),
@@ -67,7 +67,9 @@ def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
     """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
     value = TupleRef(tuple(_values(visit, node.elts)))
     if _depth(value) > _MAX_TUPLE_DEPTH:
-        raise visit.unsupported(node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH))
+        raise visit.unsupported(
+            node, english("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH)
+        )
     return value
 
 
@@ -80,7 +82,7 @@ def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
             continue
         items = visit.value(node.value)
         if not isinstance(items, TupleRef):
-            raise visit.unsupported(node, said("it is not known how many items {code} has", code=ast.unparse(node)))
+            raise visit.unsupported(node, english("it is not known how many items {code} has", code=ast.unparse(node)))
         values.extend(items.items)
     return values
 
@@ -186,10 +188,12 @@ def _device_function(
     visit: Visit, node: ast.Call, callee: Function, arguments: list[Ref], keywords: dict[str, Ref]
 ) -> Ref:
     if any(callee.node is outer for outer in visit.nodes):
-        raise visit.unsupported(node, said("{function} calls itself; recursion is not followed", function=callee.name))
+        raise visit.unsupported(
+            node, english("{function} calls itself; recursion is not followed", function=callee.name)
+        )
     if len(visit.calls) == _MAX_CALL_DEPTH:
         raise visit.unsupported(
-            node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
+            node, english("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
         )
     names = positional(callee.node)
     bound = dict(zip(names, arguments, strict=False)) | keywords
@@ -214,7 +218,7 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
         case "view":
             dtype = _dtype(visit, node.args[0]) if node.args else None
             if dtype is None:
-                raise visit.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
+                raise visit.unsupported(node, english("the dtype of {code} is not constant", code=ast.unparse(node)))
             return replace(receiver, dtype=dtype)
         case "transpose":
             return receiver
@@ -234,9 +238,9 @@ def _atomic(visit: Visit, node: ast.Call, operation: str, used: bool) -> Ref:
         indices = len(values[0].items) if isinstance(values[0], TupleRef) else 1
     if operation not in _ATOMICS:
         code, near = ast.unparse(node.func), difflib.get_close_matches(operation, _ATOMICS, n=1)
-        what = said("{code} is not known; Numba has {names}", code=code, names=", ".join(_ATOMICS))
+        what = english("{code} is not known; Numba has {names}", code=code, names=", ".join(_ATOMICS))
         if near:
-            what = said("{what} is not known; did you mean {near}?", what=code, near=f"cuda.atomic.{near[0]}")
+            what = english("{what} is not known; did you mean {near}?", what=code, near=f"cuda.atomic.{near[0]}")
         raise visit.unsupported(node, what)
     _whole_element(visit, node, array, indices)
     assert isinstance(array, ArrayRef)
@@ -265,7 +269,7 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
         first = node.args[0] if node.args else node
         text = ast.unparse(first)
         if isinstance(first, ast.Subscript) and isinstance(visit.value(first.value), ArrayRef):
-            what = said(
+            what = english(
                 "{element} is an element and no array, for Numba as well; write {call}({array}, {index}, ...)",
                 element=text,
                 call=ast.unparse(node.func),
@@ -273,7 +277,7 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
                 index=ast.unparse(first.slice),
             )
             raise visit.unsupported(node, what)
-        raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
+        raise visit.unsupported(node, english("it is not known which array {code} is", code=text))
     if indices != array.ndim:
         raise elements.wrong_indices(visit, node, indices, array)
 

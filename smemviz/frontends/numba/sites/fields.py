@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.messages import said
+from smemviz.messages import english
 
 Dtype = np.dtype[Any]
 
@@ -52,7 +52,7 @@ def dtype_name(dtype: Dtype) -> str:
 
 def not_aligned(name: str) -> str:
     """Return the sentence that refuses a field."""
-    return said(
+    return english(
         "field {field} is not at a multiple of its size in its records; "
         "use np.dtype(..., align=True) and put the largest fields first",
         field=name,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names, source_text
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Site
 
 Calls = tuple[tuple[int, int], ...]
@@ -107,7 +107,7 @@ class Visit:
             origins = tuple(dict.fromkeys((*left.origins, *right.origins)))
             if replace(left, origins=origins) == replace(right, origins=origins):
                 return replace(left, origins=origins)
-        raise self.unsupported(node, said("one name stands for two kinds of array here; give each its own name"))
+        raise self.unsupported(node, english("one name stands for two kinds of array here; give each its own name"))
 
     # -- sites
 
@@ -118,10 +118,12 @@ class Visit:
         dtype = array.dtype
         if dtype.itemsize not in (1, 2, 4, 8, 16):
             raise self.unsupported(
-                node, said("elements of {bytes} bytes ({dtype}) are not followed", bytes=dtype.itemsize, dtype=dtype)
+                node, english("elements of {bytes} bytes ({dtype}) are not followed", bytes=dtype.itemsize, dtype=dtype)
             )
         if len(self.walk.sites) == _MAX_SITES:
-            raise self.unsupported(node, said("a kernel of more than {most} accesses is not followed", most=_MAX_SITES))
+            raise self.unsupported(
+                node, english("a kernel of more than {most} accesses is not followed", most=_MAX_SITES)
+            )
         if into is None:
             into = self.tree.loads if op == "load" else self.tree.stores
         into[node] = len(self.walk.sites)

@@ -16,7 +16,7 @@ from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
 from smemviz.frontends.numba.syntax import positional
-from smemviz.messages import said
+from smemviz.messages import english
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _CONTEXTS = (ast.With, ast.AsyncWith, ast.AsyncFor, ast.Try, ast.TryStar, ast.Match)
@@ -105,7 +105,7 @@ def _augmented(visit: Visit, node: ast.AugAssign) -> None:
     picked = elements.indices(visit, target.slice)
     if elements.element(visit, target, base, picked, "load") is not None:
         raise visit.unsupported(
-            node, said("{code} is an array; update it element by element", code=ast.unparse(target))
+            node, english("{code} is an array; update it element by element", code=ast.unparse(target))
         )
     visit.value(node.value)
     elements.element(visit, target, base, picked, "store")

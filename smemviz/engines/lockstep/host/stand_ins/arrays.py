@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.errors import LaunchError
-from smemviz.messages import said
+from smemviz.messages import english
 
 _told: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()  # memory whose address was asked for, by it
 
@@ -43,7 +43,7 @@ def bytes_at(where: int, size: int) -> NDArray[np.uint8]:
     """
     found = memory_at(where)
     if found is None or len(found) < size:
-        what = said("there are no {size} bytes of the device at {address}", size=size, address=hex(where))
+        what = english("there are no {size} bytes of the device at {address}", size=size, address=hex(where))
         raise LaunchError(*launch_place(""), what)
     return found[:size]
 

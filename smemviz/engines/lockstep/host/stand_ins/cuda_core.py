@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothi
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.program import Program as Script
-from smemviz.messages import said
+from smemviz.messages import english
 
 _Real = devices.Device
 
@@ -243,7 +243,7 @@ class Program(_Closing):
 
     def __init__(self, code: str, code_type: str, options: Any = None) -> None:
         if str(code_type).lower() != "c++":
-            what = said("a Program of {kind} runs on a GPU only; give it CUDA C++", kind=code_type)
+            what = english("a Program of {kind} runs on a GPU only; give it CUDA C++", kind=code_type)
             raise UnsupportedError(*launch_place(""), what)
         self._code = code
         self._options = macros(options)
@@ -268,7 +268,7 @@ def _passed(value: Any) -> Any:
         return int(value.handle)
     if isinstance(value, np.ndarray):
         write = "data.ptr" if isinstance(value, ndarray) else "ctypes.data"
-        what = said("cuda.core takes the address of an array; write .{attribute} behind it", attribute=write)
+        what = english("cuda.core takes the address of an array; write .{attribute} behind it", attribute=write)
         raise LaunchError(*launch_place(""), what)
     return number_of(value)
 
@@ -277,10 +277,10 @@ def _launching(kernels: RawKernels) -> Callable[..., None]:
     def launch(stream: Any, config: LaunchConfig, kernel: Kernel, *kernel_args: Any) -> None:
         """Launch a kernel in lockstep."""
         if not isinstance(kernel, Kernel) or not isinstance(config, LaunchConfig):
-            what = said("write launch(stream, LaunchConfig(grid=..., block=...), kernel, arguments)")
+            what = english("write launch(stream, LaunchConfig(grid=..., block=...), kernel, arguments)")
             raise LaunchError(*launch_place(""), what)
         if config.cluster is not None:
-            what = said("a launch of clusters is not executed in lockstep; run it on a GPU")
+            what = english("a launch of clusters is not executed in lockstep; run it on a GPU")
             raise UnsupportedError(*launch_place(""), what)
         code, name, options, expressions = kernel._given
         program = kernels.program(code, name, options)

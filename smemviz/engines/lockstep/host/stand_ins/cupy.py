@@ -24,7 +24,7 @@ from smemviz.engines.lockstep.host.stand_ins.raw import RawKernel, RawModule
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 
 _Real = devices.Device
 
@@ -162,7 +162,7 @@ def _not_recorded(name: str) -> Callable[..., Any]:
 
     def made(*_: Any, **__: Any) -> Any:
         def launched(*_: Any, **__: Any) -> Any:
-            what = said("kernels of {name} are not recorded; write a cupy.RawKernel", name=name)
+            what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=name)
             raise UnsupportedError(*launch_place(""), what)
 
         return launched

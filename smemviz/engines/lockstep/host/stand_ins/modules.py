@@ -13,7 +13,7 @@ from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 
 Rule = Callable[[str], Any]  # finds what a module has by a rule; returns None for what it has not
 
@@ -24,7 +24,7 @@ def unknown(name: str) -> UnsupportedError:
 
 
 def _unknown(name: str) -> str:
-    return said("{name} is not known where there is no GPU; run it on one", name=name)
+    return english("{name} is not known where there is no GPU; run it on one", name=name)
 
 
 class Module(ModuleType):

@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.host.stand_ins.arrays import MemoryPointer, ndarra
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.messages import said
+from smemviz.messages import english
 
 _STATIC_SHARED = 48 * 1024  # what a kernel may have without asking for more
 
@@ -38,9 +38,9 @@ class RawKernel(Known):
     ) -> None:
         """Launch it in lockstep."""
         if not isinstance(args, tuple | list):
-            raise LaunchError(*launch_place(""), said("CuPy takes the arguments of a kernel as a tuple"))
+            raise LaunchError(*launch_place(""), english("CuPy takes the arguments of a kernel as a tuple"))
         if shared_mem > max(_STATIC_SHARED, self.max_dynamic_shared_size_bytes):
-            what = said(
+            what = english(
                 "a launch with {size} bytes of dynamic shared memory fails; write {name}.max_dynamic_shared_size_bytes "
                 "= {size} before it",
                 size=shared_mem,
@@ -73,7 +73,7 @@ class RawModule(Known):
         name_expressions: Sequence[str] | None = None,
     ) -> None:
         if code is None:
-            what = said("a RawModule of a compiled file runs on a GPU only; give it code")
+            what = english("a RawModule of a compiled file runs on a GPU only; give it code")
             raise UnsupportedError(*launch_place(""), what)
         self.code = code
         self.options = tuple(options)
@@ -96,7 +96,9 @@ def _passed(value: Any) -> Any:
         return value
     if value.size == 1:  # by value, whatever it is
         return value.tobytes()
-    what = said("an array of the host, of shape {shape}, is no argument; move it with cupy.asarray", shape=value.shape)
+    what = english(
+        "an array of the host, of shape {shape}, is no argument; move it with cupy.asarray", shape=value.shape
+    )
     raise LaunchError(*launch_place(""), what)
 
 
@@ -107,5 +109,5 @@ def check_apart(values: Sequence[Any]) -> None:
         for other in arrays[:number]:
             same = one.ctypes.data == other.ctypes.data and one.nbytes == other.nbytes
             if not same and np.may_share_memory(one, other) and np.shares_memory(one, other):
-                what = said("two arguments are parts of one array; lockstep gives each array memory of its own")
+                what = english("two arguments are parts of one array; lockstep gives each array memory of its own")
                 raise UnsupportedError(*launch_place(""), what)

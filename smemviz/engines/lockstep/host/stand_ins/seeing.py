@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 @contextmanager
@@ -28,4 +28,4 @@ def seeing(program: Program, recorder: Recorder) -> Iterator[None]:
 
 
 def _instead(name: str) -> str:
-    return said("launches of PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core")
+    return english("launches of PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core")

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.errors import LaunchError
 from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 
 
@@ -111,22 +111,22 @@ def _bytes(
         if value is None or (isinstance(value, int) and value == 0):
             return np.zeros(8, np.uint8)
         raise LaunchError(
-            *place, said("{name} is a pointer and takes an array; {value} is none", name=name, value=repr(value))
+            *place, english("{name} is a pointer and takes an array; {value} is none", name=name, value=repr(value))
         )
     if isinstance(value, bytes):
         if len(value) == size:
             return np.frombuffer(value, np.uint8)
         given_size = len(value)
         raise LaunchError(
-            *place, said("{name} takes {size} bytes; {given} are given", name=name, size=size, given=given_size)
+            *place, english("{name} takes {size} bytes; {given} are given", name=name, size=size, given=given_size)
         )
     dtype = np.dtype(parameter.element.dtype) if parameter and parameter.element.lanes == 1 else None
     if isinstance(value, np.ndarray) and value.ndim:
-        raise LaunchError(*place, said("{name} is a number; the launch gives an array", name=name))
+        raise LaunchError(*place, english("{name} is a number; the launch gives an array", name=name))
     if dtype is None or dtype.itemsize != size or not _is_number(value):
         raise LaunchError(
             *place,
-            said(
+            english(
                 "{name} takes {size} bytes; give it as bytes, {value} is not", name=name, size=size, value=repr(value)
             ),
         )
@@ -140,17 +140,17 @@ def _is_number(value: Any) -> bool:
 def _number(name: str, value: Any, dtype: np.dtype[Any], place: Place) -> NDArray[np.uint8]:
     whole = dtype.kind in "iu"
     if whole and (float(value) != int(value)):
-        raise LaunchError(*place, said("{name} is an integer; {value} is not", name=name, value=repr(value)))
+        raise LaunchError(*place, english("{name} is an integer; {value} is not", name=name, value=repr(value)))
     if whole and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
         raise LaunchError(
-            *place, said("{name}: {value} does not fit {dtype}", name=name, value=value, dtype=str(dtype))
+            *place, english("{name}: {value} does not fit {dtype}", name=name, value=value, dtype=str(dtype))
         )
     return np.array([value]).astype(dtype).view(np.uint8)
 
 
 def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Place) -> None:
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise LaunchError(*place, said("{name}: the array is not contiguous; copy it first", name=name))
+        raise LaunchError(*place, english("{name}: the array is not contiguous; copy it first", name=name))
     element = parameter.element
     if element.lanes == 1 and element.dtype and element.size == np.dtype(element.dtype).itemsize:
         wanted = np.dtype(element.dtype)
@@ -159,7 +159,7 @@ def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Pl
         if not alike and (array.dtype.itemsize != wanted.itemsize or (array.dtype.kind == "f") != (wanted.kind == "f")):
             raise LaunchError(
                 *place,
-                said(
+                english(
                     "{name} points to {wanted}; the launch gives an array of {dtype}",
                     name=name,
                     wanted=str(wanted),

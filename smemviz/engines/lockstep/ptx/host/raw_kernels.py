@@ -17,7 +17,7 @@ from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 
 _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
@@ -78,7 +78,7 @@ class RawKernels:
         def make(**options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
             entry = Entry(program, compile_program(program, [name], program.view), name)
             if entry.symbol != name and name not in expressions:
-                what = said(
+                what = english(
                     '{library} finds no {name}, which C++ gives another name; write extern "C" before it',
                     library=self._library,
                     name=name,
@@ -109,7 +109,7 @@ class RawKernels:
     def _array_at(self, address: int, parameter: Parameter, place: tuple[str, int]) -> NDArray[Any]:
         memory = self._memory_at(address)
         if memory is None:
-            what = said(
+            what = english(
                 "{name} is a pointer, and there is no array at {address}: pass the array, or keep it until the launch",
                 name=parameter.name,
                 address=hex(address),
@@ -131,7 +131,7 @@ class RawKernels:
         dtype = parameter.element.dtype
         raise LaunchError(
             *place,
-            said(
+            english(
                 "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
                 name=parameter.name,
                 dtype=dtype,

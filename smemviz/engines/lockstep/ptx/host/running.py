@@ -22,7 +22,7 @@ from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
 from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.values import UnreadableError, value_of
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 
 
@@ -35,7 +35,7 @@ def checked_view(view: str) -> View:
     for known in VIEWS:
         if view == known:
             return known
-    raise InputError(said("there is no view {view}; use source or compiled", view=repr(view)))
+    raise InputError(english("there is no view {view}; use source or compiled", view=repr(view)))
 
 
 def run(
@@ -93,7 +93,7 @@ def _arguments(wanted_launch: Wanted, entry: Entry) -> list[Any]:
             raise LaunchError(
                 entry.program.file,
                 wanted_launch.line,
-                said("{text} is not read as an argument for {name}", text=error, name=name),
+                english("{text} is not read as an argument for {name}", text=error, name=name),
             ) from None
     return made
 
@@ -150,6 +150,6 @@ class CudaKernel:
         shape = self._shape
         if not isinstance(shape, tuple) or not 2 <= len(shape) <= 3:
             raise LaunchError(
-                *place, said("a launch needs kernel[grid, block], then perhaps bytes of dynamic shared memory")
+                *place, english("a launch needs kernel[grid, block], then perhaps bytes of dynamic shared memory")
             )
         return configuration(place, (shape[0], shape[1], 0, *shape[2:]))

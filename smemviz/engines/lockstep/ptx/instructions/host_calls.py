@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
 from smemviz.engines.lockstep.ptx.registers import Action
 from smemviz.engines.lockstep.python.functions.output import MOST_LINES
-from smemviz.messages import said
+from smemviz.messages import english
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXfFeEgGaAcsp%])")
 _LONGEST = 4096
@@ -32,7 +32,7 @@ def _printf(kernel: Kernel, instruction: Instruction) -> Action:
                 print(_formatted(m, _passed(m, text), _passed(m, values)), end="")
             if m.printed == MOST_LINES:
                 print(
-                    said(
+                    english(
                         "{kernel} prints more; lockstep shows {most:,} lines of a launch",
                         kernel=m.findings.kernel,
                         most=MOST_LINES,
@@ -47,7 +47,7 @@ def _assert(kernel: Kernel, instruction: Instruction) -> Action:
 
     def run(m: Machine) -> None:
         line, column = m.sites.line_of(place)
-        message = said("{what} fails; a device stops the kernel here", what=m.sites.text_of(place))
+        message = english("{what} fails; a device stops the kernel here", what=m.sites.text_of(place))
         m.find("assertion", line, column, m.threads, message)
         raise StoppedError
 

@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
-from smemviz.messages import said
+from smemviz.messages import english
 
 Loop = ast.For | ast.While
 
@@ -271,7 +271,7 @@ class Runner:
             raise self._no_number(error, statement) from None
 
     def _no_number(self, error: NotAScalarError, statement: ast.stmt) -> Exception:
-        what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
+        what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
         return self._frame.refuse(statement, what)
 
     def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
@@ -288,7 +288,7 @@ class Runner:
 
     def no_step(self, call: ast.Call) -> None:
         """Refuse a range that does not move."""
-        raise self._frame.wrong(call, said("{code}: the step is 0", code=ast.unparse(call)))
+        raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
 
     def due(self, iterations: int, line: int) -> int:
         """Count a turn of a loop; return at how many of them that is to be done again."""

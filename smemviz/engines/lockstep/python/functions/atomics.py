@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.access import locate
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 
 Update = Callable[[Any, Any], Any]
 
@@ -79,13 +79,13 @@ def _run(
 ) -> Value:
     if not isinstance(array, View) or array.memory.space not in ("shared", "global"):
         raise frame.refuse(
-            node, said("{function} on anything but a shared or global array", function=ast.unparse(node.func))
+            node, english("{function} on anything but a shared or global array", function=ast.unparse(node.func))
         )
     dtype = array.dtype
     if dtype.name not in dtypes:
         raise frame.wrong(
             node,
-            said(
+            english(
                 "Numba has no {function} on {dtype}; it has {dtypes}",
                 function=ast.unparse(node.func),
                 dtype=dtype,

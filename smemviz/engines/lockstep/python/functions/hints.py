@@ -10,12 +10,12 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def _indices(frame: Frame, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
     if not isinstance(array, View) or array.memory.space != "global":
-        raise frame.refuse(node, said("{code} on anything but a global array", code=ast.unparse(node.func)))
+        raise frame.refuse(node, english("{code} on anything but a global array", code=ast.unparse(node.func)))
     return index if isinstance(index, tuple) else (index,)
 
 

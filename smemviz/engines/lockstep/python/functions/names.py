@@ -45,7 +45,7 @@ from smemviz.engines.lockstep.values.typing import (
     dtype_of,
     unify,
 )
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 
 
@@ -62,7 +62,7 @@ def conversion(target: object, dtype: Dtype) -> Rule:
             return arguments[0]
         if own.kind == "c" and dtype.kind != "c":
             raise frame.wrong(
-                node, said("{code}: a complex number has no {dtype}; use .real", code=ast.unparse(node), dtype=dtype)
+                node, english("{code}: a complex number has no {dtype}; use .real", code=ast.unparse(node), dtype=dtype)
             )
         return cast(arguments[0], dtype)
 
@@ -73,7 +73,7 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise frame.wrong(node, said("{code} is no number", code=ast.unparse(node))) from None
+        raise frame.wrong(node, english("{code} is no number", code=ast.unparse(node))) from None
 
 
 # -- builtins
@@ -110,18 +110,18 @@ def _len(x: Value) -> Value:
         return len(x)
     if isinstance(x, Range):
         return x.length
-    raise NotAScalarError(said("what has no length"))
+    raise NotAScalarError(english("what has no length"))
 
 
 def _tuple(x: Value) -> Value:
     if not isinstance(x, tuple):
-        raise NotAScalarError(said("what is no tuple"))
+        raise NotAScalarError(english("what is no tuple"))
     return x
 
 
 def _ord(x: Value) -> Value:
     if not (isinstance(x, str) and len(x) == 1):
-        raise NotAScalarError(said("what is no single letter"))
+        raise NotAScalarError(english("what is no single letter"))
     return ord(x)
 
 
@@ -150,7 +150,7 @@ def _divmod(x: Value, y: Value) -> Value:
 
 def _sum(items: Value, start: Value = 0) -> Value:
     if not isinstance(items, tuple):
-        raise NotAScalarError(said("what is no tuple"))
+        raise NotAScalarError(english("what is no tuple"))
     return reduce(partial(binary, ast.Add), items, start)
 
 
@@ -180,7 +180,7 @@ def _gridsize(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _axes(frame: Frame, node: ast.Call, arguments: list[Value]) -> str:
     if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
-        raise frame.wrong(node, said("{code}: the number of axes is 1, 2 or 3", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code}: the number of axes is 1, 2 or 3", code=ast.unparse(node)))
     return "xyz"[: arguments[0]]
 
 
@@ -199,7 +199,7 @@ def _fence(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
-        raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code}: name a NumPy array of the module", code=ast.unparse(node)))
     return arguments[0]
 
 
@@ -209,7 +209,7 @@ def _this_grid(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _unrolled(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], tuple):
-        raise frame.wrong(node, said("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
     return arguments[0]
 
 

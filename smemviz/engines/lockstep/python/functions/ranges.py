@@ -11,17 +11,17 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 def range_of(frame: Frame, call: ast.Call, given: list[Value]) -> Range:
     """Return the range of a call."""
     ends = [_whole(frame, call, value) for value in given]
     if call.keywords or not 1 <= len(ends) <= 3:
-        raise frame.wrong(call, said("{code}: range takes one to three numbers", code=ast.unparse(call)))
+        raise frame.wrong(call, english("{code}: range takes one to three numbers", code=ast.unparse(call)))
     start, stop, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
     if not isinstance(step, np.ndarray) and step == 0:
-        raise frame.wrong(call, said("{code}: the step is 0", code=ast.unparse(call)))
+        raise frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
     return Range(start, stop, step)
 
 

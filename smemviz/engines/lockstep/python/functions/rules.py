@@ -10,7 +10,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
-from smemviz.messages import said
+from smemviz.messages import english
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> V
     if not rule.fewest <= len(arguments) <= rule.most:
         wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
         name, n = ast.unparse(node.func), len(arguments)
-        what = said("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=n)
+        what = english("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=n)
         if wanted == "1":
-            what = said("{function} takes 1 argument, not {n}", function=name, n=n)
+            what = english("{function} takes 1 argument, not {n}", function=name, n=n)
         raise frame.wrong(node, what)
     try:
         return rule.run(frame, node, arguments)
     except NotAScalarError as error:
         if any(isinstance(one, Range) for one in arguments):
-            what = said("{function} of {dtype}", function=ast.unparse(node.func), dtype=error.args[0])
-            write = said("a loop")
-            what = said("{what} is not executed in lockstep; write {instead}", what=what, instead=write)
+            what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=error.args[0])
+            write = english("a loop")
+            what = english("{what} is not executed in lockstep; write {instead}", what=what, instead=write)
             raise frame.wrong(node, what) from None
-        what = said("{function} of {dtype}", function=ast.unparse(node.func), dtype=error.args[0])
+        what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=error.args[0])
         raise frame.none_of_numba(node, what) from None
     except NoRuleError as error:
-        raise frame.wrong(node, said("Numba has no {what}; convert an argument", what=error.args[0])) from None
+        raise frame.wrong(node, english("Numba has no {what}; convert an argument", what=error.args[0])) from None
 
 
 def plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:

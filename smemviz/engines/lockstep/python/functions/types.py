@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, Dtype, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
-from smemviz.messages import said
+from smemviz.messages import english
 
 _LIMITS: dict[type, tuple[str, ...]] = {
     np.iinfo: ("min", "max", "bits"),
@@ -27,7 +27,7 @@ _CONTAINERS = (tuple, str, range)
 def is_instance(frame: Frame, node: ast.Call) -> bool:
     """Tell whether a value is of one of the types named: of that very type, as Numba has it."""
     if len(node.args) != 2 or node.keywords:
-        raise frame.wrong(node, said("{code}: isinstance takes a value and a type", code=short(node)))
+        raise frame.wrong(node, english("{code}: isinstance takes a value and a type", code=short(node)))
     value, named = frame.value(node.args[0]), node.args[1]
     found = [_is_of(frame, node, value, one) for one in (named.elts if isinstance(named, ast.Tuple) else [named])]
     return any(found)
@@ -38,8 +38,10 @@ def _is_of(frame: Frame, node: ast.Call, value: Value, named: ast.expr) -> bool:
     dtype = as_dtype(target)
     plain = not (isinstance(value, tuple) and hasattr(value, "_fields"))
     if (dtype is None and target not in _CONTAINERS) or not plain:
-        what = said("{code}, but for a plain value and int, float, bool, a NumPy type, tuple or str", code=short(node))
-        raise frame.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+        what = english(
+            "{code}, but for a plain value and int, float, bool, a NumPy type, tuple or str", code=short(node)
+        )
+        raise frame.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
     if dtype is not None:
         try:
             return dtype_of(value) == dtype
@@ -54,7 +56,7 @@ def limits(frame: Frame, node: ast.Call, kind: Any, dtype: Dtype) -> Any:
         return kind(dtype)
     except ValueError:
         name = ast.unparse(node.func)
-        raise frame.wrong(node, said("{function} of {dtype}: there is none", function=name, dtype=dtype)) from None
+        raise frame.wrong(node, english("{function} of {dtype}: there is none", function=name, dtype=dtype)) from None
 
 
 def limit(value: Any, name: str) -> object:
@@ -67,7 +69,7 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
     """Return a number whose bits are those of another; both have as many."""
     own = dtype_of(value)
     if own.itemsize != dtype.itemsize or own.kind not in "iuf" or dtype.kind not in "iuf":
-        what = said("{code}: {old} and {new} are no numbers of one size", code=short(node), old=own, new=dtype)
+        what = english("{code}: {old} and {new} are no numbers of one size", code=short(node), old=own, new=dtype)
         raise frame.wrong(node, what)
     return np.asarray(value, own).view(dtype)[()]
 

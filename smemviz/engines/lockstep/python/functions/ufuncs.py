@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import NoRuleError, truth, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 
 _UFUNCS = (  # those that numba-cuda compiles
     *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and", "bitwise_or"),
@@ -187,7 +187,7 @@ def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], argument
     *given, out = arguments
     same = all(view.shape == out.shape for view in given if isinstance(view, View)) if isinstance(out, View) else False
     if not same or any(not isinstance(size, int) for size in out.shape):
-        raise frame.refuse(node, said("{code}: arrays of other shapes", code=ast.unparse(node)))
+        raise frame.refuse(node, english("{code}: arrays of other shapes", code=ast.unparse(node)))
     for index in np.ndindex(*out.shape):
         frame.machine.tick(frame.function.file, node.lineno)
         pairs = zip(given, node.args, strict=False)

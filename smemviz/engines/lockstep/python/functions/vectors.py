@@ -12,7 +12,7 @@ import numpy as np
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Dtype, Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 
 _ALIASES = {
     "int8": "char",
@@ -33,7 +33,7 @@ def _constructor(kind: Any, dtype: Dtype) -> Callable[[Frame, ast.Call, list[Val
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         items = [item for argument in arguments for item in (argument if isinstance(argument, tuple) else (argument,))]
         if len(items) != len(kind._fields):
-            text = said(
+            text = english(
                 "{type} takes {wanted} numbers, not {n}", type=kind.__name__, wanted=len(kind._fields), n=len(items)
             )
             raise frame.wrong(node, f"{ast.unparse(node)}: {text}")

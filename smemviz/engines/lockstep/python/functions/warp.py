@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.operators import NoRuleError, truth
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast, dtype_of
-from smemviz.messages import said
+from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 
 Words = NDArray[np.uint32]
@@ -57,7 +57,7 @@ def _member_mask(frame: Frame, node: ast.Call, given: Value) -> Words:
         if waiting.any():
             first = int(np.flatnonzero(waiting)[0])
             missing = int(members[first] & elsewhere[first // WARP_SIZE]).bit_count()
-            message = said(
+            message = english(
                 "{function} waits for the {lanes} lanes of mask {mask}, of which {missing} are elsewhere",
                 function=ast.unparse(node.func),
                 lanes=int(members[first]).bit_count(),

@@ -9,7 +9,7 @@ import pytest
 from helpers.extracting import messages_said
 from helpers.pseudo import pseudo
 
-from smemviz.messages import pattern_of, recognised, said, say
+from smemviz.messages import english, pattern_of, recognised, say
 
 FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
 # What stands in texts: code, a name, a sentence of Python, and some of our own.
@@ -70,23 +70,23 @@ def test_a_text_of_others_is_not_known(text: str) -> None:
 
 
 def test_a_race_is_known_with_what_each_thread_did() -> None:
-    did = said("stored by thread {thread} at line {line}", thread=(3, 0, 0), line=5)
-    does = said("loaded by thread {thread} at line {line}", thread=(4, 0, 0), line=9)
-    what = said("{element} is {did} and {does}", element="tile[3]", did=did, does=does)
+    did = english("stored by thread {thread} at line {line}", thread=(3, 0, 0), line=5)
+    does = english("loaded by thread {thread} at line {line}", thread=(4, 0, 0), line=9)
+    what = english("{element} is {did} and {does}", element="tile[3]", did=did, does=does)
     message = "{what} with no barrier between. Put {barrier} between them."
-    text = said(message, what=what, barrier="cuda.syncthreads()")
+    text = english(message, what=what, barrier="cuda.syncthreads()")
     assert recognised(text) == (message, {"what": what, "barrier": "cuda.syncthreads()"})
     assert recognised(what) == ("{element} is {did} and {does}", {"element": "tile[3]", "did": did, "does": does})
     assert str(say(text)).count("⟦stored by thread ⟧") == 1
 
 
 def test_what_the_compiler_left_out_is_known_in_its_short_sentences() -> None:
-    accesses = said("{n:,} loads of {source}", n=1024, source="a[i]")
-    what = said("all {accesses} were left out, because {why}", accesses=accesses, why="nothing loads a")
-    text = said("{what}: {before:,} -> 0 requests", what=f"{what}; {what}", before=1024)
+    accesses = english("{n:,} loads of {source}", n=1024, source="a[i]")
+    what = english("all {accesses} were left out, because {why}", accesses=accesses, why="nothing loads a")
+    text = english("{what}: {before:,} -> 0 requests", what=f"{what}; {what}", before=1024)
     assert recognised(text) == ("{what}: {before:,} -> 0 requests", {"what": f"{what}; {what}", "before": 1024})
-    merged = said("{accesses} became one {instruction}", accesses=accesses, instruction="LDS.128")
-    each = said(
+    merged = english("{accesses} became one {instruction}", accesses=accesses, instruction="LDS.128")
+    each = english(
         "{what}: {before:,} -> {after}, {amount} each", what=merged, before=4, after="1 request", amount="4 sectors"
     )
     assert (recognised(each) or ("",))[0] == "{what}: {before:,} -> {after}, {amount} each"
