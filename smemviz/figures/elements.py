@@ -39,8 +39,8 @@ class Looked:
 
 def accessed(launch: Launch) -> list[str]:
     """Return the names of the global arrays that requests of a launch go to, in order of the parameters."""
-    named = {site.array for site in launch.sites if site.space == "global"}
-    return [array.name for array in launch.arrays if array.space == "global" and array.name in named]
+    named = {launch.sites[i].array for i in launch.sites_in("global")}
+    return [array.name for array in launch.global_arrays if array.name in named]
 
 
 def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Looked | None:
@@ -49,7 +49,7 @@ def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Look
     What is shown of it is what the present request does, where that goes to it, else loads before stores.
     """
     launch, requests = now.launch, now.launch.requests
-    known = {array.name: array for array in launch.arrays if array.space == "global" and array.nbytes}
+    known = {array.name: array for array in launch.global_arrays if array.nbytes}
     usual = [name for name in accessed(launch) if name in known]
     if not usual:
         return None

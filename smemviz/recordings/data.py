@@ -225,7 +225,19 @@ class Launch:
     @property
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:
         """The shared arrays, in order of declaration."""
-        return tuple(a for a in self.arrays if a.space == "shared")
+        return self._arrays_in("shared")
+
+    @property
+    def global_arrays(self) -> tuple[ArrayInfo, ...]:
+        """The arrays in global memory, in order of the parameters."""
+        return self._arrays_in("global")
+
+    def _arrays_in(self, space: str) -> tuple[ArrayInfo, ...]:
+        return tuple(array for array in self.arrays if array.space == space)
+
+    def sites_in(self, space: str) -> list[int]:
+        """Return the numbers of the sites in ``shared`` or ``global`` memory."""
+        return [i for i, site in enumerate(self.sites) if site.space == space]
 
     @property
     def in_shared(self) -> NDArray[np.bool_]:

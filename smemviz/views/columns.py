@@ -116,8 +116,7 @@ def global_traffic(launch: Launch) -> Traffic:
 
 def _global_bytes_wasted(launch: Launch, hardware: Hardware) -> Value:
     """Add up the sites in global memory, None where one is not known."""
-    sites = (site for site, other in enumerate(launch.sites) if other.space == "global")
-    wasted = [bytes_wasted(launch, site, hardware) for site in sites]
+    wasted = [bytes_wasted(launch, site, hardware) for site in launch.sites_in("global")]
     return None if None in wasted else sum(amount or 0 for amount in wasted)
 
 

@@ -156,7 +156,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     summary = summarize(entry.launch, entry.hardware)
-    shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
+    shared = [(entry.launch.sites[i], summary[i]) for i in entry.launch.sites_in("shared")]
     traffic = {}
     for kind in KINDS:
         rows = [row for site, row in shared if effect_of(site.op) == kind]

@@ -46,13 +46,13 @@ def degrees_of(launch: Launch, hardware: Hardware = H200) -> Degrees:
         InputError: for an unknown compute capability or bank mode.
     """
     rows = summarize(launch, hardware)
-    shared = [(i, row) for i, row in enumerate(rows) if launch.sites[i].space == "shared"]
+    shared = launch.sites_in("shared")
     degrees = counted_totals(launch, hardware).degrees
-    counted = degrees[[i for i, row in shared if row.wavefronts is not None]].sum(axis=0)
+    counted = degrees[[i for i in shared if rows[i].wavefronts is not None]].sum(axis=0)
     return Degrees(
         {int(degree): int(counted[degree]) for degree in np.flatnonzero(counted) if degree},
-        sum(row.requests for _i, row in shared if row.wavefronts is None),
-        all(row.complete for _i, row in shared),
+        sum(rows[i].requests for i in shared if rows[i].wavefronts is None),
+        all(rows[i].complete for i in shared),
     )
 
 

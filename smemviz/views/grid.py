@@ -121,8 +121,9 @@ def touched(launch: Launch, addresses: NDArray[np.int64], size: int) -> NDArray[
         return np.ones(len(addresses), bool)
     requests = launch.requests
     reached = np.zeros(len(addresses), bool)
-    for width in {site.width for site in launch.sites if site.space == "shared"}:
-        of_width = np.array([site.space == "shared" and site.width == width for site in launch.sites])
+    widths = np.array([site.width for site in launch.sites])
+    for width in np.unique(widths[launch.in_shared]).tolist():
+        of_width = launch.in_shared & (widths == width)
         starts = np.unique(requests.addresses[of_width[requests.site]])
         low = np.searchsorted(starts, addresses - width, side="right")
         high = np.searchsorted(starts, addresses + size, side="left")

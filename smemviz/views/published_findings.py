@@ -227,7 +227,7 @@ def _submatrix(recording: Recording) -> tuple[Published, ...]:
 
 def _sectors_counted(launch: Launch) -> int | None:
     """Return the sectors that the hardware counted for the loads of a launch, None where it was not asked."""
-    loads = [i for i, site in enumerate(launch.sites) if site.space == "global" and site.op == "load"]
+    loads = [i for i in launch.sites_in("global") if launch.sites[i].op == "load"]
     counted = [launch.hardware[i].sectors for i in loads] if launch.hardware else []
     return sum(n for n in counted if n is not None) if counted and None not in counted else None
 
@@ -251,7 +251,8 @@ def _each(row: SiteSummary) -> str:
 
 
 def _shared(launch: Launch) -> list[SiteSummary]:
-    return [row for site, row in zip(launch.sites, summarize(launch), strict=True) if site.space == "shared"]
+    rows = summarize(launch)
+    return [rows[i] for i in launch.sites_in("shared")]
 
 
 _FILES: dict[str, Callable[[Recording], tuple[Published, ...]]] = {

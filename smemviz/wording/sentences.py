@@ -44,7 +44,7 @@ class Facts:
 def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
     """Add up the sites of a launch."""
     rows = summarize(launch, hardware)
-    shared = [row for site, row in zip(launch.sites, rows, strict=True) if site.space == "shared"]
+    shared = [rows[i] for i in launch.sites_in("shared")]
     return Facts(
         sum(row.requests for row in shared),
         sum(row.wavefronts or 0 for row in shared),
@@ -78,7 +78,7 @@ def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200)
 def headline(launch: Launch, hardware: Hardware = H200) -> str:
     """Say the one thing to know about a launch's use of shared memory."""
     rows = summarize(launch, hardware)
-    pairs = [pair for pair in zip(launch.sites, rows, strict=True) if pair[0].space == "shared"]
+    pairs = [(launch.sites[i], rows[i]) for i in launch.sites_in("shared")]
     if not pairs:
         return _global_headline(launch)
     counted = [(site, row) for site, row in pairs if row.wavefronts is not None]

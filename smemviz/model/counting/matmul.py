@@ -17,12 +17,12 @@ _WHOLE = 64  # the side of a block's part of c, and what it loads at a time, div
 
 def traffic(launch: Launch, hardware: Hardware = H200) -> Traffic:
     """Add up the sites of a launch; the wavefronts are those of the hardware."""
-    rows = list(zip(launch.sites, summarize(launch, hardware), strict=True))
+    rows = summarize(launch, hardware)
 
     def of(space: str, op: str) -> list[SiteSummary]:
-        return [row for site, row in rows if site.space == space and (site.op == "load") == (op == "load")]
+        return [rows[i] for i in launch.sites_in(space) if (launch.sites[i].op == "load") == (op == "load")]
 
-    shared = [row for site, row in rows if site.space == "shared"]
+    shared = [rows[i] for i in launch.sites_in("shared")]
     return Traffic(
         load_requests=sum(row.requests for row in of("global", "load")),
         load_sectors=_sum(row.sectors for row in of("global", "load")),
@@ -54,7 +54,7 @@ def filled(size: Size, a: Sequence[int], b: Sequence[int]) -> Size | None:
 
 def counted(launch: Launch, size: Size) -> Counted:
     """Return what a launch of ``(c, a, b)`` moved for a product of this size."""
-    shapes = {array.name: array.shape for array in launch.arrays if array.space == "global"}
+    shapes = {array.name: array.shape for array in launch.global_arrays}
     return Counted(size, launch.grid, traffic(launch), filled(size, shapes["a"], shapes["b"]))
 
 

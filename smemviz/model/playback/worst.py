@@ -23,7 +23,7 @@ def worst_request(
     that would do.
     """
     row, most = None, 0
-    space = "shared" if any(site.space == "shared" for site in launch.sites) else "global"
+    space = "shared" if launch.sites_in("shared") else "global"
     looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
     for i, candidate in enumerate(launch.sites):
         rows = np.flatnonzero(looked_at & (launch.requests.site == i))
@@ -42,14 +42,13 @@ def worst_request(
 def _widest(launch: Launch, looked_at: NDArray[np.bool_]) -> int | None:
     """Return the shared site with the request whose lanes lie farthest apart, the first of those that are equal."""
     widest, most = None, -1
-    for i, site in enumerate(launch.sites):
+    for i in launch.sites_in("shared"):
         addresses = launch.requests.addresses[looked_at & (launch.requests.site == i)]
-        if site.space == "shared":
-            there = addresses >= 0  # -1 is a lane that is off
-            lowest = np.where(there, addresses, np.iinfo(np.int64).max).min(axis=1)
-            apart = int(np.where(there.any(axis=1), addresses.max(axis=1) - lowest, 0).max(initial=0))
-            if apart > most:
-                widest, most = i, apart
+        on = addresses >= 0  # -1 is a lane that is off
+        lowest = np.where(on, addresses, np.iinfo(np.int64).max).min(axis=1)
+        apart = int(np.where(on.any(axis=1), addresses.max(axis=1) - lowest, 0).max(initial=0))
+        if apart > most:
+            widest, most = i, apart
     return widest
 
 

@@ -214,8 +214,7 @@ def _globals(now: RequestView) -> list[Played]:
             "size": array.itemsize,
             "between": now.spelling.between_indices,
         }
-        for array in now.launch.arrays
-        if array.space == "global"
+        for array in now.launch.global_arrays
     ]
 
 

@@ -41,9 +41,7 @@ def side_by_side(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
 
 
 def _column(row: Row, place: int, theme: ThemeName) -> Component:
-    launch = row.entry.launch
-    sites = [i for i, site in enumerate(launch.sites) if site.space == "global"]
-    pictures = [_picture(row, site, place, theme) for site in sites]
+    pictures = [_picture(row, site, place, theme) for site in row.entry.launch.sites_in("global")]
     none = [html.P(_("No request goes to global memory."), className="note")]
     return html.Div([html.H3(row.entry.name), *(pictures or none)])
 

@@ -74,7 +74,7 @@ def closed_global(library: Library, run_query: Query, look_query: Query) -> Fill
     sites, row = view.launch.sites, view.now.row
     if row is not None and sites[view.launch.requests.site[row]].space == "global":
         return None
-    return {"global-memory.hidden": not any(site.space == "global" for site in sites)}
+    return {"global-memory.hidden": not view.launch.sites_in("global")}
 
 
 def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
