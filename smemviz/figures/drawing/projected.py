@@ -24,15 +24,18 @@ _LEFT, _RIGHT, _BOTTOM, _TOP = 84, 20, 68, 14
 _MOST_STRETCHED = 2.6
 _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
+_CLEAR = 0.6  # of a cell, from its middle to beyond its frame
 _EVERY = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
 class _Label:
-    """A text of a trace, with its middle and its size in pixels."""
+    """A text of a trace and the column of its cell, with its middle and its size in pixels."""
 
     trace: int
     number: int
+    cell: float
+    beside: bool
     x: float
     y: float
     width: float
@@ -139,42 +142,46 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
         (round(x), round(y)) for i in texts for x, y in zip(figure.data[i].customdata, figure.data[i].y, strict=True)
     }
 
-    def middle(x: float, y: float, long: float, longest: float) -> float:
-        """Return where a text of so many pixels goes that belongs to the cell at x."""
-        beside = x + (1 + long / unit) / 2
-        cells = range(round(x) + 1, round(beside + long / unit / 2) + 1)
-        free = beside + long / unit / 2 <= right and not any((cell, round(y)) in taken for cell in cells)
-        return beside if longest > unit and free else x
+    def is_beside(cell: float, y: float, long: float, longest: float) -> bool:
+        """Tell whether a text of so many pixels stands beside its cell, as there is room for it and not within."""
+        end = cell + _CLEAR + long / unit
+        beyond = range(round(cell) + 1, round(end) + 1)
+        narrow = (
+            longest > unit and float(cell).is_integer()
+        )  # else the access takes several cells, and it has their room
+        return narrow and end <= right and not any((one, round(y)) in taken for one in beyond)
 
     kept: list[_Label] = []
     for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
         trace = figure.data[i]
         longs = [characters(text) * _LETTER * size + 4 for text in trace.text]
-        cells = zip(trace.customdata, trace.y, longs, strict=True)
-        across = [middle(x, y, long, max(longs)) for x, y, long in cells]
-        labels = [
-            _Label(i, number, (x - left) * unit, (round(y) - top) / (bottom - top) * height, long, size * _LINE)
-            for number, (x, y, long) in enumerate(zip(across, trace.y, longs, strict=True))
-        ]
+        labels = []
+        for number, (cell, y, long) in enumerate(zip(trace.customdata, trace.y, longs, strict=True)):
+            beside = is_beside(cell, y, long, max(longs))
+            middle = (cell + _CLEAR * beside - left) * unit + long / 2 * beside
+            down = (round(y) - top) / (bottom - top) * height
+            labels.append(_Label(i, number, cell, beside, middle, down, long, size * _LINE))
         kept += [label for label in _thinned(labels) if not any(label.covers(other) for other in kept)]
     for i in texts:
         trace = figure.data[i]
-        here = [label.number for label in kept if label.trace == i]
+        here = [label for label in kept if label.trace == i]
         trace.update(
-            customdata=[trace.customdata[k] for k in here],
-            x=[left + label.x / unit for label in kept if label.trace == i],
-            y=[round(trace.y[k]) for k in here],
-            text=[trace.text[k] for k in here],
+            customdata=[label.cell for label in here],
+            x=[label.cell + _CLEAR * label.beside for label in here],
+            y=[round(trace.y[label.number]) for label in here],
+            text=[trace.text[label.number] for label in here],
+            # However wide the plot turns out to be, one that stands beside its cell begins where that ends.
+            textposition=["middle right" if label.beside else "middle center" for label in here],
         )
         trace.textfont.update(size=size, color=figure.layout.font.color)
 
 
 def _thinned(labels: list[_Label]) -> list[_Label]:
     """Keep the labels of each row and column, or of each second, fourth and so on, until none covers another."""
-    columns = {x: i for i, x in enumerate(sorted({label.x for label in labels}))}
+    columns = {x: i for i, x in enumerate(sorted({label.cell for label in labels}))}
     rows = {y: i for i, y in enumerate(sorted({label.y for label in labels}))}
     for across, down in sorted(product(_EVERY, _EVERY), key=lambda steps: steps[0] * steps[1]):
-        kept = [label for label in labels if columns[label.x] % across == 0 and rows[label.y] % down == 0]
+        kept = [label for label in labels if columns[label.cell] % across == 0 and rows[label.y] % down == 0]
         if not any(label.covers(other) for i, label in enumerate(kept) for other in kept[:i]):
             return kept
     return labels[:1]
