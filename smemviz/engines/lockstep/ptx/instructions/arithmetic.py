@@ -12,6 +12,9 @@ from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, from_bf1
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
+from smemviz.engines.lockstep.values.rounding import EXACT, directed
+
+ROUNDED = {"rz": "rz", "rm": "rd", "rp": "ru"}  # PTX's words, CUDA's names
 
 Family = dict[str, Callable[[Kernel, Instruction], Action]]
 
@@ -23,6 +26,8 @@ def simple(
     kind = kind or instruction.type
     if kind in ("bf16", "bf16x2", "f16x2"):
         return _packed(kernel, instruction, function, kind)
+    if kind in ("f32", "f64") and not instruction.has("sat"):
+        function = _one_way(instruction, function)
     sources = [read(kernel, operand, kind) for operand in instruction.operands[1:]]
     put = write(kernel, instruction.operands[0], result or kind)
     if len(sources) == 1:
@@ -35,6 +40,15 @@ def simple(
         a, b, c = sources
         return lambda m: put(m, function(a(m), b(m), c(m)))
     raise PtxError(f"{instruction.text} is not executed", instruction.place)
+
+
+def _one_way(instruction: Instruction, function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a function of floats as an instruction rounds it: down, up or toward zero where that is written."""
+    way = next((way for word, way in ROUNDED.items() if instruction.has(word)), "")
+    name = {"mad": "fma"}.get(instruction.opcode, instruction.opcode)
+    if not way or name not in EXACT:
+        return function
+    return lambda *values: directed(name, way, function(*values), *values)[()]
 
 
 def _packed(kernel: Kernel, instruction: Instruction, function: Callable[..., Value], kind: str) -> Action:

@@ -9,10 +9,11 @@ import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Pair, PtxError
 from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, as_tf32, from_bf16
-from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family, simple
+from smemviz.engines.lockstep.ptx.instructions.arithmetic import ROUNDED, Family, simple
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, own, read, write
+from smemviz.engines.lockstep.values.rounding import directed
 
 _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": np.equal,
@@ -152,6 +153,8 @@ def _convert(kernel: Kernel, instruction: Instruction) -> Action:
     elif instruction.has("sat"):
         limits = np.iinfo(dtype)
         last = lambda v: np.clip(v.astype(np.int64), limits.min, limits.max).astype(dtype)[()]  # noqa: E731
+    elif dtype in (np.float32, np.float64) and rounding in ROUNDED:
+        last = lambda v: directed("cvt", ROUNDED[rounding], v.astype(dtype), v)[()]  # noqa: E731
     else:
         last = lambda v: v.astype(dtype)  # noqa: E731
     relu = instruction.has("relu")

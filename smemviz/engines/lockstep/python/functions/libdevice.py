@@ -1,10 +1,12 @@
 """``numba.cuda.libdevice``: NVIDIA's library of device functions, those that NumPy can compute to the last digits.
 
-The fast functions are computed in full precision here. What rounds another way than to the nearest is left out.
+The fast functions are computed in full precision here. Numba has signed integers only, whatever the names say.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,8 +15,10 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.functions import intrinsics, mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
+from smemviz.engines.lockstep.values.rounding import WAYS, directed
+from smemviz.engines.lockstep.values.typing import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
 
+_INT16 = np.dtype(np.int16)
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _Function = Callable[..., Any]
 
@@ -30,6 +34,32 @@ def _cospi(x: Any) -> Any:
 def _round(x: Any) -> Any:
     """Round halves away from zero."""
     return np.copysign(np.floor(np.abs(x) + (np.abs(x) != np.nextafter(0.5, 0, dtype=x.dtype)) * x.dtype.type(0.5)), x)
+
+
+_NORMAL = statistics.NormalDist()
+
+
+def _normal_inverse(p: float) -> float:
+    if not 0 < p < 1:
+        return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
+    return _NORMAL.inv_cdf(p)
+
+
+def _erf_inverse(y: float) -> float:
+    if not -1 < y < 1:
+        return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
+    if abs(y) > 0.5:  # close to 1 it loses digits
+        return math.copysign(_erfc_inverse(1 - abs(y)), y)
+    x = y * math.sqrt(math.pi) / 2
+    for _ in range(6):  # of Newton
+        x -= (math.erf(x) - y) * math.sqrt(math.pi) / 2 * math.exp(x * x)
+    return x
+
+
+def _erfc_inverse(y: float) -> float:
+    if not 0 < y < 2:
+        return {0.0: math.inf, 2.0: -math.inf}.get(y, math.nan)
+    return 0.0 if y == 1 else -_NORMAL.inv_cdf(y / 2) / math.sqrt(2)
 
 
 def _of_math(name: str) -> _Function:
@@ -57,6 +87,10 @@ _UNARY: dict[str, _Function] = {
     "log1p": np.log1p,
     "log2": np.log2,
     "nearbyint": np.rint,
+    "normcdf": mathematics.elementwise(lambda x: math.erfc(-x / math.sqrt(2)) / 2),
+    "normcdfinv": mathematics.elementwise(lambda p: _normal_inverse(p)),
+    "erfinv": mathematics.elementwise(lambda y: _erf_inverse(y)),
+    "erfcinv": mathematics.elementwise(lambda y: _erfc_inverse(y)),
     "rcbrt": lambda x: 1 / np.cbrt(x),
     "rint": np.rint,
     "round": _round,
@@ -134,7 +168,7 @@ def _floats() -> dict[str, Rule]:
         rules[_named("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
         rules[_named("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
     rules["fast_sincosf"] = rules["sincosf"]
-    return rules | _rounded_to_nearest()
+    return rules | _rounded_to_nearest() | _rounded_another_way()
 
 
 def _named(name: str, like: str) -> str:
@@ -152,6 +186,34 @@ def _rounded_to_nearest() -> dict[str, Rule]:
     rules["fma_rn"] = _typed(intrinsics.fma, FLOAT64, FLOAT64, FLOAT64, FLOAT64)
     rules["saturatef"] = _typed(lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1)), FLOAT32, FLOAT32)
     return rules
+
+
+def _rounded_another_way() -> dict[str, Rule]:
+    """Return the functions that round down, up or toward zero."""
+    nearest: dict[str, _Function] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+    nearest |= {"rcp": np.reciprocal, "sqrt": np.sqrt, "fma": intrinsics.fma}
+    rules: dict[str, Rule] = {}
+    for way in WAYS:
+        for name, function in nearest.items():
+            count = {"rcp": 1, "sqrt": 1, "fma": 3}.get(name, 2)
+            for prefix, dtype in (("f", FLOAT32), ("d", FLOAT64)):
+                full = {"f": "fmaf", "d": "fma"}[prefix] if name == "fma" else f"{prefix}{name}"
+                rules[f"{full}_{way}"] = _typed(partial(_one_way, name, way, function), dtype, *(dtype,) * count)
+        for kind, dtype in _KINDS.items():
+            for target, own in (("float", FLOAT32), ("double", FLOAT64)):
+                if target == "float" or kind in ("ll", "ull"):
+                    rules[f"{kind}2{target}_{way}"] = _typed(partial(_converted, way, own), own, dtype)
+        rules[f"double2float_{way}"] = _typed(partial(_converted, way, FLOAT32), FLOAT32, FLOAT64)
+    del rules["dsub_rd"], rules["dsub_ru"], rules["dsub_rz"]  # which numba-cuda has not
+    return rules
+
+
+def _one_way(name: str, way: str, function: _Function, *x: Any) -> Any:
+    return directed(name, way, function(*x), *x)
+
+
+def _converted(way: str, dtype: Dtype, x: Any) -> Any:
+    return directed("cvt", way, x.astype(dtype), x)
 
 
 def _tests() -> dict[str, Rule]:
@@ -175,15 +237,35 @@ def _conversions() -> dict[str, Rule]:
     for source, own in (("float", FLOAT32), ("double", FLOAT64)):
         for kind, dtype in _KINDS.items():
             rules |= {
-                f"{source}2{kind}_{way}": _typed(partial(_to_integer, rounding, dtype), dtype, own)
+                f"{source}2{kind}_{way}": _typed(partial(_to_integer, rounding, dtype), _signed(dtype), own)
                 for way, rounding in _ROUNDINGS.items()
             }
             rules[f"{kind}2{source}_rn"] = _typed(lambda x: x, own, dtype)
     rules["double2float_rn"] = _typed(lambda x: x, FLOAT32, FLOAT64)
-    bits = {"float_as_int": (FLOAT32, INT32), "float_as_uint": (FLOAT32, _UINT32), "int_as_float": (INT32, FLOAT32)}
+    bits = {"float_as_int": (FLOAT32, INT32), "float_as_uint": (FLOAT32, INT32), "int_as_float": (INT32, FLOAT32)}
     bits |= {"uint_as_float": (_UINT32, FLOAT32), "double_as_longlong": (FLOAT64, INT64)}
     bits |= {"longlong_as_double": (INT64, FLOAT64)}
-    return rules | {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
+    rules |= {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
+    halves = {"double2hiint": 32, "double2loint": 0}
+    rules |= {
+        name: _typed(lambda x, by=by: (x.view(_UINT64) >> np.uint64(by)).astype(_UINT32), INT32, FLOAT64)
+        for name, by in halves.items()
+    }
+    rules["hiloint2double"] = _typed(_double_of, FLOAT64, _UINT32, _UINT32)
+    rules["half2float"] = _typed(lambda x: x.view(FLOAT16), FLOAT32, _INT16)
+    rules["float2half_rn"] = _typed(lambda x: x.astype(FLOAT16).view(_INT16), _INT16, FLOAT32)
+    for base, dtype in _both("llrint"):
+        rules[base] = _typed(lambda x: _to_integer(np.rint, INT64, x), INT64, dtype)
+        rules[_named("llround", base)] = _typed(lambda x: _to_integer(_round, INT64, x), INT64, dtype)
+    return rules
+
+
+def _double_of(high: Any, low: Any) -> Any:
+    return ((high.astype(_UINT64) << np.uint64(32)) | low).view(FLOAT64)
+
+
+def _signed(dtype: Dtype) -> Dtype:
+    return np.dtype(f"i{dtype.itemsize}")
 
 
 def _integers() -> dict[str, Rule]:
@@ -193,21 +275,44 @@ def _integers() -> dict[str, Rule]:
         "brev": _typed(intrinsics.brev, INT32, _UINT32),
         "brevll": _typed(intrinsics.brev, INT64, _UINT64),
         "mul24": _typed(lambda x, y: _low24(x) * _low24(y), INT32, INT64, INT64),
-        "umul24": _typed(lambda x, y: (x & 0xFFFFFF) * (y & 0xFFFFFF), _UINT32, _UINT64, _UINT64),
+        "umul24": _typed(lambda x, y: (x & 0xFFFFFF) * (y & 0xFFFFFF), INT32, _UINT64, _UINT64),
         "mulhi": _typed(lambda x, y: (x * y) >> 32, INT32, INT64, INT64),
-        "umulhi": _typed(lambda x, y: (x * y) >> np.uint64(32), _UINT32, _UINT64, _UINT64),
+        "umulhi": _typed(lambda x, y: (_wide(x) * y) >> np.uint64(32), INT32, _UINT32, _UINT32),
+        "mul64hi": _typed(lambda x, y: (_any_size(x) * y) >> 64, INT64, INT64, INT64),
+        "umul64hi": _typed(lambda x, y: ((_any_size(x) * y) >> 64).astype(_UINT64), INT64, _UINT64, _UINT64),
+        "byte_perm": _typed(_byte_perm, INT32, _UINT32, _UINT32, _UINT32),
         "hadd": _typed(lambda x, y: (x + y) >> 1, INT32, INT64, INT64),
         "rhadd": _typed(lambda x, y: (x + y + 1) >> 1, INT32, INT64, INT64),
-        "uhadd": _typed(lambda x, y: (x + y) >> np.uint64(1), _UINT32, _UINT64, _UINT64),
-        "urhadd": _typed(lambda x, y: (x + y + np.uint64(1)) >> np.uint64(1), _UINT32, _UINT64, _UINT64),
+        "uhadd": _typed(lambda x, y: (_wide(x) + y) >> np.uint64(1), INT32, _UINT32, _UINT32),
+        "urhadd": _typed(lambda x, y: (_wide(x) + y + np.uint64(1)) >> np.uint64(1), INT32, _UINT32, _UINT32),
+        "usad": _typed(lambda x, y, z: np.where(x > y, x - y, y - x) + z, INT32, _UINT32, _UINT32, _UINT32),
         "sad": _typed(lambda x, y, z: np.abs(x - y) + z, INT32, INT64, INT64, INT64),
     }
     for prefix, dtype in (("", INT32), ("u", _UINT32), ("ll", INT64), ("ull", _UINT64)):
-        rules |= {f"{prefix}max": _typed(np.maximum, dtype, dtype, dtype)}
-        rules |= {f"{prefix}min": _typed(np.minimum, dtype, dtype, dtype)}
+        rules |= {f"{prefix}max": _typed(np.maximum, _signed(dtype), dtype, dtype)}
+        rules |= {f"{prefix}min": _typed(np.minimum, _signed(dtype), dtype, dtype)}
     for name, function in (("popc", intrinsics.popc), ("clz", intrinsics.clz), ("ffs", intrinsics.ffs)):
         rules |= {name: _typed(function, INT32, INT32), f"{name}ll": _typed(function, INT32, INT64)}
     return rules
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(_UINT64)
+
+
+def _any_size(x: Any) -> Any:
+    return x.astype(object)
+
+
+def _byte_perm(x: Any, y: Any, selector: Any) -> Any:
+    """Pick four of the eight bytes of two integers; with bit 3 of its number, a byte is filled with its highest bit."""
+    both, found = _wide(x) | (_wide(y) << np.uint64(32)), np.zeros_like(_wide(x))
+    for k in range(4):
+        number = _wide(selector) >> np.uint64(4 * k)
+        byte = (both >> (np.uint64(8) * (number & np.uint64(7)))) & np.uint64(0xFF)
+        filled = np.where(byte & np.uint64(0x80), np.uint64(0xFF), np.uint64(0))
+        found = found | (np.where(number & np.uint64(8), filled, byte) << np.uint64(8 * k))
+    return found.astype(_UINT32)
 
 
 def _low24(x: Any) -> Any:

@@ -40,7 +40,7 @@ def _lgamma_pole(x: float) -> float:
     return math.inf
 
 
-def _elementwise(
+def elementwise(
     function: Callable[..., float], count: int = 1, at_pole: Callable[..., float] = _not_a_number
 ) -> Callable[..., Any]:
     """Apply a function of Python's ``math`` to every element; what overflows is infinite."""
@@ -127,15 +127,15 @@ UNARY: dict[str, Function] = {
     "math.cos": _unary(np.cos, half=True),
     "math.cosh": _unary(np.cosh),
     "math.degrees": _unary(np.degrees),
-    "math.erf": _unary(_elementwise(math.erf)),
-    "math.erfc": _unary(_elementwise(math.erfc)),
+    "math.erf": _unary(elementwise(math.erf)),
+    "math.erfc": _unary(elementwise(math.erfc)),
     "math.exp": _unary(np.exp, half=True),
     "math.exp2": _unary(np.exp2, half=True),
     "math.expm1": _unary(np.expm1),
     "math.fabs": _unary(np.fabs, half=True),
     "math.floor": _unary(np.floor, half=True),
-    "math.gamma": _unary(_elementwise(math.gamma, 1, _gamma_pole)),
-    "math.lgamma": _unary(_elementwise(math.lgamma, 1, _lgamma_pole)),
+    "math.gamma": _unary(elementwise(math.gamma, 1, _gamma_pole)),
+    "math.lgamma": _unary(elementwise(math.lgamma, 1, _lgamma_pole)),
     "math.log": _unary(np.log, half=True),
     "math.log10": _unary(np.log10, half=True),
     "math.log1p": _unary(np.log1p),
@@ -161,7 +161,7 @@ BINARY: dict[str, Function] = {
     "math.ldexp": _ldexp,
     "math.nextafter": _binary(np.nextafter),
     "math.pow": _binary(np.power),
-    "math.remainder": _binary(_elementwise(math.remainder, 2)),
+    "math.remainder": _binary(elementwise(math.remainder, 2)),
 }
 CONSTANTS = {name: getattr(math, name.partition(".")[2]) for name in ("math.pi", "math.e", "math.tau")}
 CONSTANTS |= {"math.inf": math.inf, "math.nan": math.nan}
