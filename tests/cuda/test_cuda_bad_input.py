@@ -9,6 +9,7 @@ from helpers.commands import Command
 
 import smemviz
 from smemviz.errors import KernelFileError, LaunchError, SourceError
+from smemviz.frontends.cuda.includes import Missing
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 LAUNCH = "// smemviz: k<<<1, 32>>>(zeros(1))\n"
@@ -28,7 +29,16 @@ def said(folder: Path, text: str, command: Command) -> str:
     [
         ("__global__ void k(int *a) {\n    a[0] = = 3;\n}\n" + LAUNCH, SourceError, "2:12: expected an expression"),
         ("__global__ void k(int *a) {\n    a[0] = b;\n}\n" + LAUNCH, SourceError, '2:12: identifier "b" is undefined'),
-        ('#include "nix.h"\n' + RIGHT, KernelFileError, "1: the header nix.h is not there; put it beside the file, or"),
+        (
+            '#include "nix.h"\n' + RIGHT.replace("= 1", "= NIX"),
+            KernelFileError,
+            '1: the header nix.h is not in the folder of the file, and without it: identifier "NIX" is undefined; put',
+        ),
+        (
+            "#include <curand_kernel.h>\n" + RIGHT.replace("= 1", "= NIX"),
+            KernelFileError,
+            "1: the header curand_kernel.h",
+        ),
         (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; the file has: k"),
         (RIGHT.replace("zeros(1)", "3"), LaunchError, "2: a is a pointer and takes an array; 3 is none"),
         (RIGHT.replace("zeros(1)", "zeros(1), 2"), LaunchError, "2: k takes 1 argument (a); the launch gives 2"),
@@ -62,24 +72,44 @@ def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_pa
     [
         '#include "{path}"',
         "#include <{path}>",
+        '  #include "{path}"',
+        '/* it */ # /* is */ include /* here */ "{path}"',
+        '\f#include_next "{path}"',
         "#inc\\\nlude <{path}>",
         '#define HEADER "{path}"\n#include HEADER',
         '#include_next "{path}"',
         '#embed "{path}"',
         '%:include "{path}"',
-        '#include "../secret.h"',
-        "#include <../secret.h>",
-        '#include "link.h"',
-        '#include "beside.h"',
         '#if __has_include("{path}")\n#error a_secret_word\n#endif',
     ],
 )
 def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Command, include: str) -> None:
     (tmp_path / "secret.h").write_text(SECRET)
+    error = said(tmp_path, include.format(path=tmp_path / "secret.h") + "\n" + RIGHT, command)
+    assert "a_secret_word" not in error
+    assert error.startswith("smemviz: k.cu:")
+
+
+@pytest.mark.parametrize(
+    "include", ['"../secret.h"', "<../secret.h>", '"link.h"', '"beside.h"', '"nix.h"', "<EGL/egl.h>"]
+)
+def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(
+    tmp_path: Path, command: Command, include: str
+) -> None:
+    (tmp_path / "secret.h").write_text(SECRET)
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "link.h").symlink_to(tmp_path / "secret.h")
     (folder / "beside.h").write_text('#include "../secret.h"\n')
-    error = said(folder, include.format(path=tmp_path / "secret.h") + "\n" + RIGHT, command)
+    (folder / "k.cu").write_text(f"#include {include}\n{RIGHT}")
+    out = command("run", folder / "k.cu", "--json").out
+    assert "a_secret_word" not in out
+    assert '"kernel": "k"' in out
+    error = said(folder, f"#include {include}\n" + RIGHT.replace("= 1", "= a_secret"), command)
+    assert "is not in the folder of the file, and without it" in error
     assert "a_secret_word" not in error
-    assert error.startswith(("smemviz: k.cu:", f"smemviz: {(folder / 'beside.h').as_posix()}:1: the header"))
+
+
+def test_the_header_of_a_package_is_installed_with_it() -> None:
+    told = str(Missing("curand_kernel.h", "k.cu", 3).told("it does not compile"))
+    assert told == "k.cu:3: the header curand_kernel.h is not there; install it with pip install nvidia-curand"

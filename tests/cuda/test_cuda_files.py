@@ -230,3 +230,43 @@ def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> No
     assert (out == 3).all()
     found = {array.name: array.nbytes for array in recording.launches[0].arrays if array.space == "shared"}
     assert found == {"both": 256, "pair": 512}
+
+
+def test_names_that_nvcc_knows_without_a_header_are_known() -> None:
+    text = """
+    __global__ void k(float *out, uint32_t n) { out[threadIdx.x] = n < INT_MAX ? M_PI : INFINITY; }
+    """
+    out = np.zeros(32, np.float32)
+    smemviz.cuda_cpp(text)["k"][1, 32](out, 5)
+    assert (out == np.float32(np.pi)).all()
+
+
+def test_what_is_declared_for_the_host_is_left_out() -> None:
+    text = """
+    #include <vector>
+    #include "../common/timer.h"
+    void fill(std::vector<float> &values, Timer timer);
+    static void
+    print(const std::string &text), log(int);
+    const float two(2.0f);
+    __device__ float twice(float value);
+    __global__ void k(float *out) { out[threadIdx.x] = twice(threadIdx.x); }
+    __device__ float twice(float value) { return two * value; }
+    int main() { std::vector<float> values(32); fill(values, Timer()); }
+    """
+    out = np.zeros(32, np.float32)
+    smemviz.cuda_cpp(text)["k"][1, 32](out)
+    assert (out == 2 * np.arange(32)).all()
+
+
+def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel() -> None:
+    text = """
+    __global__ void first(int *out) { out[threadIdx.x] = 1; }
+    __shared__ int held[32];
+    __global__ void second(int *out) { held[threadIdx.x] = 2; __syncwarp(); out[threadIdx.x] = held[threadIdx.x ^ 1]; }
+    """
+    file, out = smemviz.cuda_cpp(text), np.zeros(32, np.int32)
+    file["first"][1, 32](out)
+    recording = file["second"][1, 32](out)
+    assert (out == 2).all()
+    assert [array.name for array in recording.launches[0].arrays if array.space == "shared"] == ["held"]

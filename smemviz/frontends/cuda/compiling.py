@@ -65,8 +65,14 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         raise KernelFileError(
             program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
-    headers = tuple(own_headers(program.text, program.file).items())
-    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view, program.options)
+    headers, missing = own_headers(program.text, program.file)
+    named = tuple(dict.fromkeys(kernels))
+    try:
+        return _compile(program.file, program.text, tuple(headers.items()), named, view, program.options)
+    except KernelFileError as error:
+        if missing:
+            raise missing[0].told(error.what) from None
+        raise
 
 
 @lru_cache(maxsize=32)
@@ -80,11 +86,11 @@ def _compile(
 ) -> Compiled:
     name = Path(file).name
     functions = find_functions(source)
-    device = without_host(source, functions)
+    device = without_host(source)
     given = {name: device}
     texts = {name: Text("", source)}
     for header, text in beside:
-        given[header] = without_host(text, find_functions(text))
+        given[header] = without_host(text)
         texts[header] = Text((Path(file).parent / header).as_posix(), text)
     exploded = {}
     for own_file, text in given.items():

@@ -11,6 +11,7 @@ from smemviz.frontends.cuda.lexing import Lines, Token, closing, code
 
 _DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "constexpr"}
 _BEFORE_BODY = {")", "const", "noexcept", "override"}
+_OF_NO_FUNCTION = {"const", "typedef", "using", "template", "operator", "asm", "static_assert", "friend"}
 _NO_NAMES = {"const", "void", "int", "float", "double", "char", "short", "long", "unsigned", "signed", "bool"}
 
 
@@ -18,7 +19,8 @@ _NO_NAMES = {"const", "void", "int", "float", "double", "char", "short", "long",
 class Function:
     """A function with a body; ``start``, ``body`` and ``end`` are its first character, its ``{`` and after its ``}``.
 
-    ``parameters`` are the names of its parameters, ``template`` those of its template, in order.
+    ``parameters`` are the names of its parameters, ``template`` those of its template, in order. One that is only
+    declared has no body.
     """
 
     name: str
@@ -34,13 +36,17 @@ class Function:
 
 def find_functions(source: str) -> tuple[Function, ...]:
     """Return the functions defined outside classes, in order."""
+    return tuple(function for function in _declared(source) if function.body < function.end)
+
+
+def _declared(source: str) -> Iterator[Function]:
     tokens = code(source)
-    return tuple(_functions(tokens, 0, len(tokens), Lines(source)))
+    return _functions(tokens, 0, len(tokens), Lines(source))
 
 
-def without_host(source: str, functions: Sequence[Function]) -> str:
+def without_host(source: str) -> str:
     """Return the text with spaces in the place of what only the host uses; every line and column stays."""
-    for function in functions:
+    for function in _declared(source):
         if not function.on_device:
             blank = re.sub(r"[^\n]", " ", source[function.start : function.end])
             source = source[: function.start] + blank + source[function.end :]
@@ -81,6 +87,8 @@ def _item(tokens: Sequence[Token], at: int, end: int, lines: Lines) -> Generator
             at += 1
             continue
         if token.text == ";":
+            if parenthesis > start + 1 and not assigned and not _OF_NO_FUNCTION & set(words):
+                yield _function(tokens, start, parenthesis, at, at, words, lines)
             return at + 1
         if token.text in ("(", "["):
             if token.text == "(" and at > start and tokens[at - 1].text not in ("__launch_bounds__", "__align__"):
@@ -116,7 +124,7 @@ def _function(
         is_kernel="__global__" in words,
         on_device=bool(_DEVICE & set(words)),
         start=tokens[start].start,
-        body=tokens[body].start,
+        body=tokens[body].start if body < last else tokens[last].end,
         end=tokens[last].end,
         parameters=tuple(_names(tokens[parenthesis + 1 : closing(tokens, parenthesis)])),
         template=tuple(_template(tokens[start:parenthesis])),

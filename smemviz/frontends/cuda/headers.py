@@ -32,7 +32,27 @@ _FLOAT = """#pragma once
 #define DBL_MAX 1.7976931348623158e+308
 #define DBL_EPSILON 2.2204460492503131e-016
 """
-_MATH = "#pragma once\n#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
+_MATH = """#pragma once
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+"""
 # CuPy's own is thrust's, of which the compiler's library has the same under another name.
 _COMPLEX = """#pragma once
 #include <cuda/std/complex>
@@ -55,7 +75,8 @@ unistd.h malloc.h memory.h omp.h sys/time.h sys/stat.h windows.h
 EVERYWHERE = "smemviz/everywhere.h"  # what nvcc includes by itself: the host's C library has these names
 
 HEADERS = {
-    EVERYWHERE: "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n",
+    EVERYWHERE: "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
+    "#include <stdint.h>\n#include <limits.h>\n#include <math.h>\n",
     "stdint.h": _STDINT,
     "cstdint": _CSTDINT + "}\n",
     "inttypes.h": "#include <stdint.h>\n",
@@ -75,7 +96,6 @@ HEADERS = {
                 "helper_cuda.h",
                 "helper_functions.h",
                 "cublas_v2.h",
-                "curand.h",
                 "nvtx3/nvToolsExt.h",
             ),
         ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.headers import HEADERS
@@ -15,43 +16,67 @@ from smemviz.messages import english
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
 _READS = re.compile(r"#\s*(?:include\w*|import|embed)\b")
 _ASKS = ("__has_include", "__has_include_next", "__has_embed")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SPLICE = re.compile(r"\\\r?\n")
 
 
-def own_headers(source: str, file: str) -> dict[str, str]:
+_PACKAGES = {"curand_kernel.h": "nvidia-curand"}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A header that is not read, and the line that includes it."""
+
+    name: str
+    file: str
+    line: int
+
+    def told(self, why: str) -> KernelFileError:
+        """Return what to do about it where the file does not compile without it, and why it does not."""
+        if self.name in _PACKAGES:
+            what = english(
+                "the header {name} is not there; install it with pip install {package}",
+                name=self.name,
+                package=_PACKAGES[self.name],
+            )
+        else:
+            what = english(
+                "the header {name} is not in the folder of the file, and without it: {why}; put it beside the file",
+                name=self.name,
+                why=why,
+            )
+        return KernelFileError(self.file, self.line, what)
+
+
+def own_headers(source: str, file: str) -> tuple[dict[str, str], tuple[Missing, ...]]:
     """Return the texts of the headers beside a file that it includes, and those that these include, by their names.
 
+    Beside them those that are missing: neither in the file's folder, nor of CUDA, nor of the standard library. They are
+    empty, for most declare what only the host uses.
+
     Raises:
-        KernelFileError: for a header that is neither there, nor of CUDA, nor one of the standard library's, and for
-            whatever else would have NVRTC look at a file.
+        KernelFileError: for whatever else would have NVRTC look at a file.
     """
     folder = Path(file).parent.resolve()
     headers: dict[str, str] = {}
+    missing: list[Missing] = []
     waiting = [(source, file)]
     while waiting:
         text, where = waiting.pop()
         for name, line, quoted in _included(text, where):
             if name in headers or name in HEADERS:
                 continue
-            beside = (Path(where).parent / name).resolve()
-            if quoted and beside.is_file() and not beside.is_relative_to(folder):
-                what = english(
-                    "the header {name} lies outside the folder of the file; put it beside the file", name=name
-                )
+            if Path(name).is_absolute() or PureWindowsPath(name).is_absolute():
+                what = english("the header {name} is named from the root of the disk; name it from the file", name=name)
                 raise KernelFileError(where, line, what)
-            if quoted and beside.is_file():
+            beside = (Path(where).parent / name).resolve()
+            if quoted and beside.is_file() and beside.is_relative_to(folder):
                 headers[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
                 waiting.append((headers[name], beside.as_posix()))
-            elif Path(name).is_absolute() or not is_of_cuda(name):
-                raise KernelFileError(
-                    where,
-                    line,
-                    english(
-                        "the header {name} is not there; put it beside the file, or leave out what needs it",
-                        name=name,
-                    ),
-                )
-    return headers
+            elif not is_of_cuda(name):
+                headers[name] = ""
+                missing.append(Missing(name, where, line))
+    return headers, tuple(missing)
 
 
 def is_of_cuda(name: str) -> bool:
@@ -72,6 +97,7 @@ def _included(source: str, file: str) -> Iterator[tuple[str, int, bool]]:
     for token in scan(source):
         text = _SPLICE.sub("", token.text)
         if token.kind == "directive":
+            text = _COMMENT.sub(" ", text).lstrip()
             match = _INCLUDE.match(text)
             if match:
                 yield match["beside"] or match["known"], lines.place(token.start)[0], match["beside"] is not None

@@ -91,7 +91,7 @@ class CudaProgram(Program):
     @cached_property
     def device_text(self) -> str:
         """The text with blanks in the place of host functions."""
-        return without_host(self.text, self.definitions)
+        return without_host(self.text)
 
     @property
     def kernel_functions(self) -> dict[str, Function]:

@@ -112,7 +112,7 @@ class Probe:
         """Put a comment after each declaration of shared memory and at the start of each kernel."""
         lines, tokens = Lines(source), code(source)
         inserted: list[tuple[int, str]] = []
-        outside: list[str] = []
+        outside: list[tuple[int, str]] = []  # where it is declared: what is before does not know it
         for statement in shared_statements(tokens):
             inside = next((f for f in functions if f.body < tokens[statement.first].start < f.end), None)
             for declarator in statement.declarators:
@@ -120,12 +120,12 @@ class Probe:
                 text = _shared_comment(len(self._declared), name, len(declarator.extents), declarator.dynamic)
                 self._declared.append((inside.name if inside else "", name, line, declarator.dynamic))
                 if inside is None:
-                    outside.append(text)
+                    outside.append((tokens[statement.last].end, text))
                 else:
                     inserted.append((tokens[statement.last].end, text))
         number = 0
         for function in self._kernels.values():
-            text = "".join(outside)
+            text = "".join(told for at, told in outside if at <= function.body)
             for parameter in filter(None, function.parameters):
                 expressions = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
                 text += _comment("P", number, expressions)
