@@ -23,7 +23,7 @@ _PACKAGES = {
 
 def remedy(error: BaseException) -> str:
     """Return what to do about an exception, with a semicolon before it; nothing where only its script can tell."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
+    if isinstance(error, ModuleNotFoundError) and error.name and str(error).startswith("No module named"):
         return f"; {_missing(error.name)}"
     if isinstance(error, FileNotFoundError) and error.filename is not None and not os.path.isabs(error.filename):
         return "; " + english("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())

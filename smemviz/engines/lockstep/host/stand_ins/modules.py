@@ -106,7 +106,7 @@ class _Finder:
             self._refuse(name)
 
     def _refuse(self, name: str) -> NoReturn:
-        raise ModuleNotFoundError(self._instead(name))  # without its name: nothing is to be installed
+        raise ModuleNotFoundError(self._instead(name), name=name)
 
 
 @contextmanager
