@@ -209,6 +209,15 @@ def main_failed(error: PlaceError) -> Finding:
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
 
 
+def stopped(error: KeyboardInterrupt) -> Finding:
+    """Turn Ctrl-C into a finding at the line that was running, so that what was recorded is kept."""
+    names = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
+    own = [frame.lineno for frame in names if not frame.filename.startswith(("<", sys.prefix, sys.base_prefix))]
+    line = (own[-1] if own else None) or 1
+    what = english("stopped here; the launches after it are missing")
+    return Finding(MAIN_FAILED, "main", line, (0, 0, 0), (), what)
+
+
 def not_recorded(error: PlaceError, *, ran: bool = False, in_cell: bool = False) -> Finding:
     """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept.
 

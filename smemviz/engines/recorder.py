@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from smemviz.engines.host import main_failed, not_recorded
+from smemviz.engines.host import main_failed, not_recorded, stopped
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
@@ -39,7 +39,7 @@ class Recorder:
 
     @contextmanager
     def recording(self, failed: Callable[[PlaceError], Finding] = main_failed) -> Iterator[None]:
-        """Let what launches kernels run; once it has launched one, what ends it is a finding.
+        """Let what launches kernels run; once it has launched one, what ends it is a finding, Ctrl-C too.
 
         Raises:
             KernelFileError: when it fails before.
@@ -52,6 +52,10 @@ class Recorder:
             if self.is_empty:
                 raise
             self.findings.append(failed(error))
+        except KeyboardInterrupt as error:
+            if not self.launches:
+                raise
+            self.findings.append(stopped(error))
         except (LaunchError, UnsupportedError) as error:
             if not self.launches or isinstance(error, BlocksError):
                 raise

@@ -3,8 +3,8 @@
 ``result`` is what became of a script in lockstep: ``runs``; ``refused``, by lockstep alone; ``refused by numba too``;
 ``cannot run``, for it launches nothing by itself or lacks a package, a file or an argument. ``size`` is ``smaller``
 where it takes over 25 seconds of a processor and the numbers on the host were made smaller. ``sites`` are those of all
-its launches; ``h200`` is whether requests, wavefronts and sectors of each were the same on an H200, or why not; it is
-empty where it did not run there. Some that end in time ran there with smaller numbers, and ``sites`` are of these.
+its launches; ``h200`` is whether requests, wavefronts and sectors of each were the same on an H200, or why not; both
+are empty where it did not run there. Some that end in time ran there with smaller numbers, and ``sites`` are of these.
 """
 
 from __future__ import annotations
