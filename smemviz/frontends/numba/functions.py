@@ -10,12 +10,13 @@ import ast
 import builtins
 import inspect
 import linecache
-from collections import ChainMap
+import re
+from collections import ChainMap, Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, EnumMeta
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -23,11 +24,14 @@ import numpy as np
 from smemviz.errors import InputError
 from smemviz.frontends.numba.methods import METHODS
 from smemviz.frontends.numba.plain import named, plain
+from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
 
 # The parts of numba.cuda whose functions go by their own names.
 _PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
+# What is a number of its own in each thread.
+_REGISTER = re.compile(r"cuda\.(?:laneid|warpsize|(?:threadIdx|blockIdx|blockDim|gridDim)\.\w)")
 # What several types of NumPy have in common is no type of an element.
 _ABSTRACT: tuple[type, ...] = (
     *(np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating),
@@ -110,12 +114,57 @@ def defined(function: Function) -> Function:
     """Return a function rewritten as Numba does before it compiles; those defined in it stand in its scope."""
     made = plain(function.node)
     if made.node is function.node:
-        return function
+        return _with_aliases(function)
     inner: dict[str, object] = {name: METHODS[name] for name in made.methods}
     scope = ChainMap(inner, cast(dict[str, object], function.scope))  # nothing is written but to the first
     for node in made.inner:
         inner[node.name] = Inner(replace(function, name=node.name, node=node, scope=scope))
-    return replace(function, node=made.node, scope=scope)
+    return _with_aliases(replace(function, node=made.node, scope=scope))
+
+
+def _with_aliases(function: Function) -> Function:
+    """Return a function whose other names for functions, types and modules, as in ``t = cuda.threadIdx``, are fixed."""
+    stores = Counter(stored(function.node))
+    variables = {*stores, *parameters(function.node)} - function.fixed
+    aliases: dict[str, object] = {}
+    for node in _renamings(function.node):
+        name = node.targets[0].id  # type: ignore[attr-defined]
+        root = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        known = isinstance(root, ast.Name) and (root.id not in variables or root.id in aliases)
+        if stores[name] > 1 or name in parameters(function.node) or not known:
+            continue
+        scope = ChainMap(aliases, cast(dict[str, object], function.scope))
+        renamed = replace(function, scope=scope)
+        try:
+            value = resolve(node.value, renamed)
+        except KeyError:
+            continue
+        if _is_no_value(value) and not _REGISTER.fullmatch(canonical_name(node.value, renamed)):
+            aliases[name] = value
+    if not aliases:
+        return function
+    return replace(function, scope=scope, fixed=function.fixed | set(aliases))
+
+
+@lru_cache(maxsize=256)
+def _renamings(function: ast.FunctionDef) -> tuple[ast.Assign, ...]:
+    """Return the assignments of a name or of an attribute to one name, in their order."""
+    found = []
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name()], value=ast.Name() | ast.Attribute()):
+                found.append(node)
+    return tuple(sorted(found, key=lambda node: node.lineno))
+
+
+def _is_no_value(value: object) -> bool:
+    """Tell whether an object of the module is a function, a type or a module: nothing that a variable holds."""
+    if isinstance(value, ModuleType | Inner) or python_function(value) is not None:
+        return True
+    named = isinstance(value, type | FunctionType | BuiltinFunctionType | np.ufunc) or hasattr(value, "definition")
+    return named or _is_cuda(value) or (as_dtype(value) is not None and not isinstance(value, str))
 
 
 @lru_cache(maxsize=32)

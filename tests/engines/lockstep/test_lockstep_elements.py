@@ -70,3 +70,8 @@ def test_what_is_written_out_is_computed_before_it_is_cut_off():
 def test_isinstance_is_of_the_very_type():
     text = "out[0] = isinstance(int32(1), int) + 2 * isinstance(int64(1), int) + 4 * isinstance(1.0, float)"
     assert result(text, n=1, block=1) == 2 + 4
+
+
+def test_other_names_for_functions_types_and_modules_are_followed():
+    text = "t = cuda.threadIdx\nm = math\nf = m.floor\nkind = int32\nout[t.x] = kind(f(t.x / 2))"
+    assert list(result(text)) == [k // 2 for k in range(32)]

@@ -18,6 +18,8 @@ from smemviz.messages import english
 
 
 def _assignment(frame: Frame, node: ast.Assign) -> Mask:
+    if isinstance(node.targets[0], ast.Name) and node.targets[0].id in frame.function.fixed:
+        return frame.mask  # another name for a function or a type
     value = frame.value(node.value)
     for target in node.targets:
         bind(frame, target, value, node.value)

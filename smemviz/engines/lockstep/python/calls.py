@@ -90,8 +90,10 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
         dtype = dtype_of(frame.value(node.func.args[0]))
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
         module = str(getattr(target, "__module__", ""))
-        if not name and (module == "numba.misc.special" or not module.startswith("numba")):
-            raise frame.none_of_numba(node, f"{short(node.func)}(...)")
+        foreign = module.startswith(("numba.misc.special", "numba.typed")) or not module.startswith("numba")
+        if not name and foreign and not isinstance(node.func, ast.Subscript):
+            write = "cuda.local.array(shape, dtype)" if module.startswith("numba.typed") else ""
+            raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])

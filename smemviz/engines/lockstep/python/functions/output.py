@@ -9,12 +9,15 @@ import numpy as np
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
+from smemviz.messages import english
 
 MOST_LINES = 1000
 
 
 def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     for value in arguments:
+        if isinstance(value, tuple):
+            raise frame.refuse(node, english("{function} of {dtype}", function="print", dtype="a tuple"))
         if not isinstance(value, str):
             dtype_of(value)
     for slot in np.flatnonzero(frame.mask.lanes):
