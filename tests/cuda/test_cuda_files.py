@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.errors import ConstantError, InputError, KernelFileError, MissingError
+from smemviz.errors import ConstantError, InputError, KernelFileError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
 from smemviz.frontends.reading import read_program
@@ -270,3 +270,18 @@ def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel() -> None:
     recording = file["second"][1, 32](out)
     assert (out == 2).all()
     assert [array.name for array in recording.launches[0].arrays if array.space == "shared"] == ["held"]
+
+
+def test_templates_call_each_other_as_deep_as_they_are_written_and_none_itself() -> None:
+    text = """
+    template <int N> struct Sum { static __device__ int of(const int *a) { return a[N] + Sum<N - 1>::of(a); } };
+    template <> struct Sum<0> { static __device__ int of(const int *a) { return a[0]; } };
+    __global__ void deep(int *a) { a[threadIdx.x] = Sum<40>::of(a); }
+    __device__ int factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
+    __global__ void recursive(int *a) { a[0] = factorial(a[0]); }
+    """
+    file, a = smemviz.cuda_cpp(text), np.ones(64, np.int32)
+    file["deep"][1, 1](a)
+    assert a[0] == 41
+    with pytest.raises(UnsupportedError, match="calls itself, which is not executed"):
+        file["recursive"][1, 1](a)

@@ -25,7 +25,6 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Variable,
 )
 
-_DEEPEST = 24
 HOST_CALLS = ("vprintf", "__assertfail", "malloc", "free")
 
 
@@ -47,7 +46,7 @@ def flatten(module: Module, entry: Function) -> Flat:
         PtxError: for a call through a pointer, a function that calls itself, or one that is not there.
     """
     flat = Flat()
-    _Copy(module, flat, entry, "", {}, ()).copy()
+    _Copy(module, flat, entry, "", {}).copy()
     return flat
 
 
@@ -63,7 +62,8 @@ class _Copy:
         function: Function,
         prefix: str,
         passed: dict[str, Operand],
-        calls: tuple[Place, ...],
+        calls: tuple[Place, ...] = (),
+        names: frozenset[str] = frozenset(),  # the functions that it is copied into
     ) -> None:
         self._module = module
         self._flat = flat
@@ -71,6 +71,7 @@ class _Copy:
         self._prefix = prefix
         self._passed = passed
         self._calls = calls
+        self._names = names | {function.name}
         self._own = {v.name for v in function.variables if v.space in ("param", "local")}
 
     def copy(self) -> None:
@@ -155,7 +156,7 @@ class _Copy:
         function = self._module.functions.get(name)
         if function is None or not function.has_body:
             raise PtxError(f"{name} has no body here and is not executed", instruction.place)
-        if len(self._calls) == _DEEPEST:
+        if name in self._names:
             raise PtxError(f"{name} calls itself, which is not executed", instruction.place)
         _Copy._count += 1
         prefix = f"{_Copy._count}:"
@@ -166,4 +167,4 @@ class _Copy:
             )
         places = (*function.parameters, *function.results)
         passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
-        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, instruction.place)).copy()
+        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, instruction.place), self._names).copy()
