@@ -41,14 +41,14 @@ class _Execution:
 
 @dataclass(slots=True)
 class _Serial:
-    """Requests that one lane of a warp of the batch made one after the other; the other lanes are off.
+    """Requests that some lanes of a warp of the batch made one after the other; the other lanes are off.
 
-    ``sites`` and ``addresses`` are (k,), as are ``values``; ``step`` and ``epoch`` are those of the first.
+    ``sites`` is (k,), ``addresses`` and ``values`` are (k, lanes); ``step`` and ``epoch`` are those of the first.
     """
 
     sites: NDArray[np.int32]
     warp: int
-    lane: int
+    lanes: NDArray[np.intp]
     addresses: NDArray[np.int64]
     step: int
     epoch: int
@@ -63,7 +63,7 @@ class _Serial:
         rows = np.full((min(len(self.sites), _AT_ONCE), WARP_SIZE), -1, np.int64)
         for first in range(0, len(self.sites), _AT_ONCE):
             addresses = self.addresses[first : first + _AT_ONCE]
-            rows[: len(addresses), self.lane] = addresses
+            rows[: len(addresses), self.lanes] = addresses
             yield rows[: len(addresses)]
 
 
@@ -124,14 +124,21 @@ class Log:
         self._append(execution, len(execution.step))
 
     def add_serial(
-        self, sites: NDArray[np.int32], slot: int, addresses: NDArray[np.int64], values: NDArray[np.float64]
+        self,
+        sites: NDArray[np.int32],
+        slots: NDArray[np.intp],
+        addresses: NDArray[np.int64],
+        values: NDArray[np.float64],
     ) -> None:
-        """Note what one thread alone did, one request after the other, all (k,); values are NaN where none is known."""
-        warp, lane = divmod(slot, WARP_SIZE)
+        """Note what threads of one warp did in ``slots``, one request after the other.
+
+        Sites are (k,), addresses (k, slots), -1 where a thread takes no part, and values are NaN where none is known.
+        """
+        warp, lanes = int(slots[0]) // WARP_SIZE, slots % WARP_SIZE
         step, epoch = int(self._step[warp]), int(self._epoch[warp])
         self._step = self._step.copy()
         self._step[warp] += len(sites)
-        self._append(_Serial(sites, warp, lane, addresses, step, epoch, values), len(sites))
+        self._append(_Serial(sites, warp, lanes, addresses, step, epoch, values), len(sites))
 
     def _append(self, execution: _Execution | _Serial, rows: int) -> None:
         self._pending.append(execution)
@@ -230,6 +237,8 @@ class Log:
 
     def _ordered(self, executions: list[_Execution | _Serial]) -> Requests:
         """Put the rows of a batch in order: a warp's rows follow each other, and its steps have no gap."""
+        if not executions:
+            return Requests.empty()
         taken = np.zeros(self._warps, np.int64)
         for execution in executions:
             if isinstance(execution, _Serial):
@@ -249,9 +258,9 @@ class Log:
                 first, many = start[execution.warp] + execution.step, len(execution.sites)
                 here = slice(first, first + many)
                 addresses[here] = -1
-                addresses[here, execution.lane] = execution.addresses
+                addresses[here, execution.lanes] = execution.addresses
                 if known:
-                    values[here, execution.lane] = execution.values
+                    values[here, execution.lanes] = execution.values
                 site[here], epoch[here] = execution.sites, execution.epoch
                 step[here] = np.arange(execution.step, execution.step + many)
                 continue
@@ -275,7 +284,11 @@ class NoLog(Log):
         """Note nothing."""
 
     def add_serial(
-        self, sites: NDArray[np.int32], slot: int, addresses: NDArray[np.int64], values: NDArray[np.float64]
+        self,
+        sites: NDArray[np.int32],
+        slots: NDArray[np.intp],
+        addresses: NDArray[np.int64],
+        values: NDArray[np.float64],
     ) -> None:
         """Note nothing."""
 

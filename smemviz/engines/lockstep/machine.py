@@ -118,9 +118,11 @@ class Machine:
     def _set_blocks(self, first_block: int, blocks: int) -> None:
         sizes = self.configuration.grid
         linear = first_block if blocks == 1 else first_block + _block_rows(blocks, self.warps_per_block)
+        left = math.prod(sizes)
         for axis, size in zip("xyz", sizes, strict=True):
-            self.registers[f"cuda.blockIdx.{axis}"] = 0 if size == 1 else linear % size
-            linear = linear // size
+            last = size == left  # no axis behind it is longer than 1: what is slow to divide need not be
+            self.registers[f"cuda.blockIdx.{axis}"] = 0 if size == 1 else linear if last else linear % size
+            linear, left = linear if last else linear // size, left // size
             self.registers[f"cuda.gridDim.{axis}"] = size
         for axis, size in zip("xyz", self.configuration.block, strict=True):
             self.registers[f"cuda.blockDim.{axis}"] = size

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from smemviz.engines.lockstep.machine import Limits
 from smemviz.engines.lockstep.python import loops
-from smemviz.engines.lockstep.python.alone import run
+from smemviz.engines.lockstep.python.alone import accesses, run
 from smemviz.errors import SmemvizError
 
 SIZE = 24
@@ -460,7 +460,7 @@ COMPUTING = {
 
 
 @pytest.mark.parametrize("text", COMPUTING.values(), ids=COMPUTING)
-@pytest.mark.parametrize("threads", [3, 8])
+@pytest.mark.parametrize("threads", [3, 30])
 @pytest.mark.parametrize("block", [8, 40])
 def test_a_loop_that_only_computes_leaves_the_same_in_few_threads(monkeypatch, text, threads, block):
     text = textwrap.indent(textwrap.dedent(text), "    ")
@@ -473,6 +473,134 @@ def test_a_loop_that_only_computes_leaves_the_same_in_few_threads(monkeypatch, t
     alone, interpreted, _ = both_ways(monkeypatch, launch)
 
     assert alone == interpreted
+
+
+LOADING = {
+    "a row for each, as far as it goes": (
+        """
+        for k in range(i % 7, 20 + i % 5):
+            x += real[k] * real[i + 2 * k] + given[i, k % 4]
+        """,
+        True,
+    ),
+    "until something is found": (
+        """
+        k = 0
+        while k < 30:
+            near = real[k + i]
+            if near > 0.5 + i / 20:
+                break
+            x += given[k % 4, 1] * near
+            k += 1
+        """,
+        True,
+    ),
+    "outside in some": (
+        """
+        for k in range(12):
+            x += real[k * (i + 40)]
+        """,
+        False,
+    ),
+    "what others store": (
+        """
+        for k in range(12):
+            x += out[i + k]
+        """,
+        False,
+    ),
+    "now and then": (
+        """
+        for k in range(20):
+            if k % (i + 2) == 0:
+                x += real[k]
+        """,
+        False,
+    ),
+    "all but some": (
+        """
+        for k in range(20):
+            if k % (i + 2) == 0:
+                continue
+            x += real[k]
+        """,
+        False,
+    ),
+    "part of a condition": (
+        """
+        for k in range(20):
+            if k > i and real[k] > 0.2:
+                x += 1
+        """,
+        False,
+    ),
+    "loops in loops": (
+        """
+        for k in range(10):
+            for m in range((i + k) % 4):
+                x += real[k + m]
+        """,
+        True,
+    ),
+    "local memory": (
+        """
+        for k in range(20):
+            x += real[(i + k) % 8] * mine[k % 2]
+        """,
+        True,
+    ),
+    "shared memory": (
+        """
+        for k in range(20):
+            x += tile[(i + k) % 8]
+        """,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "together"), LOADING.values(), ids=LOADING)
+@pytest.mark.parametrize(
+    "who", ["i < 3 and cuda.blockIdx.x == 1", "32 <= i < 64 and cuda.blockIdx.x == 0", "i % 20 == 1"]
+)
+@pytest.mark.parametrize("log_bytes", [1 << 27, 9000])
+def test_a_loop_that_only_loads_leaves_the_same_in_few_threads(monkeypatch, text, together, who, log_bytes):
+    head = """
+        i = cuda.threadIdx.x
+        tile = cuda.shared.array(8, float32)
+        mine = cuda.local.array(2, float32)
+        mine[0] = mine[1] = i
+        if i < 8:
+            tile[i] = i
+        cuda.syncthreads()
+        x = 0.5
+    """
+    text = f"{textwrap.dedent(head)}if {who}:\n{textwrap.indent(textwrap.dedent(text), '    ')}\nout[i] = x"
+
+    def launch():
+        rng = np.random.default_rng(1)
+        out, real, given = np.zeros(96), rng.random(120, dtype=np.float32), np.arange(400).reshape(100, 4)
+        options = {"parameters": "out, real, given", "grid": 2, "block": 70, "log_bytes": log_bytes}
+        return body(text, out, real, given, harmless=True, **options), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    assert together or not ran
+
+
+def test_more_than_can_be_kept_is_left_to_the_interpreter(monkeypatch):
+    def launch():
+        out, real = np.zeros(4), np.arange(300.0)
+        text = "x = 0\nfor k in range(200):\n    x += real[k + cuda.threadIdx.x]\nout[cuda.threadIdx.x] = x"
+        return body(text, out, real, parameters="out, real", block=4), out
+
+    assert both_ways(monkeypatch, launch)[2] == 1
+    monkeypatch.setattr(accesses, "_MOST_TOGETHER", 700)
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    assert not ran
 
 
 def test_few_threads_run_it_one_after_the_other(monkeypatch):

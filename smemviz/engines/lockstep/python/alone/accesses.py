@@ -17,6 +17,8 @@ from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value
 
+_MOST_TOGETHER = 1 << 23  # loads, which are kept until all threads are done: 16 bytes each
+
 
 @dataclass(frozen=True)
 class Access:
@@ -39,9 +41,19 @@ def way_to(machine: Machine, view: View) -> str:
     return "owned" if watched.nbytes == view.dtype.itemsize else "far"
 
 
+def is_same_for_all(view: View) -> bool:
+    """Tell whether an array is the same one in all threads."""
+    varied = isinstance(view.memory, LocalMemory) or not isinstance(view.offset, int)
+    return not varied and all(isinstance(size, int) for size in view.shape)
+
+
 def is_only_thread(machine: Machine) -> bool:
     """Tell whether a launch has one thread, which races with nobody."""
     return math.prod(machine.configuration.grid) * math.prod(machine.configuration.block) == 1
+
+
+class NotTogetherError(Exception):
+    """Threads that do what cannot be told of all of them together, or too much of it."""
 
 
 class Accesses:
@@ -51,10 +63,13 @@ class Accesses:
     numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
     """
 
-    def __init__(self, machine: Machine, mask: Mask) -> None:
+    def __init__(self, machine: Machine, mask: Mask, slot: int, *, alone: bool) -> None:
+        """One that is not ``alone`` only loads, and what it did is handed on together with what others did."""
         self._machine = machine
         self._mask = mask
-        self.slot = int(np.flatnonzero(mask.lanes)[0])
+        self._alone = alone
+        self.slot = slot
+        self.did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
         self.thread = machine.in_global.number_of(self.slot)
         self.noted: list[int] = []
         self.groups: list[int] = []
@@ -111,18 +126,18 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.noted:
             return
-        groups = np.array(self.groups, np.int64)
-        length = self._length[groups]
-        end = np.cumsum(length)
-        numbers = self._numbers[np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)]
-        places = np.array(self.noted, np.int64)
+        groups, places = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
         self.noted.clear()
         self.groups.clear()
+        if not self._alone:
+            self.did.append((groups, places))
+            if sum(len(places) for _, places in self.did) * self._mask.count > _MOST_TOGETHER:
+                raise NotTogetherError
+            return
+        numbers = self._numbers_in(groups)
         if places.min() < 0:
             numbers, places = numbers[places >= 0], places[places >= 0]
-        sites, stores = self._site[numbers], self._stores[numbers]
-        elements = (places - self._shift[numbers]) // self._scale[numbers]
-        addresses = elements * self._size[numbers] + self._base[numbers]
+        sites, stores, addresses = self._site[numbers], self._stores[numbers], self._addresses(numbers, places)
         values = np.full(len(sites), np.nan)
         values[stores] = np.array(self.stored, np.float64)
         shared = self._in_shared[numbers]
@@ -133,7 +148,37 @@ class Accesses:
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_serial(sites, self.slot, addresses, values)
+        self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
+
+    def hand_on_together(self, runs: Sequence[Accesses]) -> None:
+        """Let the log have what threads of a warp loaded one after the other, as loads of all of them at once.
+
+        Their k-th loads are one request, for as long as a thread loads: all load the same in every turn.
+        """
+        threads = []
+        for run in runs:
+            if run.did:
+                several = (np.concatenate(columns) for columns in zip(*run.did, strict=True))
+                groups, places = run.did[0] if len(run.did) == 1 else several
+                threads.append((run.slot, groups, places))
+        if not threads:
+            return
+        numbers = self._numbers_in(max((groups for _, groups, _ in threads), key=len))
+        table = np.full((len(numbers), len(threads)), -1, np.int64)
+        for column, (_, _, places) in enumerate(threads):
+            table[: len(places), column] = self._addresses(numbers[: len(places)], places)
+        slots = np.array([slot for slot, _, _ in threads])
+        self._machine.log.add_serial(self._site[numbers], slots, table, np.full(table.shape, np.nan))
+
+    def _numbers_in(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of accesses that groups are made of."""
+        length = self._length[groups]
+        end = np.cumsum(length)
+        return np.asarray(self._numbers[np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)])
+
+    def _addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        elements = (places - self._shift[numbers]) // self._scale[numbers]
+        return np.asarray(elements * self._size[numbers] + self._base[numbers])
 
     def _look_at_shared(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class Atom:
         return self.text.replace(".", "", 1).isdigit() and "." in self.text
 
 
+@cache
 def full(dtype: Dtype) -> Span:
     """Return the span of an integer type."""
     if dtype.kind == "b":

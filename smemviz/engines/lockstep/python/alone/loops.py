@@ -44,6 +44,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
 def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
     """Write how a turn ends before its end."""
     moves(writer, node, "leave")
+    writer.in_step = writer.in_step and isinstance(node, ast.Break)
     if isinstance(node, ast.Break) and writer.turns[-1]:
         writer.fork(writer.turns[-1])
     writer.fork("break" if isinstance(node, ast.Break) else "continue")
@@ -59,6 +60,7 @@ def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
 def _turn(writer: Writer, turn: Turn, left: str) -> bool:
     """Write a turn; ``left`` counts those that there were where one leaves the loop."""
     writer.turns.append(left)
+    writer.body = writer.indent
     turn()
     writer.turns.pop()
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,26 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
-from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.alone import expressions, statements
-from smemviz.engines.lockstep.python.alone.accesses import Accesses, way_to
+from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.alone.atoms import Kind, Span, full, union
+from smemviz.engines.lockstep.python.alone.runner import OFTEN, Runner
 from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
-from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.operators import truth
-from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
-from smemviz.messages import english
+from smemviz.engines.lockstep.values.typing import Value
+from smemviz.recordings.data import WARP_SIZE
 
 Loop = ast.For | ast.While
 
 _UNASSIGNED: Any = object()
 _PASSES = 6  # over a loop until the types of its variables stay
-_FEW = 8  # threads for which NumPy has no advantage
-_OFTEN = 1 << 14  # turns after which what was noted is handed on
+_FEW = 32  # threads for which NumPy has little advantage
+_SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then
+_IN_VAIN = 64  # times that a loop is interpreted when it could not be run here
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,41 @@ class _Text:
 
 
 def run_alone(frame: Frame, node: Loop) -> Mask | None:
-    """Run a loop in the only active thread, or one that only computes in each of a few, one after the other.
+    """Run a loop in the only active thread, or one that only computes or loads in each of a few, one after the other.
 
-    Returns the threads that go on, None if that cannot be done.
+    Returns the threads that go on, None if that cannot be done, or was not worth it when it was done last.
     """
-    mask, variables, owners = frame.mask, frame.variables, frame.owners
-    if not 0 < mask.count <= _FEW:
+    mask, machine = frame.mask, frame.machine
+    if mask.count < 2:
+        return _run_alone(frame, node) if mask.count else None
+    if mask.count > _FEW:
         return None
+    left = machine.alone.get(("left", node), 0)
+    if left:
+        machine.alone["left", node] = left - 1
+        return None
+    begin = machine.iterations
+    possible = _only_computes_or_loads(node)
+    goes_on = _run_alone(frame, node) if possible else None
+    if goes_on is None:
+        machine.alone["left", node] = _IN_VAIN if possible else sys.maxsize
+    elif machine.iterations - begin < _SHORT + mask.count:
+        machine.alone["left", node] = _SHORT
+    return goes_on
+
+
+def _only_computes_or_loads(node: Loop) -> bool:
+    """Tell whether writing a loop for several threads may be of use: as one looks at it, it does nothing else."""
+    parts = [one for part in node.body for one in ast.walk(part)]
+    if any(isinstance(one, ast.Expr | ast.Return | ast.Raise | ast.Assert) for one in parts):
+        return False
+    elements = [one for one in parts if isinstance(one, ast.Subscript)]
+    alike = not any(isinstance(one, ast.For | ast.While | ast.Continue) for one in parts)
+    return not elements or (alike and all(isinstance(one.ctx, ast.Load) for one in elements))
+
+
+def _run_alone(frame: Frame, node: Loop) -> Mask | None:
+    mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
     if any(type(variables[name]) is Apart for name in used):
@@ -63,7 +91,9 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
     try:
         text = _text(frame, node, int(slots[0]), kinds, {name: span for name, span in spans.items() if span})
         if text is None or not (mask.count == 1 or text.writer.pure):
-            return None
+            in_a_warp = slots[0] // WARP_SIZE == slots[-1] // WARP_SIZE
+            if text is None or not (text.writer.in_step and in_a_warp):
+                return None
         outer = [variables[name] for name in used]
         results = _run(frame, slots, text, used, outer)
     finally:
@@ -212,116 +242,36 @@ def _run(
             one = open_value(value, slot)
             if type_of(one) != dtype or span_of(one, dtype) != span:
                 return None
-    accesses = Accesses(machine, frame.mask)
-    reached = [one for made, way in writer.accesses for one in accesses.reach(made, inner[made.name], way)]
-    accesses.prepare(writer.sites, writer.groups, inner)
-    runner, single = Runner(frame, accesses), memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
-    noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
+    alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, most, results = machine.iterations, machine.iterations, []
+    runs: list[Accesses] = []
+    varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
     for slot in slots.tolist():
-        if len(slots) > 1:
+        if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
+        accesses = Accesses(machine, frame.mask, slot, alone=alone)
+        if not runs or varied:
+            reached = [one for made, way in writer.accesses for one in accesses.reach(made, inner[made.name], way)]
+        if not runs:
+            accesses.prepare(writer.sites, writer.groups, inner)
         bound: list[Any] = []
         for name in writer.names:
             value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
             bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
         bound += [known(open_value(value, slot), dtype) for value, dtype, _ in throughout]
         machine.iterations = begin
-        given = inner, _UNASSIGNED, machine, runner, frame, single, accesses.thread, *noted
-        results.append(text.run(*given, min(machine.limits.iterations + 1, begin + _OFTEN), [*bound, *reached]))
+        noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
+        given = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+        due = min(machine.limits.iterations + 1, begin + OFTEN)
+        try:
+            results.append(text.run(*given, due, [*bound, *reached]))
+            accesses.hand_on()
+        except NotTogetherError:
+            machine.iterations = begin
+            return None
         most = max(most, machine.iterations)
+        runs.append(accesses)
+    if not alone:
+        runs[0].hand_on_together(runs)
     machine.iterations = most
-    accesses.hand_on()
     return results
-
-
-class Runner:
-    """What the text of a loop leaves to the interpreter, before which it hands on what was noted."""
-
-    def __init__(self, frame: Frame, accesses: Accesses) -> None:
-        self._frame = frame
-        self._accesses = accesses
-        self._mask = frame.mask
-
-    def open(self, value: Value) -> Value:
-        """Return what the thread has of a value."""
-        return open_value(value, self._accesses.slot)
-
-    def _begin(self) -> Frame:
-        self._accesses.hand_on()
-        self._frame.mask = self._mask
-        return self._frame
-
-    def statement(self, node: ast.stmt) -> bool:
-        """Do a statement; return whether the thread goes on."""
-        return self._begin().block([node], self._mask).count > 0
-
-    def value(self, node: ast.expr, statement: ast.stmt) -> Value:
-        """Evaluate an expression."""
-        try:
-            return self.open(self._begin().value(node))
-        except NotAScalarError as error:
-            raise self._no_number(error, statement) from None
-
-    def truth(self, value: Value, statement: ast.stmt) -> bool:
-        """Return a value as a condition."""
-        try:
-            return bool(truth(value))
-        except NotAScalarError as error:
-            raise self._no_number(error, statement) from None
-
-    def _no_number(self, error: NotAScalarError, statement: ast.stmt) -> Exception:
-        what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
-        return self._frame.refuse(statement, what)
-
-    def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
-        """Apply a binary operator to open values."""
-        return self.open(operations.apply(self._frame, node, op, left, right))
-
-    def compare(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
-        """Compare two open values."""
-        return bool(operations.comparison(self._frame, node, op, left, right))
-
-    def call(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
-        """Call a function of numbers."""
-        return self.open(rules.apply(names.CALLS[name], self._frame, node, arguments))
-
-    def no_step(self, call: ast.Call) -> None:
-        """Refuse a range that does not move."""
-        raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
-
-    def due(self, iterations: int, line: int) -> int:
-        """Count a turn of a loop; return at how many of them that is to be done again."""
-        machine = self._frame.machine
-        machine.iterations = iterations - 1
-        machine.tick(self._frame.function.file, line)
-        self._accesses.hand_on()
-        return min(machine.limits.iterations + 1, iterations + _OFTEN)
-
-    # -- elements that are not in reach
-
-    def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
-        """Load an element, or find that there is none."""
-        return self.open(access.load(self._begin(), node, view, indices))
-
-    def atomic(self, node: ast.Call, used: bool, name: str, *given: Value) -> Value:
-        """Update an element, or find that there is none."""
-        frame = self._begin()
-        frame.statement_call = None if used else node
-        return self.open(rules.apply(names.CALLS[name], frame, node, list(given)))
-
-    def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
-        """Store in an element, or find that there is none."""
-        frame = self._begin()
-        access.write(frame, node, view, *access.locate(frame, node, view, indices), value)
-
-    def locate(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[Any, Value]:
-        """Return an element for ``write``, and what it holds."""
-        frame = self._begin()
-        found = access.locate(frame, node, view, indices)
-        return found, self.open(access.read(frame, node, view, *found))
-
-    def write(self, node: ast.expr, view: View, found: Any, value: Value) -> None:
-        """Store in an element that was located."""
-        element, reached = found
-        access.write(self._begin(), node, view, element, reached, value)

@@ -57,6 +57,7 @@ def span_of(value: Value, dtype: Dtype) -> Span | None:
     if dtype.kind not in "iu":
         return None
     low, high = full(dtype)
-    if not NEAR[0] <= np.min(value) <= np.max(value) <= NEAR[1]:
+    least, most = (np.min(value), np.max(value)) if isinstance(value, np.ndarray) else (value, value)
+    if not NEAR[0] <= least <= most <= NEAR[1]:
         return low, high
     return max(low, NEAR[0]), min(high, NEAR[1])

@@ -65,7 +65,8 @@ class Writer:
 
     ``sure`` are the variables that are assigned whichever way was taken, ``spans`` where integers among them lie at any
     time, ``held`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
-    that is ``pure`` only computes: nothing but its variables tells that it ran. One that ``counts`` has turns in it
+    that is ``pure`` only computes: nothing but its variables tells that it ran. One that is ``in_step`` loads too, the
+    same elements in every turn, as they are named: all notes are in its ``body``. One that ``counts`` has turns in it
     beside its own; ``turns`` is what counts those of a loop when one leaves it.
     """
 
@@ -88,6 +89,8 @@ class Writer:
     turns: list[str] = field(default_factory=list)
     statement: ast.stmt | None = None
     pure: bool = True
+    in_step: bool = True
+    body: int = 0
     counts: bool = False
     indent: int = 1
     depth: int = 0
@@ -161,6 +164,7 @@ class Writer:
 
     def note(self, place: str, site: int | None, access: Access) -> None:
         """Note an access at a place that has a name, unless that is -1, where it is a request."""
+        self.in_step = self.in_step and self.indent == self.body
         if site is not None:
             self._noted.append((place, len(self.sites)))
             self.sites.append((site, access))
@@ -224,7 +228,7 @@ class Writer:
         """Return a variable; one that may not be assigned has to be looked at."""
         atom = self.atom(name)
         if name not in self.sure:
-            self.pure = False
+            self.pure = self.in_step = False
             self.put(f"if {atom.text} is U: F.read({self.constant(node)}, {self.constant(at)})")
         return atom
 
@@ -270,7 +274,7 @@ class Writer:
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
         self.flush()
-        self.pure, self.counts = False, True
+        self.pure, self.in_step, self.counts = False, False, True
         stored: set[str] = set()
         for part in ast.walk(node):
             if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -334,5 +338,6 @@ class Writer:
     def enter(self) -> None:
         """Begin a loop in the text."""
         self.depth += 1
+        self.in_step = self.in_step and self.depth == 1
         if self.depth > _DEEPEST:
             raise NotWrittenError

@@ -1,0 +1,112 @@
+"""What the text of a loop leaves to the interpreter."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python import access, operations
+from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.alone.values import open_value
+from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.values.operators import truth
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.messages import english
+
+OFTEN = 1 << 14  # turns after which what was noted is handed on
+
+
+class Runner:
+    """What the text of a loop leaves to the interpreter, before which it hands on what was noted."""
+
+    def __init__(self, frame: Frame, accesses: Accesses) -> None:
+        self._frame = frame
+        self._accesses = accesses
+        self._mask = frame.mask
+
+    def open(self, value: Value) -> Value:
+        """Return what the thread has of a value."""
+        return open_value(value, self._accesses.slot)
+
+    def _begin(self) -> Frame:
+        self._accesses.hand_on()
+        self._frame.mask = self._mask
+        return self._frame
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Do a statement; return whether the thread goes on."""
+        return self._begin().block([node], self._mask).count > 0
+
+    def value(self, node: ast.expr, statement: ast.stmt) -> Value:
+        """Evaluate an expression."""
+        try:
+            return self.open(self._begin().value(node))
+        except NotAScalarError as error:
+            raise self._no_number(error, statement) from None
+
+    def truth(self, value: Value, statement: ast.stmt) -> bool:
+        """Return a value as a condition."""
+        try:
+            return bool(truth(value))
+        except NotAScalarError as error:
+            raise self._no_number(error, statement) from None
+
+    def _no_number(self, error: NotAScalarError, statement: ast.stmt) -> Exception:
+        what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
+        return self._frame.refuse(statement, what)
+
+    def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
+        """Apply a binary operator to open values."""
+        return self.open(operations.apply(self._frame, node, op, left, right))
+
+    def compare(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
+        """Compare two open values."""
+        return bool(operations.comparison(self._frame, node, op, left, right))
+
+    def call(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
+        """Call a function of numbers."""
+        return self.open(rules.apply(names.CALLS[name], self._frame, node, arguments))
+
+    def no_step(self, call: ast.Call) -> None:
+        """Refuse a range that does not move."""
+        raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
+
+    def due(self, iterations: int, line: int) -> int:
+        """Count a turn of a loop; return at how many of them that is to be done again."""
+        machine = self._frame.machine
+        machine.iterations = iterations - 1
+        machine.tick(self._frame.function.file, line)
+        self._accesses.hand_on()
+        return min(machine.limits.iterations + 1, iterations + OFTEN)
+
+    # -- elements that are not in reach
+
+    def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
+        """Load an element, or find that there is none."""
+        if self._mask.count > 1:
+            raise NotTogetherError
+        return self.open(access.load(self._begin(), node, view, indices))
+
+    def atomic(self, node: ast.Call, used: bool, name: str, *given: Value) -> Value:
+        """Update an element, or find that there is none."""
+        frame = self._begin()
+        frame.statement_call = None if used else node
+        return self.open(rules.apply(names.CALLS[name], frame, node, list(given)))
+
+    def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
+        """Store in an element, or find that there is none."""
+        frame = self._begin()
+        access.write(frame, node, view, *access.locate(frame, node, view, indices), value)
+
+    def locate(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[Any, Value]:
+        """Return an element for ``write``, and what it holds."""
+        frame = self._begin()
+        found = access.locate(frame, node, view, indices)
+        return found, self.open(access.read(frame, node, view, *found))
+
+    def write(self, node: ast.expr, view: View, found: Any, value: Value) -> None:
+        """Store in an element that was located."""
+        element, reached = found
+        access.write(self._begin(), node, view, element, reached, value)
