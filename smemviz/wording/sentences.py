@@ -58,8 +58,8 @@ def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
 
 def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200) -> str:
     """Say the one thing to know about a launch of a recording: a mistake met in it, else its use of shared memory."""
-    met = findings_of(recording, launch)
-    mistakes = list(dict.fromkeys((finding.kind, finding.line) for finding in met if finding.kind != MAIN_FAILED))
+    findings = findings_of(recording, launch)
+    mistakes = list(dict.fromkeys((finding.kind, finding.line) for finding in findings if finding.kind != MAIN_FAILED))
     if not mistakes:
         return headline(launch, hardware)
     (kind, line), more = mistakes[0], len(mistakes) - 1

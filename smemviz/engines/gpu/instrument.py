@@ -84,8 +84,8 @@ class _Rewrite:
         return self.function(LOG, self.body(self.tree.function.node.body))
 
     def function(self, parameter: str, body: list[ast.stmt]) -> Instrumented:
-        for one in self.tree.in_lockstep:
-            raise self.refused(one, "item by item")
+        for test in self.tree.in_lockstep:
+            raise self.refused(test, "item by item")
         node = self.tree.function.node
         starred = [node.args.vararg] if node.args.vararg else []  # a tuple, as the log comes behind it
         parameters = (*node.args.posonlyargs, *node.args.args, *starred)

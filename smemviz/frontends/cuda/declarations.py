@@ -51,7 +51,7 @@ def _semicolon(tokens: Sequence[Token], first: int) -> int:
 def _behind_class(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return what is behind a class that a declaration declares: the names of what is of it."""
     for index, token in enumerate(tokens):
-        if token.text == "{" and any(one.text in ("struct", "union", "class") for one in tokens[:index]):
+        if token.text == "{" and any(word.text in ("struct", "union", "class") for word in tokens[:index]):
             return tokens[closing(tokens, index) + 1 :]
         if token.text in ("=", "["):
             break

@@ -144,9 +144,9 @@ def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
         case ast.MatchSingleton(value=value):
             return [ast.copy_location(ast.Compare(name, [ast.Is()], [ast.Constant(value)]), pattern)]
         case ast.MatchOr(patterns=patterns):
-            ways = [_tests(pattern, subject) for pattern in patterns]
-            parts = [way[0] if len(way) == 1 else ast.BoolOp(ast.And(), way) for way in ways if way]
-            return [ast.copy_location(ast.BoolOp(ast.Or(), parts), pattern)] if len(parts) == len(ways) else []
+            alternatives = [_tests(pattern, subject) for pattern in patterns]
+            parts = [way[0] if len(way) == 1 else ast.BoolOp(ast.And(), way) for way in alternatives if way]
+            return [ast.copy_location(ast.BoolOp(ast.Or(), parts), pattern)] if len(parts) == len(alternatives) else []
         case ast.MatchAs(pattern=inner, name=None | str() as target):
             tests = [] if inner is None else _tests(inner, subject)
             if target is None:

@@ -20,7 +20,7 @@ def main_for(program: Program, kernel: str) -> str:
         size = _THREADS[axes]
     numpy = next((name for name in _numpy(program.tree)), None)
     dimensions = _dimensions(node, {**program.functions}, 3)
-    arguments = [_argument(dimensions[one.arg], size, numpy or "np") for one in node.args.args]
+    arguments = [_argument(dimensions[argument.arg], size, numpy or "np") for argument in node.args.args]
     start = "" if numpy or not any(dimensions.values()) else "import numpy as np; "
     block = f"({', '.join([str(size)] * axes)})" if axes > 1 else str(size)
     return f"def main(): {start}{kernel}[1, {block}]({', '.join(arguments)})"
@@ -37,7 +37,7 @@ def _numpy(tree: ast.Module) -> Iterator[str]:
     """Yield the names that a file gives to NumPy."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
-            yield from (one.asname or one.name for one in statement.names if one.name == "numpy")
+            yield from (alias.asname or alias.name for alias in statement.names if alias.name == "numpy")
 
 
 def _axes(kernel: ast.FunctionDef) -> int:
@@ -55,7 +55,7 @@ def _tile(program: Program, kernel: ast.FunctionDef) -> int | None:
     """Return the first size of the first shared array, which is mostly that of the block."""
     for node in ast.walk(kernel):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("shared.array"):
-            shapes = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "shape")]
+            shapes = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "shape")]
             first = shapes[0] if shapes else None
             first = first.elts[0] if isinstance(first, ast.Tuple) and first.elts else first
             known = program.constants.get(first.id) if isinstance(first, ast.Name) else None
@@ -66,12 +66,12 @@ def _tile(program: Program, kernel: ast.FunctionDef) -> int | None:
 
 def _dimensions(function: ast.FunctionDef, known: dict[str, ast.FunctionDef], depth: int) -> dict[str, int]:
     """Return how many dimensions each parameter has, 0 for a number."""
-    found = {one.arg: 0 for one in function.args.args}
+    sizes = {argument.arg: 0 for argument in function.args.args}
     for node in ast.walk(function):
         for name, dimensions in _uses(node, known, depth):
-            if name in found:
-                found[name] = max(found[name], dimensions)
-    return found
+            if name in sizes:
+                sizes[name] = max(sizes[name], dimensions)
+    return sizes
 
 
 def _uses(node: ast.AST, known: dict[str, ast.FunctionDef], depth: int) -> Iterator[tuple[str, int]]:

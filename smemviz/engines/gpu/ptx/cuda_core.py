@@ -76,4 +76,4 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
 
 def _passed(values: Sequence[Any]) -> list[Any]:
     """Return arguments with addresses for buffers."""
-    return [int(one.handle) if type(one).__name__ == "Buffer" else number_of(one) for one in values]
+    return [int(value.handle) if type(value).__name__ == "Buffer" else number_of(value) for value in values]

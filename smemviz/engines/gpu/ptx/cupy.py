@@ -69,7 +69,7 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
 def _copied(values: Sequence[Any], array: type) -> list[Any]:
     """Return arguments with arrays of the device as the host's, their elements in the same order; one array is one."""
     copies: dict[tuple[int, int], Any] = {}
-    found: list[Any] = []
+    passed: list[Any] = []
     for value in values:
         given: Any = value
         if isinstance(value, array):
@@ -84,5 +84,5 @@ def _copied(values: Sequence[Any], array: type) -> list[Any]:
             given = value.tobytes()  # by value: CuPy takes those of one element
         elif hasattr(value, "ptr") and not isinstance(value, np.generic):
             given = int(given.ptr)
-        found.append(given)
-    return found
+        passed.append(given)
+    return passed

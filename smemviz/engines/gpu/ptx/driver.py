@@ -126,9 +126,9 @@ def memory_at(address: int) -> NDArray[np.uint8] | None:
     error, start, size = driver.cuMemGetAddressRange(address)
     if error != driver.CUresult.CUDA_SUCCESS:
         return None
-    found = np.empty(int(start) + int(size) - address, np.uint8)
-    checked(driver.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes))
-    return found
+    data = np.empty(int(start) + int(size) - address, np.uint8)
+    checked(driver.cuMemcpyDtoH(data.ctypes.data, address, data.nbytes))
+    return data
 
 
 @lru_cache(maxsize=64)

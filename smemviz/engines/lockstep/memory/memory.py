@@ -237,11 +237,11 @@ class Flat:
     def indices(self, number: Any) -> tuple[Any, ...]:
         """Return the index of an element by its number; of no element where there is none of that number."""
         number = np.where(number < 0, self.size, number)[()]  # as Numba has it: nothing counts from the end
-        found = []
+        numbers = []
         for size in reversed(self.of.shape[1:]):
-            found.append(number % np.maximum(size, 1))
+            numbers.append(number % np.maximum(size, 1))
             number = number // np.maximum(size, 1)
-        return (number, *reversed(found)) if self.of.shape else ()
+        return (number, *reversed(numbers)) if self.of.shape else ()
 
 
 def c_strides(shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -63,8 +63,8 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
     if isinstance(base, Range) and node.attr in ("start", "stop", "step"):
         return getattr(base, node.attr)
-    if isinstance(base, np.iinfo | np.finfo) and (found := types.limit(base, node.attr)) is not None:
-        return found
+    if isinstance(base, np.iinfo | np.finfo) and (limit := types.limit(base, node.attr)) is not None:
+        return limit
     if node.attr in ("real", "imag") and not types.is_no_number(base):
         return _part(base, node.attr)
     raise frame.none_of_numba(node, f".{node.attr} ({ast.unparse(node)})")
@@ -150,8 +150,8 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         if name == "item":
             return base
     elif isinstance(base, str) and name in _OF_TEXT:
-        given = [frame.value(one) for one in node.args]
-        if not node.keywords and all(isinstance(one, str) for one in given):
+        given = [frame.value(argument) for argument in node.args]
+        if not node.keywords and all(isinstance(argument, str) for argument in given):
             return getattr(base, name)(*given)
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:

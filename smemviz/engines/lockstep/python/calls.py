@@ -46,11 +46,11 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
     given = expressions.values(frame, node.args)
-    named = {one.arg: one.value for one in node.keywords}
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
     wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(named)]
     if set(named) != set(wanted):
         raise frame.none_of_numba(node, english("{function} with a keyword argument", function=name))
-    return given + [frame.value(named[one]) for one in wanted]
+    return given + [frame.value(named[parameter]) for parameter in wanted]
 
 
 def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:

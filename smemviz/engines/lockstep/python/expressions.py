@@ -160,10 +160,10 @@ def indices(frame: Frame, node: ast.expr) -> tuple[Value, ...]:
     if isinstance(node, ast.Slice):
         return (_slice(frame, node),)
     if isinstance(node, ast.Tuple):
-        found: list[Value] = []
+        items: list[Value] = []
         for item in node.elts:
-            found += indices(frame, item)
-        return tuple(found)
+            items += indices(frame, item)
+        return tuple(items)
     value = frame.value(node)
     return value if isinstance(value, tuple) else (value,)
 

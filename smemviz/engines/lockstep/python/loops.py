@@ -116,7 +116,7 @@ def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[
     """Yield each element of one array, or of several of one shape, as an array without axes."""
     (given,) = expressions.values(frame, node.args)
     arrays = given if isinstance(given, tuple) else (given,)
-    whole = all(isinstance(one, View) and one.contiguous and one.shape == arrays[0].shape for one in arrays)
+    whole = all(isinstance(array, View) and array.contiguous and array.shape == arrays[0].shape for array in arrays)
     if not whole or not arrays:
         what = english("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
         raise frame.wrong(
@@ -124,7 +124,7 @@ def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[
             english("{what} is not executed in lockstep; write {instead}", what=what, instead="np.ndindex(a.shape)"),
         )
     for inside, index in _indices_within(arrays[0].shape):
-        items = tuple(access.subview(frame, node, one, index) for one in arrays)
+        items = tuple(access.subview(frame, node, array, index) for array in arrays)
         yield inside, partial(_same, items if isinstance(given, tuple) and len(items) > 1 else items[0])
 
 

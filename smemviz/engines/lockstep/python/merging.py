@@ -29,10 +29,10 @@ class Apart:
         Raises:
             CannotMergeError: when it is more than one.
         """
-        found = [view for own, view in self.ways if (own & lanes).any()]
-        if len(found) != 1:
+        views = [view for own, view in self.ways if (own & lanes).any()]
+        if len(views) != 1:
             raise CannotMergeError(apart())
-        return found[0]
+        return views[0]
 
 
 def apart() -> str:

@@ -46,7 +46,7 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 @lru_cache(maxsize=4096)
 def _written_out(node: ast.BinOp) -> ast.Constant | None:
     """Return what Python computes before Numba sees it, of numbers and texts written out: in more than 64 bits."""
-    if not all(isinstance(one, _WRITTEN) for one in ast.walk(node)):
+    if not all(isinstance(part, _WRITTEN) for part in ast.walk(node)):
         return None
     value: Any = evaluate(node, {})
     match node:
@@ -125,9 +125,9 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Range):
-            found = right.has(left)
+            holds = right.has(left)
         elif isinstance(left, str) and isinstance(right, str):
-            found = left in right
+            holds = left in right
         elif isinstance(right, View):
             what = english(
                 "{what} is not executed in lockstep; write {instead}", what=short(node), instead=english("a loop")
@@ -135,7 +135,7 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             raise frame.wrong(node, what)
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
-        return found if isinstance(op, ast.In) else unary(ast.Not, found)
+        return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
     if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in _OF_TEXT:
         return _OF_TEXT[type(op)](left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):

@@ -114,11 +114,11 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int and op in _PYTHON_INTEGERS:
         result = _PYTHON_INTEGERS[op](left, right)
         return result if INT64_MIN <= result <= INT64_MAX else wrap(result)
-    one, other = dtype_of(left), dtype_of(right)
-    left_type, right_type, function = _rules.get((op, one, other)) or rule_of(op, one, other)
-    if one is not left_type:
+    left_dtype, right_dtype = dtype_of(left), dtype_of(right)
+    left_type, right_type, function = _rules.get((op, left_dtype, right_dtype)) or rule_of(op, left_dtype, right_dtype)
+    if left_dtype is not left_type:
         left = cast(left, left_type)
-    if other is not right_type:
+    if right_dtype is not right_type:
         right = cast(right, right_type)
     # With an array NumPy is faster on an array without axes than on a number.
     if type(left) is np.ndarray:
@@ -129,15 +129,15 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
     return function(left, right)
 
 
-def rule_of(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
+def rule_of(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
     """Return how an operator is applied to two types.
 
     Raises:
         NoRuleError: when it is not.
     """
-    rule = _rules.get((op, one, other))
+    rule = _rules.get((op, left, right))
     if rule is None:
-        rule = _rules[op, one, other] = _find_rule(op, one, other)
+        rule = _rules[op, left, right] = _find_rule(op, left, right)
     return rule
 
 
@@ -146,28 +146,28 @@ def of_python_integers(op: type[ast.AST]) -> Callable[[int, int], Any] | None:
     return _PYTHON_INTEGERS.get(op)
 
 
-def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
+def _find_rule(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
     if op in COMPARISONS:
-        if one.kind == "c" or other.kind == "c":
+        if left.kind == "c" or right.kind == "c":
             if op not in (ast.Eq, ast.NotEq):
-                raise NoRuleError(_describe(op, one, other))
-            both = arithmetic(one, other)
+                raise NoRuleError(_describe(op, left, right))
+            both = arithmetic(left, right)
         else:
-            both = comparison(one, other)
+            both = comparison(left, right)
         return both, both, _UFUNCS[op]
     if op in (ast.LShift, ast.RShift):
-        return _shift_rule(op, one, other)
+        return _shift_rule(op, left, right)
     if op in (ast.BitAnd, ast.BitOr, ast.BitXor):
-        if one.kind not in "biu" or other.kind not in "biu":
-            raise NoRuleError(_describe(op, one, other))
-        both = BOOL if one == other == BOOL else integer_result(one, other)
+        if left.kind not in "biu" or right.kind not in "biu":
+            raise NoRuleError(_describe(op, left, right))
+        both = BOOL if left == right == BOOL else integer_result(left, right)
         return both, both, _UFUNCS[op]
     if op is ast.Pow:
-        return _power_rule(one, other)
+        return _power_rule(left, right)
     if op in (ast.FloorDiv, ast.Mod):
-        both = remainder(one, other)
+        both = remainder(left, right)
         if both.kind == "c":
-            raise NoRuleError(_describe(op, one, other))
+            raise NoRuleError(_describe(op, left, right))
         if both.kind == "f":
             part = 0 if op is ast.FloorDiv else 1
             return both, both, lambda a, b: _float_divmod(a, b)[part].astype(both)[()]
@@ -175,8 +175,8 @@ def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
             return both, both, _floor_divide if both == INT64 else np.floor_divide
         return both, both, np.remainder
     if op not in _UFUNCS:
-        raise NoRuleError(_describe(op, one, other))
-    both = quotient(one, other) if op is ast.Div else arithmetic(one, other)
+        raise NoRuleError(_describe(op, left, right))
+    both = quotient(left, right) if op is ast.Div else arithmetic(left, right)
     return both, both, _complex_product if op is ast.Mult and both.kind == "c" else _UFUNCS[op]
 
 
@@ -190,25 +190,25 @@ def _complex_product(a: Any, b: Any) -> Any:
     return result[()]
 
 
-def _shift_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
-    if one.kind not in "biu" or other.kind not in "biu":
-        raise NoRuleError(_describe(op, one, other))
-    wide = UINT64 if one.kind == "u" else INT64
+def _shift_rule(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
+    if left.kind not in "biu" or right.kind not in "biu":
+        raise NoRuleError(_describe(op, left, right))
+    wide = UINT64 if left.kind == "u" else INT64
     function = np.left_shift if op is ast.LShift else np.right_shift
 
     def shift(a: Any, b: Any) -> Any:
         # The device looks at the lower 32 bits of the count; 64 and more shift everything out.
         return function(np.asarray(a, wide), np.asarray(b).astype(np.uint32).astype(wide))[()]
 
-    return wide, other, shift
+    return wide, right, shift
 
 
-def _power_rule(one: Dtype, other: Dtype) -> Rule:
-    if other.kind in "biu" and one.kind in "biuf":
-        base = integer_result(one, other) if one.kind in "biu" else FLOAT32 if one == FLOAT16 else one
-        exponent = UINT64 if other.kind == "u" else INT64
+def _power_rule(left: Dtype, right: Dtype) -> Rule:
+    if right.kind in "biu" and left.kind in "biuf":
+        base = integer_result(left, right) if left.kind in "biu" else FLOAT32 if left == FLOAT16 else left
+        exponent = UINT64 if right.kind == "u" else INT64
         return base, exponent, lambda a, b: power(np.asarray(a, base), np.asarray(b, exponent))[()]
-    both = arithmetic(one, other)
+    both = arithmetic(left, right)
     both = FLOAT32 if both == FLOAT16 else both
     return both, both, np.power
 
@@ -316,5 +316,5 @@ def truth(value: Value) -> Value:
     return bool(value)
 
 
-def _describe(op: type[ast.AST], one: Dtype, other: Dtype) -> str:
-    return f"{one} {SYMBOLS.get(op, op.__name__)} {other}"
+def _describe(op: type[ast.AST], left: Dtype, right: Dtype) -> str:
+    return f"{left} {SYMBOLS.get(op, op.__name__)} {right}"

@@ -28,14 +28,14 @@ class Range:
     @property
     def length(self) -> Value:
         """How many numbers it has."""
-        if all(type(one) is int for one in self.ends):
+        if all(type(end) is int for end in self.ends):
             return len(range(*self.ends))
-        start, stop, step = (np.asarray(one, INT64) for one in self.ends)
+        start, stop, step = (np.asarray(end, INT64) for end in self.ends)
         return np.maximum(-((start - stop) // step), 0)[()]
 
     def numbers(self) -> Iterator[tuple[Value, Value]]:
         """Yield where there is a next number, and that number."""
-        if all(type(one) is int for one in self.ends):
+        if all(type(end) is int for end in self.ends):
             for number in range(*self.ends):
                 yield True, number
             return
@@ -49,6 +49,6 @@ class Range:
         if dtype_of(value).kind == "f":
             whole = binary(ast.Eq, binary(ast.Mod, value, 1), 0)
             return np.logical_and(whole, self.has(cast(value, INT64)))[()]
-        value, (start, stop, step) = np.asarray(cast(value, INT64)), (np.asarray(one, INT64) for one in self.ends)
+        value, (start, stop, step) = np.asarray(cast(value, INT64)), (np.asarray(end, INT64) for end in self.ends)
         inside = np.where(step > 0, (value >= start) & (value < stop), (value <= start) & (value > stop))
         return (inside & ((value - start) % step == 0))[()]

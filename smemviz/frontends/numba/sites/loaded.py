@@ -129,8 +129,8 @@ class _Text:
 
     def _data_leaves(self, loop: ast.For | ast.While, names: frozenset[str]) -> bool:
         """Whether data decides when a loop, or a turn of it, ends."""
-        ways = (node for node in ast.walk(loop) if isinstance(node, ast.If) and self.has_data(node.test, names))
-        return any(isinstance(node, ast.Break | ast.Continue) for way in ways for node in ast.walk(way))
+        branches = (node for node in ast.walk(loop) if isinstance(node, ast.If) and self.has_data(node.test, names))
+        return any(isinstance(node, ast.Break | ast.Continue) for way in branches for node in ast.walk(way))
 
 
 @lru_cache(maxsize=8)

@@ -141,16 +141,16 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
 def _elements(visit: Visit, node: ast.Call, name: str) -> Ref:
     """Visit a loop over the elements of arrays; return what its target stands for."""
     visit.tree.in_lockstep.append(node)
-    arrays = [visit.value(one) for one in node.args]
+    arrays = [visit.value(argument) for argument in node.args]
     if len(arrays) == 1 and isinstance(arrays[0], TupleRef) and name == "numpy.nditer":
         arrays = list(arrays[0].items)
-    if not all(isinstance(one, ArrayRef) and not one.is_record for one in arrays):
+    if not all(isinstance(ref, ArrayRef) and not ref.is_record for ref in arrays):
         return None
-    found = [one for one in arrays if isinstance(one, ArrayRef)]
+    refs = [ref for ref in arrays if isinstance(ref, ArrayRef)]
     if name == "numpy.ndenumerate":
-        visit.site(node, found[0], "load")
-        return TupleRef((TupleRef((None,) * found[0].ndim), None))
-    items = tuple(replace(one, ndim=0) for one in found)
+        visit.site(node, refs[0], "load")
+        return TupleRef((TupleRef((None,) * refs[0].ndim), None))
+    items = tuple(replace(ref, ndim=0) for ref in refs)
     return TupleRef(items) if len(items) > 1 else items[0]
 
 

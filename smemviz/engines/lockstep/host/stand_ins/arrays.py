@@ -41,11 +41,11 @@ def bytes_at(where: int, size: int) -> NDArray[np.uint8]:
     Raises:
         LaunchError: when they are not there.
     """
-    found = memory_at(where)
-    if found is None or len(found) < size:
+    memory = memory_at(where)
+    if memory is None or len(memory) < size:
         what = english("there are no {size} bytes of the device at {address}", size=size, address=hex(where))
         raise LaunchError(*launch_place(""), what)
-    return found[:size]
+    return memory[:size]
 
 
 class Memory(Known):
@@ -106,10 +106,10 @@ class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
         return array.view(type(self))
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        if isinstance(found, np.generic):
+        item = super().__getitem__(key)
+        if isinstance(item, np.generic):
             return super().__getitem__((*key, ...) if isinstance(key, tuple) else (key, ...))
-        return found
+        return item
 
     @property
     def data(self) -> Any:

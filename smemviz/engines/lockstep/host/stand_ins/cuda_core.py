@@ -162,8 +162,8 @@ class _Properties(Known):
     _of = "cuda.core."
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(_Real, name.upper(), None)
-        return super().__getattr__(name) if found is None else found
+        attribute = getattr(_Real, name.upper(), None)
+        return super().__getattr__(name) if attribute is None else attribute
 
 
 class Device(Nothing):
@@ -203,8 +203,8 @@ class Device(Nothing):
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
         """Return so many bytes of the device."""
-        found: Buffer = self.memory_resource.allocate(size)
-        return found
+        buffer: Buffer = self.memory_resource.allocate(size)
+        return buffer
 
 
 class Options:
@@ -285,14 +285,16 @@ def _launching(kernels: RawKernels) -> Callable[..., None]:
         code, name, options, expressions = kernel._given
         program = kernels.program(code, name, options)
         shape = (config.grid, config.block, config.shmem_size or 0)
-        kernels.launch(program, name, shape, [_passed(one) for one in kernel_args], expressions)
+        kernels.launch(program, name, shape, [_passed(argument) for argument in kernel_args], expressions)
 
     return launch
 
 
 def modules_of_cuda_core(script: Script, kernels: RawKernels) -> list[Module]:
     """Return ``cuda.core``, whose launches ``kernels`` makes, under its old name too."""
-    made: dict[str, Any] = {one.__name__: one for one in (Buffer, Device, Event, Kernel, ObjectCode, Program, Stream)}
+    made: dict[str, Any] = {
+        kind.__name__: kind for kind in (Buffer, Device, Event, Kernel, ObjectCode, Program, Stream)
+    }
     made |= {"LaunchConfig": LaunchConfig, "launch": _launching(kernels), "host_launch": lambda _, call: call()}
     made |= {f"{name}Options": Options for name in ("Program", "Stream", "Event", *_RESOURCES)} | _RESOURCES
     made |= {"LEGACY_DEFAULT_STREAM": Stream(), "PER_THREAD_DEFAULT_STREAM": Stream()}

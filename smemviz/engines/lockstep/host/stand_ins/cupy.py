@@ -79,12 +79,12 @@ class Device(Nothing):
     @property
     def attributes(self) -> dict[str, int]:
         """The facts that CuPy tells, by its names."""
-        found = {
+        values = {
             "".join(word.capitalize() for word in name.split("_")): value
             for name, value in vars(_Real).items()
             if name.isupper() and isinstance(value, int)
         }
-        return found | {"MultiProcessorCount": _Real.MULTIPROCESSOR_COUNT}
+        return values | {"MultiProcessorCount": _Real.MULTIPROCESSOR_COUNT}
 
     def __int__(self) -> int:
         return self.id

@@ -40,9 +40,9 @@ class Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = self._rule(name)
-        if found is not None:
-            return found
+        attribute = self._rule(name)
+        if attribute is not None:
+            return attribute
         file, line = launch_place("")
         what = _unknown(f"{self.__name__}.{name}")
         raise UnsupportedError(file, line, what) if file == self._script.file else AttributeError(what)
@@ -85,12 +85,12 @@ def nothing(*_: Any, **__: Any) -> None:
 
 def tree(modules: Iterable[Module]) -> dict[str, ModuleType]:
     """Return modules by name, each an attribute of the one around it."""
-    found = {one.__name__: one for one in modules}
-    for name, one in found.items():
+    by_name = {module.__name__: module for module in modules}
+    for name, module in by_name.items():
         outer, _, last = name.rpartition(".")
-        if outer in found:
-            setattr(found[outer], last, one)
-    return dict(found)
+        if outer in by_name:
+            setattr(by_name[outer], last, module)
+    return dict(by_name)
 
 
 class _Finder:
@@ -112,7 +112,7 @@ class _Finder:
 @contextmanager
 def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterator[None]:
     """Let modules be imported in the place of ``packages`` while this lasts; nothing else of them is found."""
-    before = {name: one for name, one in sys.modules.items() if _is_of(name, packages)}
+    before = {name: module for name, module in sys.modules.items() if _is_of(name, packages)}
     finder: Any = _Finder(packages, _unknown)
     with ExitStack() as stack:
         for package in packages:

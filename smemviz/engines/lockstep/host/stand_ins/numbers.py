@@ -53,10 +53,10 @@ def rule_of(module: Any) -> Rule:
     def rule(name: str) -> Any:
         if name in _NOT_IN_CUPY:
             raise AttributeError(f"module 'cupy' has no attribute {name!r}")
-        found = getattr(module, name, None)
-        if isinstance(found, ModuleType):
+        attribute = getattr(module, name, None)
+        if isinstance(attribute, ModuleType):
             return None
-        return of_numpy(found) if callable(found) and not isinstance(found, type) else found
+        return of_numpy(attribute) if callable(attribute) and not isinstance(attribute, type) else attribute
 
     return rule
 
@@ -80,8 +80,8 @@ class Drawing:
             dtype = named.pop("dtype", None)
             if name in ("randint", "integers"):
                 return on_device(draw(*given, dtype=dtype or int, **named))
-            found = on_device(draw(*given, **named))
-            return found.astype(dtype) if dtype is not None and found is not None else found
+            array = on_device(draw(*given, **named))
+            return array.astype(dtype) if dtype is not None and array is not None else array
 
         return drawn
 

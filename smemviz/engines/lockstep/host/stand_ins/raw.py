@@ -47,11 +47,11 @@ class RawKernel(Known):
                 name=self.name,
             )
             raise LaunchError(*launch_place(""), what)
-        passed = [_passed(one) for one in args]
+        passed = [_passed(argument) for argument in args]
         check_apart(passed)
         program = self._kernels.program(self.code, self.name, self.options)
         # CuPy takes a size of 0 for 1, and what is behind the third for nothing.
-        shape = (tuple(max(1, one) for one in grid), tuple(max(1, one) for one in block), shared_mem)
+        shape = (tuple(max(1, size) for size in grid), tuple(max(1, size) for size in block), shared_mem)
         self._kernels.launch(program, self.name, shape, passed, self._expressions)
 
     def compile(self, log_stream: Any = None) -> None:
@@ -104,10 +104,10 @@ def _passed(value: Any) -> Any:
 
 def check_apart(values: Sequence[Any]) -> None:
     """Refuse arrays that have a part of their memory in common: lockstep gives each array memory of its own."""
-    arrays = [one for one in values if isinstance(one, np.ndarray)]
-    for number, one in enumerate(arrays):
+    arrays = [array for array in values if isinstance(array, np.ndarray)]
+    for number, array in enumerate(arrays):
         for other in arrays[:number]:
-            same = one.ctypes.data == other.ctypes.data and one.nbytes == other.nbytes
-            if not same and np.may_share_memory(one, other) and np.shares_memory(one, other):
+            same = array.ctypes.data == other.ctypes.data and array.nbytes == other.nbytes
+            if not same and np.may_share_memory(array, other) and np.shares_memory(array, other):
                 what = english("two arguments are parts of one array; lockstep gives each array memory of its own")
                 raise UnsupportedError(*launch_place(""), what)

@@ -94,7 +94,7 @@ class RawKernels:
         """Return the arguments with arrays for addresses and bytes for what is no number of C++'s own."""
         known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
         names = [*entry.program.kernel(entry.name, place[1]).parameters, *[""] * len(args)]
-        found: list[Any] = []
+        passed: list[Any] = []
         for name, value in zip(names, args, strict=False):
             parameter = known.get(name)
             if parameter is not None and parameter.pointer and isinstance(value, int | np.integer) and value:
@@ -103,8 +103,8 @@ class RawKernels:
                 value = (np.complex128(value) if isinstance(value, complex) else value).tobytes()
             elif parameter is not None:
                 self._check(parameter, value, place)
-            found.append(value)
-        return found
+            passed.append(value)
+        return passed
 
     def _array_at(self, address: int, parameter: Parameter, place: tuple[str, int]) -> NDArray[Any]:
         memory = self._memory_at(address)
@@ -163,6 +163,6 @@ def macros(options: Any) -> tuple[str, ...]:
     found: list[str] = []
     for letter, name in (("D", "define_macro"), ("U", "undefine_macro")):
         given = named.get(name) or []
-        for one in [given] if isinstance(given, str | tuple) else given:
-            found.append(f"-{letter}{one if isinstance(one, str) else '='.join(map(str, one))}")
+        for macro in [given] if isinstance(given, str | tuple) else given:
+            found.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
     return tuple(found)

@@ -134,15 +134,15 @@ def closed(text: str, dtype: Dtype) -> str:
 
 def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right: Atom) -> Atom:
     """Write a binary operator or a comparison of two numbers."""
-    one, other = left.dtype, right.dtype
+    left_dtype, right_dtype = left.dtype, right.dtype
     try:
-        if one is None or other is None:
+        if left_dtype is None or right_dtype is None:
             raise NoRuleError
-        left_type, right_type, function = rule_of(op, one, other)
-        dtype = type_of(binary(op, one.type(1), other.type(1)))
+        left_type, right_type, function = rule_of(op, left_dtype, right_dtype)
+        dtype = type_of(binary(op, left_dtype.type(1), right_dtype.type(1)))
     except NoRuleError:
         dtype = None
-    if one is None or other is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
+    if left_dtype is None or right_dtype is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
         sides = f"{writer.opened(settled(writer, left))}, {writer.opened(settled(writer, right))}"
         return writer.let(f"R.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
     if op is ast.Pow and right.text == "2" and left_type in (INT64, FLOAT32, FLOAT64):  # what squaring comes to
@@ -216,11 +216,11 @@ def _of_bits(op: type[ast.AST], a: Atom, b: Atom) -> Span | None:
     return full(a.dtype) if a.dtype is not None else None
 
 
-def _of_division(op: type[ast.AST], one: Span, other: Span) -> Span:
+def _of_division(op: type[ast.AST], left: Span, right: Span) -> Span:
     """Return the span of a quotient, or of a remainder, by what is above 0."""
     if op is ast.Mod:
-        return 0, min(one[1], other[1] - 1) if one[0] >= 0 else other[1] - 1
-    return min(one[0], one[0] // other[1]), max(0, one[1])
+        return 0, min(left[1], right[1] - 1) if left[0] >= 0 else right[1] - 1
+    return min(left[0], left[0] // right[1]), max(0, left[1])
 
 
 def _quotient(writer: Writer, a: Atom, b: Atom, dtype: Dtype) -> Atom:

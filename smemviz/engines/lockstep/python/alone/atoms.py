@@ -80,14 +80,14 @@ def union(spans: list[Span]) -> Span:
     return min(low for low, _ in spans), max(high for _, high in spans)
 
 
-def combined(sign: str, one: Span, other: Span) -> Span | None:
+def combined(sign: str, left: Span, right: Span) -> Span | None:
     """Return the span of a sum, a difference or a product, None where it is too wide to go on with."""
     if sign == "+":
-        ends = [one[0] + other[0], one[1] + other[1]]
+        ends = [left[0] + right[0], left[1] + right[1]]
     elif sign == "-":
-        ends = [one[0] - other[1], one[1] - other[0]]
+        ends = [left[0] - right[1], left[1] - right[0]]
     else:
-        ends = [a * b for a in one for b in other]
+        ends = [a * b for a in left for b in right]
     low, high = min(ends), max(ends)
     return (low, high) if low > -_WIDEST and high < _WIDEST else None
 

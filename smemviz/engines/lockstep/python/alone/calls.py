@@ -32,7 +32,7 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     frame = writer.frame
     if node in frame.tree.calls or node in frame.tree.declarations or node.keywords:
         return None
-    if any(isinstance(one, ast.Starred) for one in node.args):
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
         return None
     name = frame.canonical(node.func)
     if name.startswith("cuda.atomic."):
@@ -45,11 +45,11 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
         return _conversion(writer, node)
     if not name.startswith("math.") and name.removeprefix("builtins.") not in ("abs", "min", "max", "complex"):
         return None
-    given = [value(writer, one) for one in node.args]
-    if any(one.dtype is None for one in given):
+    given = [value(writer, argument) for argument in node.args]
+    if any(atom.dtype is None for atom in given):
         raise NotWrittenError
     try:
-        result = type_of(writer.open(rule.run(frame, node, [one.dtype.type(1) for one in given])))  # type: ignore[union-attr]
+        result = type_of(writer.open(rule.run(frame, node, [atom.dtype.type(1) for atom in given])))  # type: ignore[union-attr]
     except REFUSALS:
         raise NotWrittenError from None
     if result is None:
@@ -82,16 +82,18 @@ def _of_numbers(writer: Writer, name: str, given: list[Atom], result: Dtype) -> 
     if name in ("builtins.min", "builtins.max") and result.kind != "c":
         return _extreme(writer, ">" if name == "builtins.max" else "<", given, result)
     if name == "math.sqrt" and given[0].dtype in (FLOAT64, FLOAT32):
-        one = simple(writer, given[0]).text
-        far = f"float({writer.constant(np.sqrt)}({one}))"
-        return Atom(f"({writer.constant(math.sqrt)}({one}) if {one} >= 0 else {far})", result, loose=result == FLOAT32)
+        number = simple(writer, given[0]).text
+        far = f"float({writer.constant(np.sqrt)}({number}))"
+        return Atom(
+            f"({writer.constant(math.sqrt)}({number}) if {number} >= 0 else {far})", result, loose=result == FLOAT32
+        )
     if name == "builtins.abs" and given[0].dtype == result:
         span = (0, max(abs(end) for end in given[0].within)) if result.kind in "iu" else None
         return Atom(f"abs({given[0].text})", result, span)
     if name == "builtins.abs" and given[0].dtype == COMPLEX128:
         return Atom(f"{writer.constant(_magnitude)}({given[0].text})", result)
-    if name == "builtins.complex" and result == COMPLEX128 and all(one.dtype != COMPLEX128 for one in given):
-        parts = [converted(writer, one, FLOAT64).text for one in given]
+    if name == "builtins.complex" and result == COMPLEX128 and all(atom.dtype != COMPLEX128 for atom in given):
+        parts = [converted(writer, atom, FLOAT64).text for atom in given]
         return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
     return None
 
@@ -106,18 +108,20 @@ def _magnitude(z: complex) -> float:
 def _extreme(writer: Writer, sign: str, given: list[Atom], dtype: Dtype) -> Atom | None:
     if len(given) < 2:
         return None
-    floats = len(given) == 2 and all(one.dtype is not None and one.dtype.kind == "f" for one in given)
-    span = union([converted(writer, one, dtype).within for one in given]) if dtype.kind in "iu" else None
-    atoms = [simple(writer, converted(writer, one, dtype)) for one in given]
-    one = atoms[0]
+    floats = len(given) == 2 and all(atom.dtype is not None and atom.dtype.kind == "f" for atom in given)
+    span = union([converted(writer, atom, dtype).within for atom in given]) if dtype.kind in "iu" else None
+    atoms = [simple(writer, converted(writer, atom, dtype)) for atom in given]
+    atom = atoms[0]
     for other in atoms[1:]:
-        pick = f"{other.text} if {other.text} {sign} {one.text} else {one.text}"
+        pick = f"{other.text} if {other.text} {sign} {atom.text} else {atom.text}"
         if floats:  # of equal ones, and beside what is not a number, the sign matters
             function = writer.constant(np.fmax if sign == ">" else np.fmin)
-            pick = f"{one.text} if {one.text} {sign} {other.text} else {other.text} if {other.text} {sign} {one.text}"
-            pick += f" else float({function}({writer.opened(one)}, {writer.opened(other)}))"
-        one = writer.let(pick, dtype)
-    return Atom(one.text, dtype, full(dtype) if span is None and dtype.kind in "iu" else span)
+            pick = (
+                f"{atom.text} if {atom.text} {sign} {other.text} else {other.text} if {other.text} {sign} {atom.text}"
+            )
+            pick += f" else float({function}({writer.opened(atom)}, {writer.opened(other)}))"
+        atom = writer.let(pick, dtype)
+    return Atom(atom.text, dtype, full(dtype) if span is None and dtype.kind in "iu" else span)
 
 
 def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> Atom | None:

@@ -68,13 +68,13 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
 
     After the text of whether it is there its place has a name.
     """
-    found = array_of(writer, base)
+    named = array_of(writer, base)
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    if found is None or found[1].way == "far" or len(parts) != found[1].axes or not parts:
+    if named is None or named[1].way == "far" or len(parts) != named[1].axes or not parts:
         return None
     if any(isinstance(part, ast.Slice | ast.Starred) or _is_text(part) for part in parts):
         return None
-    name, array = found
+    name, array = named
     writer.pure = False
     writer.in_step = writer.in_step and array.way == "free" and array.space != "shared"
     indices = []

@@ -155,12 +155,12 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
         return None
     test = truth(writer, writer.write(node.test))
     ways = [writer.aside(lambda part=part: value(writer, part)) for part in (node.body, node.orelse)]  # type: ignore[misc]
-    one, other = (way.atom for way in ways)
-    if one.dtype != other.dtype or one.dtype is None:
+    then, otherwise = (way.atom for way in ways)
+    if then.dtype != otherwise.dtype or then.dtype is None:
         raise NotWrittenError
-    span = union([one.within, other.within]) if one.dtype.kind in "iu" else None
+    span = union([then.within, otherwise.within]) if then.dtype.kind in "iu" else None
     if all(way.is_short for way in ways):
-        return Atom(f"({one.text} if {test} else {other.text})", one.dtype, span)
+        return Atom(f"({then.text} if {test} else {otherwise.text})", then.dtype, span)
     result, word = writer.new(), f"if {test}:"
     for way in ways:
         writer.fork(word)
@@ -168,7 +168,7 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
         writer.indent += 1
         writer.fork(f"{result} = {atom.text}")
         writer.indent -= 1
-    return Atom(result, one.dtype, span)
+    return Atom(result, then.dtype, span)
 
 
 def truth(writer: Writer, atom: Atom) -> str:

@@ -83,14 +83,14 @@ def _unpacked(writer: Writer, target: ast.Tuple, given: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
     if not isinstance(given, ast.Tuple) or len(given.elts) != len(target.elts):
         raise NotWrittenError
-    if any(isinstance(one, ast.Starred) for one in (*given.elts, *target.elts)):
+    if any(isinstance(element, ast.Starred) for element in (*given.elts, *target.elts)):
         raise NotWrittenError
     values = []
-    for one in given.elts:
-        atom = value(writer, one)
+    for element in given.elts:
+        atom = value(writer, element)
         values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
-    for one, atom in zip(target.elts, values, strict=True):
-        _bind(writer, one, atom)
+    for element, atom in zip(target.elts, values, strict=True):
+        _bind(writer, element, atom)
     return True
 
 

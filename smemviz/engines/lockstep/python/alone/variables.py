@@ -29,10 +29,10 @@ def inner(writer: Writer, body: Callable[[], bool]) -> bool:
 
 def assign(writer: Writer, node: ast.AST, name: str, value: Atom) -> None:
     """Assign to a variable, in the type that it is kept in there."""
-    found = writer.frame.versions.kept.get(node)
-    if found is not None:
-        name = found[0]
-        value = _converted(writer, value, found[1])
+    version = writer.frame.versions.kept.get(node)
+    if version is not None:
+        name = version[0]
+        value = _converted(writer, value, version[1])
     writer.assign(name, replace(settled(writer, value), step=value.step))
 
 

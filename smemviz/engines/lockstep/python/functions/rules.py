@@ -34,7 +34,7 @@ def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> V
     try:
         return rule.run(frame, node, arguments)
     except NotAScalarError as error:
-        if any(isinstance(one, Range) for one in arguments):
+        if any(isinstance(argument, Range) for argument in arguments):
             what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=error.args[0])
             write = english("a loop")
             what = english("{what} is not executed in lockstep; write {instead}", what=what, instead=write)

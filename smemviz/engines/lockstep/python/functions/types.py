@@ -29,8 +29,8 @@ def is_instance(frame: Frame, node: ast.Call) -> bool:
     if len(node.args) != 2 or node.keywords:
         raise frame.wrong(node, english("{code}: isinstance takes a value and a type", code=short(node)))
     value, named = frame.value(node.args[0]), node.args[1]
-    found = [_is_of(frame, node, value, one) for one in (named.elts if isinstance(named, ast.Tuple) else [named])]
-    return any(found)
+    matches = [_is_of(frame, node, value, kind) for kind in (named.elts if isinstance(named, ast.Tuple) else [named])]
+    return any(matches)
 
 
 def _is_of(frame: Frame, node: ast.Call, value: Value, named: ast.expr) -> bool:
@@ -61,8 +61,8 @@ def limits(frame: Frame, node: ast.Call, kind: Any, dtype: Dtype) -> Any:
 
 def limit(value: Any, name: str) -> object:
     """Return one of the limits of a type, None where there is none of the name."""
-    found = getattr(value, name) if name in _LIMITS[type(value)] else None
-    return np.uint64(found) if isinstance(found, int) and found > INT64_MAX else found
+    number = getattr(value, name) if name in _LIMITS[type(value)] else None
+    return np.uint64(number) if isinstance(number, int) and number > INT64_MAX else number
 
 
 def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value:

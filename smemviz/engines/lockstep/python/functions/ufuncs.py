@@ -111,10 +111,10 @@ def _nan_to_num(x: Value) -> Value:
 
 def _angle(z: Value, degrees: Value = None) -> Value:
     real, imaginary = _parts(z)
-    found = _ufunc(np.arctan2)(imaginary, real)
+    radians = _ufunc(np.arctan2)(imaginary, real)
     if degrees is None:
-        return found
-    return np.where(truth(degrees), cast(found, FLOAT64) * (180 / np.pi), found)[()]
+        return radians
+    return np.where(truth(degrees), cast(radians, FLOAT64) * (180 / np.pi), radians)[()]
 
 
 def _log(z: Value, base: Value = None) -> Value:

@@ -215,18 +215,18 @@ class Visit(Frame):
 
     # -- where ways meet
 
-    def join(self, point: tuple[ast.AST, str], ways: Mapping[tuple[ast.AST, str], Names | None]) -> None:
+    def join(self, point: tuple[ast.AST, str], edges: Mapping[tuple[ast.AST, str], Names | None]) -> None:
         """Go on with what the names hold after one of several ways."""
-        live = {edge: names for edge, names in ways.items() if names is not None}
+        live = {edge: names for edge, names in edges.items() if names is not None}
         if not live:
             self.here = None
             return
-        met = self.met.setdefault(point, {})
+        kinds = self.met.setdefault(point, {})
         self.here = {}
         for name in dict.fromkeys(name for names in live.values() for name in names):
             arriving = [names[name] for names in live.values() if name in names]
             kind = reduce(unified, map(kind_of, arriving))
-            met[name] = kind = unified(met.get(name, kind), kind)
+            kinds[name] = kind = unified(kinds.get(name, kind), kind)
             self.here[name] = UNKNOWN if kind is UNKNOWN else convert(arriving[0], kind)
         for edge, names in live.items():
             self.edges[edge] = (dict(names), point)

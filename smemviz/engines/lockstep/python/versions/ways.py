@@ -86,8 +86,8 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
     left: dict[ast.AST, Names] = {}
     for number in range(_MOST_TURNS):
         before = dict(visit.met.get((node, "head"), {}))
-        ways = _ways(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
-        visit.join((node, "head"), ways)
+        edges = _ways(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
+        visit.join((node, "head"), edges)
         if number and before == visit.met[node, "head"]:
             break
         head, visit.constants = dict(visit.here or {}), constants
@@ -141,7 +141,7 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     """Return what the target of a loop stands for."""
     name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name in ("numpy.ndenumerate", "numpy.nditer", "numpy.ndindex"):
-        return _items_of_arrays(name, [visit.value(one) for one in node.args])
+        return _items_of_arrays(name, [visit.value(argument) for argument in node.args])
     if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
         if name == "builtins.range":
             for argument in node.args:
@@ -170,11 +170,11 @@ def _items_of_arrays(name: str, given: list[Value]) -> Value:
         sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
         return (0,) * len(sizes)
     arrays = given[0] if isinstance(given[0], tuple) else given
-    if not all(isinstance(one, View) and one.dtype.fields is None for one in arrays):
+    if not all(isinstance(array, View) and array.dtype.fields is None for array in arrays):
         return UNKNOWN
     if name == "numpy.ndenumerate":
         return (0,) * arrays[0].ndim, arrays[0].dtype.type(0)
-    items = tuple(replace(one, shape=(), strides=(), picked=(), whole=()) for one in arrays)
+    items = tuple(replace(array, shape=(), strides=(), picked=(), whole=()) for array in arrays)
     return items if len(items) > 1 else items[0]
 
 
