@@ -13,7 +13,7 @@ from typing import Any
 from dash import Output, html, no_update
 from dash.development.base_component import Component
 
-from smemviz.app.markup import markup
+from smemviz.app.markup import is_element, markup
 from smemviz.i18n import English
 
 _TAKES_COMPONENTS = ("children", "title", "label", "description", "error")  # in dmc; in html a title is an attribute
@@ -59,11 +59,10 @@ def _of(output: Output, value: Any) -> Any:
 
 
 def _mark(component: Component) -> None:
-    of_html = component._namespace == "dash_html_components"
-    if of_html and isinstance(getattr(component, "children", None), English):
+    if is_element(component) and isinstance(getattr(component, "children", None), English):
         component.lang = "en"
         return
-    for name in _TAKES_COMPONENTS[: 1 if of_html else None]:
+    for name in _TAKES_COMPONENTS[: 1 if is_element(component) else None]:
         value = getattr(component, name, None)
         if isinstance(value, English | list | tuple | Component):
             setattr(component, name, marked(value))

@@ -10,9 +10,14 @@ _NAMES = {"className": "class"}  # HTML does not tell capitals from small letter
 _EMPTY = ("br", "hr", "input")  # have no end, for nothing is in them
 
 
+def is_element(component: Component) -> bool:
+    """Tell an element of HTML from what only Dash can draw."""
+    return bool(component._namespace == "dash_html_components")
+
+
 def tag_of(component: Component) -> str:
     """Return the name of the element that a component is; one that only Dash can draw is none."""
-    assert component._namespace == "dash_html_components", component
+    assert is_element(component), component
     return str(component._type.lower())
 
 

@@ -117,7 +117,7 @@ def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
 def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
     library = Library(gallery())
     there, back = (
-        json.dumps(view_run(library, query)["kernels.html"], cls=PlotlyJSONEncoder)
+        json.dumps(view_run(library, query)["twins.html"], cls=PlotlyJSONEncoder)
         for query in (
             {"file": "square", "kernel": "set_row_read_col_pad", "IPAD": "2", "cc": "8.0", "site": "1"},
             {"file": "square.cu", "kernel": "set_row_read_col_pad", "IPAD": "2"},

@@ -118,7 +118,7 @@ def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterato
         for package in packages:
             outer, _, last = package.rpartition(".")
             if outer:
-                stack.enter_context(replaced(_namespace(outer), {last: modules[package]}))
+                stack.enter_context(replaced(_package(outer), {last: modules[package]}))
         for name in before:
             del sys.modules[name]
         sys.modules.update(modules)
@@ -147,7 +147,7 @@ def _is_of(name: str, packages: Sequence[str]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
-def _namespace(name: str) -> ModuleType:
+def _package(name: str) -> ModuleType:
     """Return a package that holds nothing itself, made where nothing of it is installed."""
     try:
         return importlib.import_module(name)
