@@ -11,7 +11,7 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.views.degrees import Degrees, described_degrees
-from smemviz.wording.labels import count, percent, ways
+from smemviz.wording.labels import count, degree_name, percent
 
 _USUAL = (1, 2, 4, 8, 16, 32)  # drawn in any case, so that launches can be told apart at a glance
 _TOP, _BOTTOM, _HEIGHT = 32, 44, 230  # above, a line of the legend
@@ -27,7 +27,9 @@ def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
     shown = sorted({*_USUAL, *counted.requests})
     clean, bad = ([n for n in shown if n in counted.requests and (n > 1) is conflict] for conflict in (False, True))
     total = sum(counted.requests.values())
-    rows = [(ways(n), counted.requests[n], percent(counted.requests[n] / total)) for n in sorted(counted.requests)]
+    rows = [
+        (degree_name(n), counted.requests[n], percent(counted.requests[n] / total)) for n in sorted(counted.requests)
+    ]
     return go.Figure(
         [
             _bars(_("no conflict"), clean, counted, plain(colours), colours),

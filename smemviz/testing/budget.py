@@ -31,7 +31,9 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
     if budget.get("findings", 0) != 0:
         raise InputError(f"smem_budget allows findings=0 or says nothing of them, not {budget['findings']!r}")
     kernel, hardware = budget.get("kernel"), Hardware(budget.get("cc", H200.cc))
-    launches = [one for recording in smem.recordings for one in recording.launches if kernel in (None, one.kernel)]
+    launches = [
+        launch for recording in smem.recordings for launch in recording.launches if kernel in (None, launch.kernel)
+    ]
     if not launches and "findings" not in budget:
         of = f" of {kernel}" if kernel else ""
         raise InputError(f"smem_budget: the test recorded no launch{of} through smem")
@@ -47,8 +49,8 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
             if problem is not None:
                 return problem.text
     if "findings" in budget:
-        for one in launches if kernel else smem.recordings:
-            problem = smem.found(one)
+        for recorded in launches if kernel else smem.recordings:
+            problem = smem.mistakes(recorded)
             if problem is not None:
                 return problem.text
     return None

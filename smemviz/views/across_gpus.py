@@ -14,7 +14,7 @@ from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.across_gpus import Access, Part, Step, cost_on, on_every_part
 from smemviz.recordings.data import Calibration, CalibrationRow
 from smemviz.wording.grammar import capital, items, names, sentences
-from smemviz.wording.labels import count, day, operation_name, ways
+from smemviz.wording.labels import count, day, degree_name, operation_name
 
 GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))
 _EVERY_ACCESS = ("number of banks", "bytes of a bank")  # what a calibration says of all of them
@@ -90,7 +90,7 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
         return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
     difference = _("Reference.") if is_reference else _difference(part, compared, access)
     kind, source = part.basis.kind, _(part.basis.source)
-    numbers = f"{part.cost.wavefronts:,}", f"{part.cost.ideal:,}", ways(part.cost.degree)
+    numbers = f"{part.cost.wavefronts:,}", f"{part.cost.ideal:,}", degree_name(part.cost.degree)
     return GpuRow(name, capabilities, hardware, numbers, difference, kind, source, is_reference)
 
 
@@ -135,7 +135,7 @@ def _effect(step: Step) -> str:
         return ngettext("{before:,} → {n:,} wavefront", "{before:,} → {n:,} wavefronts", after, before=before)
     if step.before.ideal != step.after.ideal:
         return _("ideal {before:,} → {after:,}", before=step.before.ideal, after=step.after.ideal)
-    return f"{ways(step.before.degree)} → {ways(step.after.degree)}"
+    return f"{degree_name(step.before.degree)} → {degree_name(step.after.degree)}"
 
 
 def _rule_text(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:

@@ -12,7 +12,7 @@ from smemviz.model.counting.summary import counted_totals, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, ways
+from smemviz.wording.labels import count, degree_name
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def described_degrees(degrees: Degrees) -> str:
             "{requests} to shared memory, {conflicted:,} of them with a bank conflict, at most {degree}.",
             requests=asked,
             conflicted=degrees.conflicted,
-            degree=ways(max(degrees.requests)),
+            degree=degree_name(max(degrees.requests)),
         )
     return sentences(
         sentence,

@@ -19,7 +19,7 @@ from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback.bank_service import BankLayout, BankService, serve_lanes
 from smemviz.recordings.operation_names import MATRICES
 from smemviz.wording.grammar import items
-from smemviz.wording.labels import count, lane_ranges, operation_name, ways
+from smemviz.wording.labels import count, degree_name, lane_ranges, operation_name
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def count_rows(setup: SetUp) -> list[list[str]]:
 
 def _cells(cost: Totals) -> list[str]:
     counts = [f"{n:,}" for n in (cost.requests, cost.wavefronts, cost.ideal, cost.bytes_wasted)]
-    return [*counts[:3], ways(cost.max_degree), counts[3]]
+    return [*counts[:3], degree_name(cost.max_degree), counts[3]]
 
 
 def array_text(setup: SetUp) -> str:

@@ -65,7 +65,7 @@ def listed(words: Iterable[str]) -> str:
     return _("{words} and {last}", words=names(*before), last=last) if before else last
 
 
-def ways(degree: int) -> str:
+def degree_name(degree: int) -> str:
     """Write the degree of a bank conflict: ``32-way``."""
     return _("{degree}-way", degree=degree)
 

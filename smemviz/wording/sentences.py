@@ -19,7 +19,7 @@ from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import capital, names, sentences
-from smemviz.wording.labels import access_name, count, day, efficiency_text, finding_name, operation_name, ways
+from smemviz.wording.labels import access_name, count, day, degree_name, efficiency_text, finding_name, operation_name
 
 _MOST_ALIKE = 2
 
@@ -122,7 +122,7 @@ def degree_of(total: Facts) -> str:
     """Name the worst degree of a launch: ``32-way``, or what keeps it from having one."""
     if total.requests == 0:
         return _("global only")
-    return ways(total.max_degree) if total.max_degree else _("depends on data")
+    return degree_name(total.max_degree) if total.max_degree else _("depends on data")
 
 
 def access_kind(site: Site) -> str:
@@ -145,7 +145,7 @@ def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:
         return kind, _("{sectors}, {each:.4g} a request", sectors=sectors, each=row.sectors / row.requests)
     if row.max_degree is None:
         return kind, _("depends on the data")
-    return kind, ways(row.max_degree), _("{excess:,} excess", excess=row.excess)
+    return kind, degree_name(row.max_degree), _("{excess:,} excess", excess=row.excess)
 
 
 def badge(site: Site, row: SiteSummary) -> str:

@@ -14,7 +14,7 @@ from helpers.pseudo import forgotten, pseudo
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import gpus_page, view_gpus
-from smemviz.app.pages.kernel.suggest_panel import _found, suggest_panel, view_suggest
+from smemviz.app.pages.kernel.suggest_panel import suggest_panel, suggestion_parts, view_suggest
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Suggester
@@ -68,7 +68,7 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
     failed = facts | {"suggestions": [padded | {"verified": {"gpu": check}, "complete": False}]}
     failed["refused"] = [{"kernel": launch.kernel, "array": "tile", "reason": text} for text in (reason, "else")]
     with pseudo():
-        shown = _found(failed, [launch])
+        shown = suggestion_parts(failed, [launch])
         assert forgotten(shown, CODE) == []
         refused = refused_notes(failed, launch.kernel)
         assert forgotten([note.text for note in refused], CODE) == []

@@ -37,13 +37,13 @@ def test_a_result_and_a_problem_are_kept_by_key() -> None:
     for key, output in (("a", "first"), ("b", "bad"), ("c", "third")):
         assert tasks.start(key, printing(output))
         until(lambda: not tasks.running())
-    assert [tasks.found(key) for key in "abc"] == ["first", None, "third"]
+    assert [tasks.result(key) for key in "abc"] == ["first", None, "third"]
     assert [tasks.problem(key) for key in "abc"] == [None, "b: bad", None]
     assert tasks.latest == 2
     assert tasks.start("b", printing("better"))
     assert tasks.problem("b") is None
     until(lambda: not tasks.running())
-    assert tasks.found("b") == "better"
+    assert tasks.result("b") == "better"
 
 
 def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own() -> None:
@@ -58,10 +58,10 @@ def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own() ->
     assert (now.state, now.key) == ("running", "a")
     one.cancel()
     until(lambda: not one.running())
-    assert one.found("a") is one.problem("a") is None
+    assert one.result("a") is one.problem("a") is None
     assert other.start("b", printing("quick"))
     until(lambda: not other.running())
-    assert (one.found("b"), other.found("b")) == (None, "quick")
+    assert (one.result("b"), other.result("b")) == (None, "quick")
 
 
 @pytest.mark.parametrize("button", BUTTONS)

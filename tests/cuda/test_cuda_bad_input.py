@@ -111,5 +111,5 @@ def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(
 
 
 def test_the_header_of_a_package_is_installed_with_it() -> None:
-    told = str(Missing("curand_kernel.h", "k.cu", 3).told("it does not compile"))
-    assert told == "k.cu:3: the header curand_kernel.h is not there; install it with pip install nvidia-curand"
+    error = str(Missing("curand_kernel.h", "k.cu", 3).error("it does not compile"))
+    assert error == "k.cu:3: the header curand_kernel.h is not there; install it with pip install nvidia-curand"

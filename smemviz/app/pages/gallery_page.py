@@ -22,7 +22,7 @@ from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
-from smemviz.wording.labels import count, ways
+from smemviz.wording.labels import count, degree_name
 from smemviz.wording.sentences import facts, present, provenance
 
 _MOST = 6  # kernels that a card lists before the rest is folded
@@ -164,7 +164,7 @@ def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
     if excess:
         return rich(
             "{degree} at worst, {wavefronts} in excess",
-            degree=html.Strong(ways(degree)),
+            degree=html.Strong(degree_name(degree)),
             wavefronts=count(excess, "wavefront"),
         )
     return [html.Strong(_("No bank conflict"))]

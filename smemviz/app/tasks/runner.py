@@ -47,7 +47,7 @@ class Tasks(Generic[Key, Found]):
         self._job = job
         self._read = read
         self._answers = answers
-        self._found: dict[Key, Found] = {}
+        self._results: dict[Key, Found] = {}
         self._problems: dict[Key, str] = {}
         self._collected: Status | None = None
         self._lock = threading.Lock()
@@ -77,10 +77,10 @@ class Tasks(Generic[Key, Found]):
         key = self._key(status)
         return replace(status, key=key) if status.state == "running" and key is not None else None
 
-    def found(self, key: Key) -> Found | None:
+    def result(self, key: Key) -> Found | None:
         """Return what the last command for a key found, None when there was none."""
         self.collect()
-        return self._found.get(key)
+        return self._results.get(key)
 
     def problem(self, key: Key) -> str | None:
         """Say why the last command for a key failed, None when it did not."""
@@ -101,7 +101,7 @@ class Tasks(Generic[Key, Found]):
         try:
             if status.state == "failed":
                 raise InputError(status.problem)
-            self._found[key] = self._read(key, status.output)
+            self._results[key] = self._read(key, status.output)
             self._kept += 1
         except InputError as error:
             self._problems[key] = str(error)

@@ -107,7 +107,7 @@ class Stopwatch:
         """Return a launch with its time: as measured here, else as in the GPU recording with the same constants."""
         index = next(i for i, other in enumerate(shown.recording.launches) if other is launch)
         verified = shown.recorded.launches[index] if shown.recorded and shown.why is None else None
-        times = self._tasks.found(_task(shown))
+        times = self._tasks.result(_task(shown))
         if times and index < len(times.times) and times.kernels[index] == launch.kernel:
             same_card = verified and shown.recorded and shown.recorded.device == times.device
             counted = verified if verified and same_card else replace(launch, hardware=())

@@ -52,9 +52,9 @@ class Suggester:
         """Say why the last try failed, None when it did not."""
         return self._tasks.problem(_Task(key_of(shown), kernel))
 
-    def found(self, shown: Shown, path: Path, kernel: str) -> Facts | None:
+    def result(self, shown: Shown, path: Path, kernel: str) -> Facts | None:
         """Return what was found for a kernel here, else what is stored beside its file for the same text."""
-        return self._tasks.found(_Task(key_of(shown), kernel)) or _stored(shown, path)
+        return self._tasks.result(_Task(key_of(shown), kernel)) or _stored(shown, path)
 
 
 def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue], view: str = "") -> list[str]:

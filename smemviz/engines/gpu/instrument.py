@@ -189,7 +189,7 @@ class _Rewrite:
             return ast.Tuple([place, item], ast.Load())
         if isinstance(node, ast.Call) and self.builtin(node) == "zip" and len(parts) == len(node.args):
             pairs = zip(node.args, parts, strict=True)
-            items = [self.iterated(at, one, part, number, first, sizes) for one, part in pairs]
+            items = [self.iterated(at, argument, part, number, first, sizes) for argument, part in pairs]
             return ast.Tuple(items, ast.Load())
         is_array = node in self.tree.loads
         array, before = self.temporary(at, self.copy(node) if is_array else self.expression(node))

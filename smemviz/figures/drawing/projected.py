@@ -149,7 +149,7 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
         narrow = (
             longest > unit and float(cell).is_integer()
         )  # else the access takes several cells, and it has their room
-        return narrow and end <= right and not any((one, round(y)) in taken for one in beyond)
+        return narrow and end <= right and not any((place, round(y)) in taken for place in beyond)
 
     kept: list[_Label] = []
     for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):

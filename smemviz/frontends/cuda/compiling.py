@@ -71,7 +71,7 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         return _compile(program.file, program.text, tuple(headers.items()), named, view, program.options)
     except KernelFileError as error:
         if missing:
-            raise missing[0].told(error.what) from None
+            raise missing[0].error(error.what) from None
         raise
 
 

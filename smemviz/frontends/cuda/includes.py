@@ -31,7 +31,7 @@ class Missing:
     file: str
     line: int
 
-    def told(self, why: str) -> KernelFileError:
+    def error(self, why: str) -> KernelFileError:
         """Return what to do about it where the file does not compile without it, and why it does not."""
         if self.name in _PACKAGES:
             what = english(

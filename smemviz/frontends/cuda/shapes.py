@@ -125,7 +125,7 @@ class Probe:
                     inserted.append((tokens[statement.last].end, text))
         number = 0
         for function in self._kernels.values():
-            text = "".join(told for at, told in outside if at <= function.body)
+            text = "".join(comment for at, comment in outside if at <= function.body)
             for parameter in filter(None, function.parameters):
                 expressions = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
                 text += _comment("P", number, expressions)

@@ -151,12 +151,12 @@ def _with_aliases(function: Function) -> Function:
 @lru_cache(maxsize=256)
 def _renamings(function: ast.FunctionDef) -> tuple[ast.Assign, ...]:
     """Return the assignments of a name or of an attribute to one name, in their order."""
-    found = []
+    assignments = []
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=[ast.Name()], value=ast.Name() | ast.Attribute()):
-                found.append(node)
-    return tuple(sorted(found, key=lambda node: node.lineno))
+                assignments.append(node)
+    return tuple(sorted(assignments, key=lambda node: node.lineno))
 
 
 def _is_no_value(value: object) -> bool:

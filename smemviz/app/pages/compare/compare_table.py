@@ -15,7 +15,7 @@ from smemviz.app.components.tables import table
 from smemviz.i18n import N_, _
 from smemviz.views.comparison import KINDS, Row, all_moved
 from smemviz.wording.grammar import names
-from smemviz.wording.labels import duration, efficiency_text, percent, ways
+from smemviz.wording.labels import degree_name, duration, efficiency_text, percent
 
 _WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
 
@@ -33,7 +33,7 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
     time = row.entry.measured.time if row.entry.measured else None
     counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
-    degree = ways(row.degree) if row.degree else _("none")
+    degree = degree_name(row.degree) if row.degree else _("none")
     if row.uncounted:
         degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
     return [

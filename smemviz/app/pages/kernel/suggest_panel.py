@@ -71,14 +71,14 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
         status = [html.Span(_("Something else is being measured; try again when that is done."))]
     elif problem := suggester.problem(shown, launch.kernel):
         status = [notice(translated(problem), _("Nothing can be suggested"), kind="wrong")]
-    facts = suggester.found(shown, path, launch.kernel)
+    facts = suggester.result(shown, path, launch.kernel)
     launches = [other for other in shown.recording.launches if other.kernel == launch.kernel]
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
         "cancel-suggest.hidden": running is None,
         "suggest-status.html": status,
-        "suggestions.html": _found(facts, launches) if facts else [_nothing_yet()],
+        "suggestions.html": suggestion_parts(facts, launches) if facts else [_nothing_yet()],
         "suggest-poll.disabled": running is None,
     }
 
@@ -90,7 +90,7 @@ def _nothing_yet() -> Component:
     return html.P(sentence, className="note")
 
 
-def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
+def suggestion_parts(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
     """Show the suggestions for one kernel, whose launches these are, each with its difference."""
     rows = suggested_rows(facts, launches)
     parts: list[Component] = []

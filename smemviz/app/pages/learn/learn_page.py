@@ -131,7 +131,7 @@ def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
             className="title learn-title",
         ),
         html.Div([_words(lesson, stage.question), _pictures(_(lesson.title))], className="learn-columns"),
-        _ways(at, editor),
+        _links(at, editor),
         html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
         dcc.Store(id="learn-outcome"),
         dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
@@ -273,7 +273,7 @@ def _panel(at: str, alternatives: str) -> Component:
     )  # fmt: skip
 
 
-def _ways(at: int, editor: bool) -> Component:
+def _links(at: int, editor: bool) -> Component:
     """Lead on to the next lesson, and offer what a class needs."""
     before = dcc.Link(_(LESSONS[at - 1].title), href=href(LESSONS[at - 1]), className="learn-before") if at else None
     following = LESSONS[at + 1] if at + 1 < len(LESSONS) else None

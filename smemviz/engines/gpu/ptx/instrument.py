@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.engines.gpu.ptx import reports
-from smemviz.engines.gpu.ptx.rows import call, leader, row, told
+from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.text import EntryText, head, variables
 from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
 from smemviz.engines.lockstep.ptx.code.module import (
@@ -168,7 +168,7 @@ class _Rewrite:
                 yield f"mov.b32 %s_led{number}, 0;"
                 yield f"mov.b32 %s_first{number}, 0;"
         else:
-            yield from told()
+            yield from launch_facts()
 
     def _body(self) -> Iterator[str]:
         labels = self._text.labels_at()

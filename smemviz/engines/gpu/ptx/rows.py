@@ -11,7 +11,7 @@ from smemviz.engines.gpu.ptx import reports
 from smemviz.recordings.data import WARP_SIZE
 
 
-def told() -> Iterator[str]:
+def launch_facts() -> Iterator[str]:
     """Read what a warp is told of its launch: whether it is chosen, its number, and where it writes."""
     yield from call("chosen", [("b64", "%s_launch")], ("b32", "%s_some"))
     yield "setp.ne.u32 %s_chosen, %s_some, 0;"

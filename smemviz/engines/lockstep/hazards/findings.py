@@ -41,12 +41,12 @@ class Findings:
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
         self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
-        self._found: dict[Any, Finding] = {}
+        self._findings: dict[Any, Finding] = {}
         self._races: dict[RaceKey, Race] = {}
         self.first_block = 0
 
     def __contains__(self, key: Hashable) -> bool:
-        return key in self._found
+        return key in self._findings
 
     def all(self) -> tuple[Finding, ...]:
         """Return the findings in the order they were met; a race says what ends it together with the others.
@@ -57,9 +57,9 @@ class Findings:
         apart = [race for race in self._races.values() if race.apart and not race.blocks]
         for key, race in self._races.items():
             others = any(race.shares_place(other) for other in apart)
-            self._found[key] = replace(self._found[key], message=race.message(with_others=others))
+            self._findings[key] = replace(self._findings[key], message=race.message(with_others=others))
         return tuple(
-            finding for key, finding in self._found.items() if finding.kind != BENIGN_RACE or key[1] not in racing
+            finding for key, finding in self._findings.items() if finding.kind != BENIGN_RACE or key[1] not in racing
         )
 
     def thread(self, slot: int) -> Dim3:
@@ -77,19 +77,19 @@ class Findings:
 
     def add_race(self, key: RaceKey, race: Race, slots: NDArray[np.integer]) -> None:
         """Note a race; one known by its key is replaced."""
-        self._found.pop(key, None)
+        self._findings.pop(key, None)
         self.add(key, "race", race.second, slots, race.message())
         self._races[key] = race
 
     def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:
         """Note a mistake unless its key is known, with the block of the first slot and up to eight of its threads."""
-        if key in self._found:
+        if key in self._findings:
             return
         row = int(slots[0]) // self._slots_per_block
         inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
-        self._found[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
+        self._findings[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
 
 
 def place_of(site: Site) -> Place:

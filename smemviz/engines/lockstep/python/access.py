@@ -147,11 +147,11 @@ def _named(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tupl
     parts = [next(given) if index is None else index for index in view.picked] if view.picked else list(indices)
     while parts and parts[-1] is Ellipsis:
         parts.pop()
-    at = ", ".join(":" if part is Ellipsis else str(_one(part, slot)) for part in parts)
-    return at, tuple(int(_one(size, slot)) for size in view.whole or view.shape)
+    at = ", ".join(":" if part is Ellipsis else str(_of_slot(part, slot)) for part in parts)
+    return at, tuple(int(_of_slot(size, slot)) for size in view.whole or view.shape)
 
 
-def _one(value: Value, slot: int) -> Any:
+def _of_slot(value: Value, slot: int) -> Any:
     return value[slot] if isinstance(value, np.ndarray) else value
 
 

@@ -21,7 +21,7 @@ class CannotMergeError(TypeError):
 class Apart:
     """The arrays that one name stands for, each in threads of its own: none is read in threads of another's."""
 
-    ways: tuple[tuple[Lanes, View], ...]
+    arrays: tuple[tuple[Lanes, View], ...]
 
     def here(self, lanes: Lanes) -> View:
         """Return the array that the name stands for in some threads.
@@ -29,7 +29,7 @@ class Apart:
         Raises:
             CannotMergeError: when it is more than one.
         """
-        views = [view for own, view in self.ways if (own & lanes).any()]
+        views = [view for own, view in self.arrays if (own & lanes).any()]
         if len(views) != 1:
             raise CannotMergeError(apart())
         return views[0]
@@ -49,8 +49,8 @@ def merge_name(lanes: Lanes, new: Value, old: Value | Apart) -> Value | Apart:
     if isinstance(old, Apart):
         if not isinstance(new, View):
             raise CannotMergeError(english("one name holds two kinds of thing in different threads"))
-        others = [(own & ~lanes, view) for own, view in old.ways if view is not new]
-        before = [own for own, view in old.ways if view is new]
+        others = [(own & ~lanes, view) for own, view in old.arrays if view is not new]
+        before = [own for own, view in old.arrays if view is new]
         mine = np.logical_or.reduce([lanes, *before])
         return Apart((*((own, view) for own, view in others if own.any()), (mine, new)))
     try:

@@ -33,16 +33,16 @@ EXACT: dict[str, Callable[..., Fraction]] = {
 
 def directed(name: str, way: str, nearest: Any, *given: Any) -> NDArray[Any]:
     """Return what an operation gives when it is rounded one way; ``nearest`` is what it is to the nearest."""
-    found, *arrays = np.broadcast_arrays(nearest, *given)
-    if found.dtype == FLOAT32 and all(array.dtype in (FLOAT32, FLOAT64) for array in arrays):
-        above = _beyond(name, *(array.astype(np.float64) for array in (found, *arrays)))
-        positive = np.where(found == 0, above < 0, found > 0)
+    rounded, *arrays = np.broadcast_arrays(nearest, *given)
+    if rounded.dtype == FLOAT32 and all(array.dtype in (FLOAT32, FLOAT64) for array in arrays):
+        above = _beyond(name, *(array.astype(np.float64) for array in (rounded, *arrays)))
+        positive = np.where(rounded == 0, above < 0, rounded > 0)
         down = (above > 0) & ((way == "rd") | ((way == "rz") & positive))
         up = (above < 0) & ((way == "ru") | ((way == "rz") & ~positive))
         toward = np.where(down, np.float32(-np.inf), np.float32(np.inf))
-        result = np.where(down | up, np.nextafter(found, toward), found)
+        result = np.where(down | up, np.nextafter(rounded, toward), rounded)
     else:
-        result = _by_fractions(name, way, found, arrays)
+        result = _by_fractions(name, way, rounded, arrays)
     if name in ("add", "sub") and way == "rd":  # what cancels is a negative zero
         x, y = arrays[0], arrays[1] if name == "add" else -arrays[1]
         zeros = (x == 0) & (y == 0) & ~np.signbit(x) & ~np.signbit(y)

@@ -160,9 +160,9 @@ def number_of(value: Any) -> Any:
 def macros(options: Any) -> tuple[str, ...]:
     """Return those of cuda.core's ``ProgramOptions``, or a dictionary of them, that decide what a text means."""
     named = options if isinstance(options, dict) else vars(options or object)
-    found: list[str] = []
+    arguments: list[str] = []
     for letter, name in (("D", "define_macro"), ("U", "undefine_macro")):
         given = named.get(name) or []
         for macro in [given] if isinstance(given, str | tuple) else given:
-            found.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
-    return tuple(found)
+            arguments.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
+    return tuple(arguments)

@@ -154,17 +154,17 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
     if node in versions.choices or node in versions.decided:
         return None
     test = truth(writer, writer.write(node.test))
-    ways = [writer.aside(lambda part=part: value(writer, part)) for part in (node.body, node.orelse)]  # type: ignore[misc]
-    then, otherwise = (way.atom for way in ways)
+    branches = [writer.aside(lambda part=part: value(writer, part)) for part in (node.body, node.orelse)]  # type: ignore[misc]
+    then, otherwise = (branch.atom for branch in branches)
     if then.dtype != otherwise.dtype or then.dtype is None:
         raise NotWrittenError
     span = union([then.within, otherwise.within]) if then.dtype.kind in "iu" else None
-    if all(way.is_short for way in ways):
+    if all(branch.is_short for branch in branches):
         return Atom(f"({then.text} if {test} else {otherwise.text})", then.dtype, span)
     result, word = writer.new(), f"if {test}:"
-    for way in ways:
+    for branch in branches:
         writer.fork(word)
-        atom, word = writer.add(way), "else:"
+        atom, word = writer.add(branch), "else:"
         writer.indent += 1
         writer.fork(f"{result} = {atom.text}")
         writer.indent -= 1

@@ -27,18 +27,22 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         raise NotWrittenError
     writer.enter()
     moves(writer, node, "enter")
-    ways: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
-    outer, writer.counts = writer.counts, any(isinstance(one, _LOOPS) for part in node.body for one in ast.walk(part))
+    forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
+    outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
     mark = writer.mark()
     if not writer.counts:
-        ways[0](writer, node, turn)
+        forms[0](writer, node, turn)
         if writer.counts:
             writer.back(mark)
     if writer.counts:
-        ways[1](writer, node, turn)
+        forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
     return True
+
+
+def _inside(node: ast.For | ast.While) -> list[ast.AST]:
+    return [part for statement in node.body for part in ast.walk(statement)]
 
 
 def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
@@ -188,18 +192,18 @@ def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]
     call, target = node.iter, node.target
     if not isinstance(call, ast.Call) or writer.frame.canonical(call.func) != "builtins.range" or call.keywords:
         raise NotWrittenError
-    given = [writer.write(one) for one in call.args]
-    if not isinstance(target, ast.Name) or not 1 <= len(given) <= 3:
+    bounds = [writer.write(bound) for bound in call.args]
+    if not isinstance(target, ast.Name) or not 1 <= len(bounds) <= 3:
         raise NotWrittenError
-    if any(one.dtype is None or one.dtype.kind not in "iuf" for one in given):
+    if any(bound.dtype is None or bound.dtype.kind not in "iuf" for bound in bounds):
         raise NotWrittenError
-    ends = [settled(writer, converted(writer, one, INT64)) for one in given]
+    ends = [settled(writer, converted(writer, bound, INT64)) for bound in bounds]
     if len(ends) == 3 and ends[2].within[0] <= 0:
         ends[2] = simple(writer, ends[2])
         writer.put(f"if not {ends[2].text}: R.no_step({writer.constant(call)})")
     name, kept = target.id, target in writer.frame.versions.kept
-    inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.Name) and one.id == name]
-    again = any(isinstance(one.ctx, ast.Store) for one in inside)
+    inside = [part for part in _inside(node) if isinstance(part, ast.Name) and part.id == name]
+    again = any(isinstance(part.ctx, ast.Store) for part in inside)
     plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
     number = Atom(writer.variable(name) if plain else writer.new(), INT64, _within(ends))
 

@@ -70,12 +70,12 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
 
 def _only_computes_or_loads(node: Loop) -> bool:
     """Tell whether writing a loop for several threads may be of use: as one looks at it, it does nothing else."""
-    parts = [one for part in node.body for one in ast.walk(part)]
-    if any(isinstance(one, ast.Expr | ast.Return | ast.Raise | ast.Assert) for one in parts):
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    if any(isinstance(part, ast.Expr | ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
-    elements = [one for one in parts if isinstance(one, ast.Subscript)]
-    alike = not any(isinstance(one, ast.For | ast.While | ast.Continue) for one in parts)
-    return not elements or (alike and all(isinstance(one.ctx, ast.Load) for one in elements))
+    elements = [part for part in parts if isinstance(part, ast.Subscript)]
+    alike = not any(isinstance(part, ast.For | ast.While | ast.Continue) for part in parts)
+    return not elements or (alike and all(isinstance(part.ctx, ast.Load) for part in elements))
 
 
 def _run_alone(frame: Frame, node: Loop) -> Mask | None:
@@ -128,19 +128,19 @@ def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.int
 def _used(frame: Frame, node: Loop) -> list[str]:
     """Return the variables that a loop names."""
     cache = frame.machine.alone
-    found = cache.get((id(frame.tree), node))
-    if found is None:
+    names = cache.get((id(frame.tree), node))
+    if names is None:
         kept, moves = frame.versions.kept, frame.versions.moves
         used: dict[str, None] = {}
-        for one in ast.walk(node):
-            target = one.target if isinstance(one, ast.AugAssign) else one
+        for part in ast.walk(node):
+            target = part.target if isinstance(part, ast.AugAssign) else part
             if isinstance(target, ast.Name) and target.id in frame.names.locals:
-                used[kept[one][0] if one in kept else target.id] = None
+                used[kept[part][0] if part in kept else target.id] = None
             for edge in ("enter", "turn", "leave", "end", "body", "orelse"):
-                for move in moves.get((one, edge), ()):
+                for move in moves.get((part, edge), ()):
                     used |= {move.source: None, move.target: None}
-        found = cache[id(frame.tree), node] = list(used)
-    return list(found)
+        names = cache[id(frame.tree), node] = list(used)
+    return list(names)
 
 
 def _kind(frame: Frame, value: Value) -> Kind:
@@ -164,8 +164,8 @@ def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind], spans: di
         except NotWrittenError:
             made = None
         cache[key] = frame.versions, made  # which keeps them, and their number, from being another's
-    found: _Text | None = cache[key][1]
-    return found
+    text: _Text | None = cache[key][1]
+    return text
 
 
 def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: dict[str, Span]) -> Writer:
@@ -239,8 +239,8 @@ def _run(
     throughout = [(frame.value(node), dtype, span) for node, _, dtype, span in writer.bound.values()]
     for slot in slots.tolist():
         for value, dtype, span in throughout:
-            one = open_value(value, slot)
-            if type_of(one) != dtype or span_of(one, dtype) != span:
+            own = open_value(value, slot)
+            if type_of(own) != dtype or span_of(own, dtype) != span:
                 return None
     alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, most, results = machine.iterations, machine.iterations, []
@@ -251,7 +251,9 @@ def _run(
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
         accesses = Accesses(machine, frame.mask, slot, alone=alone)
         if not runs or varied:
-            reached = [one for made, way in writer.accesses for one in accesses.reach(made, inner[made.name], way)]
+            reached = [
+                memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
+            ]
         if not runs:
             accesses.prepare(writer.sites, writer.groups, inner)
         bound: list[Any] = []

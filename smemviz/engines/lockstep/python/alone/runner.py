@@ -103,10 +103,10 @@ class Runner:
     def locate(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[Any, Value]:
         """Return an element for ``write``, and what it holds."""
         frame = self._begin()
-        found = access.locate(frame, node, view, indices)
-        return found, self.open(access.read(frame, node, view, *found))
+        place = access.locate(frame, node, view, indices)
+        return place, self.open(access.read(frame, node, view, *place))
 
-    def write(self, node: ast.expr, view: View, found: Any, value: Value) -> None:
+    def write(self, node: ast.expr, view: View, place: Any, value: Value) -> None:
         """Store in an element that was located."""
-        element, reached = found
+        element, reached = place
         access.write(self._begin(), node, view, element, reached, value)

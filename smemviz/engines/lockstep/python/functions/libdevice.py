@@ -306,13 +306,13 @@ def _any_size(x: Any) -> Any:
 
 def _byte_perm(x: Any, y: Any, selector: Any) -> Any:
     """Pick four of the eight bytes of two integers; with bit 3 of its number, a byte is filled with its highest bit."""
-    both, found = _wide(x) | (_wide(y) << np.uint64(32)), np.zeros_like(_wide(x))
+    both, result = _wide(x) | (_wide(y) << np.uint64(32)), np.zeros_like(_wide(x))
     for k in range(4):
         number = _wide(selector) >> np.uint64(4 * k)
         byte = (both >> (np.uint64(8) * (number & np.uint64(7)))) & np.uint64(0xFF)
         filled = np.where(byte & np.uint64(0x80), np.uint64(0xFF), np.uint64(0))
-        found = found | (np.where(number & np.uint64(8), filled, byte) << np.uint64(8 * k))
-    return found.astype(_UINT32)
+        result = result | (np.where(number & np.uint64(8), filled, byte) << np.uint64(8 * k))
+    return result.astype(_UINT32)
 
 
 def _low24(x: Any) -> Any:

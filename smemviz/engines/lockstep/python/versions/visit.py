@@ -105,7 +105,7 @@ class Visit(Frame):
         self.here: Names | None = {}
         self.kinds: dict[ast.AST, tuple[str, Kind]] = {}
         self.unclear: set[str] = set()
-        self.met: dict[tuple[ast.AST, str], dict[str, Kind]] = {}
+        self.kinds_at: dict[tuple[ast.AST, str], dict[str, Kind]] = {}
         self.edges: dict[tuple[ast.AST, str], tuple[Names, tuple[ast.AST, str]]] = {}
         self.choices: dict[ast.AST, Kind] = {}
         self.decided: dict[ast.AST, bool] = {}
@@ -128,7 +128,7 @@ class Visit(Frame):
 
     def _versions(self, arguments: Mapping[str, Value], returned: Kind) -> Versions:
         seen: dict[str, list[Kind]] = {name: [kind_of(value)] for name, value in arguments.items()}
-        for name, kind in (*self.kinds.values(), *(pair for names in self.met.values() for pair in names.items())):
+        for name, kind in (*self.kinds.values(), *(pair for names in self.kinds_at.values() for pair in names.items())):
             kinds = seen.setdefault(name, [])
             if kind not in kinds:
                 kinds.append(kind)
@@ -139,7 +139,7 @@ class Visit(Frame):
         }
         moves: dict[tuple[ast.AST, str], tuple[Move, ...]] = {}
         for edge, (names, point) in self.edges.items():
-            ends = ((n, kind_of(v), self.met[point][n]) for n, v in names.items() if n in slots)
+            ends = ((n, kind_of(v), self.kinds_at[point][n]) for n, v in names.items() if n in slots)
             edge_moves = tuple(Move(slots[n][a], slots[n][b], partial(convert, kind=b)) for n, a, b in ends if a != b)
             if edge_moves:
                 moves[edge] = edge_moves
@@ -221,7 +221,7 @@ class Visit(Frame):
         if not live:
             self.here = None
             return
-        kinds = self.met.setdefault(point, {})
+        kinds = self.kinds_at.setdefault(point, {})
         self.here = {}
         for name in dict.fromkeys(name for names in live.values() for name in names):
             arriving = [names[name] for names in live.values() if name in names]

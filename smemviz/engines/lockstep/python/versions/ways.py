@@ -85,10 +85,10 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
     entry, turn, again = dict(visit.here or {}), None, None
     left: dict[ast.AST, Names] = {}
     for number in range(_MOST_TURNS):
-        before = dict(visit.met.get((node, "head"), {}))
-        edges = _ways(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
+        before = dict(visit.kinds_at.get((node, "head"), {}))
+        edges = _exits(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
         visit.join((node, "head"), edges)
-        if number and before == visit.met[node, "head"]:
+        if number and before == visit.kinds_at[node, "head"]:
             break
         head, visit.constants = dict(visit.here or {}), constants
         visit.left.append({})
@@ -109,12 +109,12 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
         visit.here = head
     visit.constants = constants
     visit.block(node.orelse, visit.entry)
-    visit.join((node, "end"), _ways(left, ast.Break) | {(node, "end"): visit.here})
+    visit.join((node, "end"), _exits(left, ast.Break) | {(node, "end"): visit.here})
     visit.constants = constants
     return visit.entry
 
 
-def _ways(
+def _exits(
     left: Mapping[ast.AST, Names], kind: type[ast.Break] | type[ast.Continue]
 ) -> dict[tuple[ast.AST, str], Names | None]:
     """Return what the names hold where a turn is left by ``break`` or by ``continue``."""
