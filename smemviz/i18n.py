@@ -21,7 +21,7 @@ from smemviz.errors import InputError
 LANGUAGES: Mapping[str, str] = {"en": "English", "ko": "한국어", "zh-Hans": "简体中文"}  # by tag, in their own words
 
 # How the catalogues mark messages that pages know again by their English.
-SAID = "Recorded and printed in English, and known by it: keep every {value}."
+RECOGNISED = "Recorded and printed in English, and known by it: keep every {value}."
 
 
 class English(str):
@@ -98,7 +98,7 @@ def script_messages(tag: str) -> dict[str, str]:
 
 def english_messages(tag: str) -> list[str | tuple[str, str]]:
     """Return the messages of texts that are in English where they are recorded or printed, see ``messages.py``."""
-    return [entry.id for entry in _entries(tag) if SAID in entry.auto_comments]
+    return [entry.id for entry in _entries(tag) if RECOGNISED in entry.auto_comments]
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

@@ -146,8 +146,8 @@ def half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     made.add("Play", "", [("a.js", 1)])
     made.add("Stop", "정지", [("a.js", 2)])
-    made.add("{what} is known, as it says enough", "{what}까지", auto_comments=[language.SAID])
-    made.add("{what} is not told, as it says", "", auto_comments=[language.SAID])
+    made.add("{what} is known, as it says enough", "{what}까지", auto_comments=[language.RECOGNISED])
+    made.add("{what} is not told, as it says", "", auto_comments=[language.RECOGNISED])
     file = tmp_path / "ko.po"
     file.write_bytes(tool().written(made))
     monkeypatch.setattr(language, "catalogue_file", lambda tag: file)

@@ -21,7 +21,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from smemviz.i18n import LANGUAGES, SAID, catalogue_file
+from smemviz.i18n import LANGUAGES, RECOGNISED, catalogue_file
 
 ROOT = Path(__file__).resolve().parents[1]
 _NOTE = "TRANSLATORS:"
@@ -61,9 +61,9 @@ def in_python(source: str) -> Iterator[tuple[int, Any, str | None, list[str]]]:
         texts = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
         called = node.func.id
         if called in _SINGLE and isinstance(texts[0], str):
-            yield node.lineno, texts[0], None, [SAID] if called == "english" else []
+            yield node.lineno, texts[0], None, [RECOGNISED] if called == "english" else []
         elif called in ("ngettext", "nenglish") and isinstance(texts[0], str):
-            yield node.lineno, (texts[0], texts[1]), None, [SAID] if called == "nenglish" else []
+            yield node.lineno, (texts[0], texts[1]), None, [RECOGNISED] if called == "nenglish" else []
         elif called == "pgettext" and isinstance(texts[1], str):
             yield node.lineno, texts[1], texts[0], []
 

@@ -1,7 +1,7 @@
 """A course of sixteen short lessons on shared memory, whose answers are counted and never written down."""
 
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import SHOW, Knob, Lesson, Panel, Question, Said, Stage, read_answer, written
+from smemviz.lessons.lesson import SHOW, Knob, Lesson, Panel, Question, Stage, Text, read_answer, written
 
 __all__ = [
     "LESSONS",
@@ -10,8 +10,8 @@ __all__ = [
     "Lesson",
     "Panel",
     "Question",
-    "Said",
     "Stage",
+    "Text",
     "lesson_of",
     "read_answer",
     "written",

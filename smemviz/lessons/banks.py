@@ -9,7 +9,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.drawing.text import PLOT_WIDTH
 from smemviz.figures.layout_tile import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import asked_of
 from smemviz.lessons.words import by_model, code, wavefronts_text
 from smemviz.model.hardware.hardware import H200
@@ -99,8 +99,8 @@ BANK = Lesson(
     N_("Find the bank of an element."),
     4,
     (
-        Said(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
-        Said(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
+        Text(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
+        Text(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
                 "one after the other.")),
     ),
     (
@@ -148,8 +148,8 @@ ROW = Lesson(
     N_("Count the wavefronts that a request along a row takes."),
     4,
     (
-        Said(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
-        Said(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
+        Text(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
+        Text(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
                 "along a row are in different banks.")),
     ),
     (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes a lane")),),
@@ -205,9 +205,9 @@ COLUMN = Lesson(
     N_("Count the wavefronts that a request down a column takes."),
     5,
     (
-        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank collide and wait "
+        Text(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank collide and wait "
                 "in turn: that is a bank conflict, n-way where n different words of one bank are wanted.")),
-        Said(N_("Down a column the address moves on by a whole row from lane to lane. The length of a row decides.")),
+        Text(N_("Down a column the address moves on by a whole row from lane to lane. The length of a row decides.")),
     ),
     (Knob("COLUMNS", ("8", "12", "16", "24", "32", "64"), "32", N_("Words in a row")),),
     _column,
@@ -275,8 +275,8 @@ SHARED_WORD = Lesson(
     N_("Tell lanes that collide from lanes that share a word, which is broadcast to them."),
     5,
     (
-        Said(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
-        Said(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
+        Text(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
+        Text(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
                 "values is kept, and which one is undefined.")),
     ),
     (

@@ -6,7 +6,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded, writers
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import code_of
 from smemviz.lessons.words import by_recording, code
 from smemviz.recordings.data import WARP_SIZE
@@ -71,9 +71,9 @@ BARRIER = Lesson(
     N_("Write the four steps of a kernel with shared memory, and say what the third is for."),
     5,
     (
-        Said(N_("A shared array is declared in the kernel. Each block has its own, for as long as the block runs, and "
+        Text(N_("A shared array is declared in the kernel. Each block has its own, for as long as the block runs, and "
                 "what is in it at first is undefined.")),
-        Said(N_("Each thread stores its share; at the barrier, {code}, it waits until all threads of the block have "
+        Text(N_("Each thread stores its share; at the barrier, {code}, it waits until all threads of the block have "
                 "come; then it reads what others stored."), {"code": "cuda.syncthreads()"}),
     ),
     (Knob("THREAD", ("0", "5", "31", "40"), "5", N_("Thread in question")),),
@@ -144,9 +144,9 @@ RACE = Lesson(
     N_("Say which loads need a barrier before them."),
     5,
     (
-        Said(N_("The warps of a block run in any order. If one stores an element that another loads, and no barrier "
+        Text(N_("The warps of a block run in any order. If one stores an element that another loads, and no barrier "
                 "stands between, the result depends on who comes first: a race.")),
-        Said(N_("{code} is that barrier. All threads of the block have to come to it, so never put it where only some "
+        Text(N_("{code} is that barrier. All threads of the block have to come to it, so never put it where only some "
                 "of them go. Between lanes of one warp {warp} is enough."),
              {"code": "cuda.syncthreads()", "warp": "cuda.syncwarp()"}),
     ),

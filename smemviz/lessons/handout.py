@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from smemviz.errors import MissingError
 from smemviz.figures.drawing.style import MONO, THEMES, font
 from smemviz.i18n import _, ngettext
-from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
+from smemviz.lessons import LESSONS, Lesson, Question, Stage, Text
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.images import Image, draw, require_browser
 from smemviz.reports.print_layout import Printed, Sheet, print_layout
@@ -100,7 +100,7 @@ def handout_sections(
 {"".join(figures[1:])}<p class="place">{text_of(stage.origin)}</p></section>"""
 
 
-def _paragraph(text: Said) -> str:
+def _paragraph(text: Text) -> str:
     """Write a message as HTML, its code marked as such."""
     parts = []
     for literal, name, _form, _conversion in Formatter().parse(_(text.message)):

@@ -29,7 +29,7 @@ _MOST_DIGITS = 15
 
 
 @dataclass(frozen=True)
-class Said:
+class Text:
     """A message that is looked up where it is shown, and the code that stands in it by name."""
 
     message: str
@@ -117,7 +117,7 @@ class Lesson:
     title: str
     goal: str
     minutes: int
-    text: tuple[Said, ...]
+    text: tuple[Text, ...]
     knobs: tuple[Knob, ...]
     stage: Callable[[Values], Stage]
     scenes: tuple[Values, ...]

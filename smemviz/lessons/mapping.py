@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
-from smemviz.lessons.lesson import Knob, Lesson, Question, Said, Stage, Values
+from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures
 from smemviz.lessons.scenes import asked_by, code_of
 from smemviz.lessons.words import by_recording, code, wavefronts_text
@@ -56,9 +56,9 @@ SWIZZLE = Lesson(
     N_("Find the bank of an element in a swizzled tile."),
     7,
     (
-        Said(N_("A swizzle keeps every element in its row and changes the order within the row, by another order for "
+        Text(N_("A swizzle keeps every element in its row and changes the order within the row, by another order for "
                 "each row: the column is XORed with the row, in Python and C {code}."), {"code": "c ^ r"}),
-        Said(N_("The tile is as large as before, and rows stay aligned. But each access has to be written so, and rows "
+        Text(N_("The tile is as large as before, and rows stay aligned. But each access has to be written so, and rows "
                 "have to be a power of two long.")),
     ),
     (Knob("WARP", ("0", "1", "5", "12", "31"), "5", N_("Warp, and column it loads")),),
@@ -125,9 +125,9 @@ REDUCTION = Lesson(
     N_("Choose which threads add which elements, so that they do not collide."),
     7,
     (
-        Said(N_("A sum of many numbers is made in rounds: each halves how many are left. If neighbours are added and "
+        Text(N_("A sum of many numbers is made in rounds: each halves how many are left. If neighbours are added and "
                 "the first threads do it, their elements lie further apart in each round.")),
-        Said(N_("If the upper half is added to the lower half, neighbouring threads take neighbouring elements. The "
+        Text(N_("If the upper half is added to the lower half, neighbouring threads take neighbouring elements. The "
                 "sum is the same.")),
     ),
     (

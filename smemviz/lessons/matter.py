@@ -12,7 +12,7 @@ from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import code_of
 from smemviz.lessons.words import by_model, by_recording, code
 from smemviz.model.hardware.compute_capability import KIB, device
@@ -150,10 +150,10 @@ COMPILER = Lesson(
     N_("Say why hardware may count less than the source, and how shared memory limits the blocks that run."),
     7,
     (
-        Said(N_("The source says which elements are loaded. The compiler chooses the instructions: neighbours in "
+        Text(N_("The source says which elements are loaded. The compiler chooses the instructions: neighbours in "
                 "memory, as {a} for k = 0, 1, 2, ..., can be loaded together, up to 16 bytes a lane."),
              {"a": _LOADS[0]}),
-        Said(N_("A conflict costs time where a kernel waits for shared memory, and hardly any where it waits for "
+        Text(N_("A conflict costs time where a kernel waits for shared memory, and hardly any where it waits for "
                 "global memory. A pad may even cost more than it saves, if fewer blocks fit.")),
     ),
     (Knob("LOAD", (*_LOADS, *_ABOUT), _LOADS[0], N_("In question"), _ABOUT),),

@@ -15,7 +15,7 @@ from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
-from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
+from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import asked_by, asked_of, lanes_in
 from smemviz.lessons.words import by_recording, code, wavefronts_text
 from smemviz.model.counting.banks import count
@@ -96,11 +96,11 @@ PADDING = Lesson(
     N_("Say what a pad does to a column, and what it costs."),
     6,
     (
-        Said(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
+        Text(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
              {"code": "tile[32, 32 + IPAD]"}),
-        Said(N_("The unused words shift each row by as many banks. That costs a little shared memory and no extra "
+        Text(N_("The unused words shift each row by as many banks. That costs a little shared memory and no extra "
                 "instruction.")),
-        Said(N_("More shared memory a block may leave room for fewer blocks: less occupancy. And a row shifted by one "
+        Text(N_("More shared memory a block may leave room for fewer blocks: less occupancy. And a row shifted by one "
                 "word is not aligned for accesses of 8 or 16 bytes (float2, float4, ldmatrix).")),
     ),
     (Knob("IPAD", ("0", "1", "2", "3", "4", "8"), "1"),),
@@ -208,8 +208,8 @@ RECTANGLE = Lesson(
     N_("Find the smallest pad for a tile that is not square."),
     7,
     (
-        Said(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
-        Said(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
+        Text(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
+        Text(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
                 "longer enough.")),
     ),
     (Knob("BDIMY", ("4", "8", "16", "32"), "16"),),
@@ -273,8 +273,8 @@ BY_HAND = Lesson(
     N_("Write a padded index for dynamic shared memory, which has one dimension."),
     6,
     (
-        Said(N_("Shared memory whose size is given at launch has no rows: the kernel computes every index itself.")),
-        Said(N_("The store and the load have to skip the unused words alike. The output has none, and its own index.")),
+        Text(N_("Shared memory whose size is given at launch has no rows: the kernel computes every index itself.")),
+        Text(N_("The store and the load have to skip the unused words alike. The output has none, and its own index.")),
     ),
     (Knob("IPAD", ("1", "2", "3"), "1"),),
     _by_hand,

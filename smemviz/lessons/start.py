@@ -9,7 +9,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.words import by_recording, code
 from smemviz.model.counting.element_counts import elements
 from smemviz.recordings.data import WARP_SIZE
@@ -95,9 +95,9 @@ WHY = Lesson(
     N_("Tell how often threads of a block load the same data from global memory."),
     4,
     (
-        Said(N_("Global memory is large and far away. Each multiprocessor has a little shared memory of its own, which "
+        Text(N_("Global memory is large and far away. Each multiprocessor has a little shared memory of its own, which "
                 "all threads of a block reach and which answers much sooner.")),
-        Said(N_("It pays where threads of a block want the same data: the block loads it once, and its threads share "
+        Text(N_("It pays where threads of a block want the same data: the block loads it once, and its threads share "
                 "it.")),
     ),
     (Knob("RADIUS", ("1", "2", "3", "4"), "3"),),
@@ -176,9 +176,9 @@ LANES = Lesson(
     N_("Find the warp and the lane of a thread."),
     4,
     (
-        Said(N_("A kernel runs once for each thread. Threads come in blocks, and a GPU runs a block in warps of 32. "
+        Text(N_("A kernel runs once for each thread. Threads come in blocks, and a GPU runs a block in warps of 32. "
                 "The number of a thread in its warp, 0 to 31, is its lane.")),
-        Said(N_("Threads of a block are numbered along x first: {number}. The first 32 are warp 0, the next 32 "
+        Text(N_("Threads of a block are numbered along x first: {number}. The first 32 are warp 0, the next 32 "
                 "warp 1."), {"number": code("threadIdx.y * blockDim.x + threadIdx.x")}),
     ),
     (

@@ -9,7 +9,7 @@ from smemviz.figures.matmul.loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.i18n import N_, _
 from smemviz.lessons.bench import look, recorded
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import code_of
 from smemviz.lessons.words import by_recording, code
 from smemviz.model.counting.matmul import traffic
@@ -68,9 +68,9 @@ SECTORS = Lesson(
     N_("Count the sectors that a load of a warp moves."),
     5,
     (
-        Said(N_("Global memory is moved in sectors, aligned pieces of 32 bytes, and a load fetches every sector that "
+        Text(N_("Global memory is moved in sectors, aligned pieces of 32 bytes, and a load fetches every sector that "
                 "it touches, whole. An access is coalesced when it touches as few as possible.")),
-        Said(N_("A transpose that loads down the columns touches a sector for each row. A tile in shared memory lets "
+        Text(N_("A transpose that loads down the columns touches a sector for each row. A tile in shared memory lets "
                 "it load and store along rows.")),
     ),
     (
@@ -130,8 +130,8 @@ TILES = Lesson(
     N_("Work out how much less a tiled kernel loads from global memory."),
     6,
     (
-        Said(N_("For a matrix product without tiles each thread loads a whole row of a and a whole column of b.")),
-        Said(
+        Text(N_("For a matrix product without tiles each thread loads a whole row of a and a whole column of b.")),
+        Text(
             N_(
                 "With tiles a block has a thread for each element of a tile. It loads a tile of a and one of b into "
                 "shared memory, and its threads read them there."

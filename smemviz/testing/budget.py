@@ -50,7 +50,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
                 return problem.text
     if "findings" in budget:
         for recorded in launches if kernel else smem.recordings:
-            problem = smem.mistakes(recorded)
+            problem = smem.found(recorded)
             if problem is not None:
                 return problem.text
     return None

@@ -128,7 +128,7 @@ class Smem:
         """Assert that lockstep met no mistake: nothing out of bounds, no race, no barrier that some threads miss."""
         __tracebackhide__ = True
         try:
-            problem = self.mistakes(what)
+            problem = self.found(what)
         except SmemvizError as error:
             raise error.with_traceback(None) from None
         if problem is not None:
@@ -156,7 +156,7 @@ class Smem:
                 return problem
         return None
 
-    def mistakes(self, what: Recording | Launch) -> Witness | None:
+    def found(self, what: Recording | Launch) -> Witness | None:
         """Return, and remember, the mistakes met in a recording or a launch, None without any.
 
         Raises:

@@ -11,7 +11,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapability, device
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
-from smemviz.model.layout.across_gpus import Access, Part, Step, cost_on, on_every_part
+from smemviz.model.layout.across_gpus import Access, GpuFamily, Step, cost_on, on_every_gpu
 from smemviz.recordings.data import Calibration, CalibrationRow
 from smemviz.wording.grammar import capital, items, names, sentences
 from smemviz.wording.labels import count, day, degree_name, operation_name
@@ -42,21 +42,21 @@ class GpuRow:
 
 
 def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibration] = ()) -> tuple[GpuRow, ...]:
-    """Count an access on every part, the newest first, each followed by its cards that were calibrated."""
+    """Count an access on every GPU, the newest first, each followed by its cards that were calibrated."""
     compared = comparable(access, reference)
     rows: list[GpuRow] = []
-    for part in on_every_part(access, compared):
-        row = _row(part, compared, access)
+    for gpu in on_every_gpu(access, compared):
+        row = _row(gpu, compared, access)
         rows.append(row)
         for calibration in calibrations:
-            here = calibration.device.compute_capability in {row.cc for row in part.rows}
-            if here and part.cost and part.bank_bytes == part.rows[0].bank_bytes[0]:
+            here = calibration.device.compute_capability in {row.cc for row in gpu.rows}
+            if here and gpu.cost and gpu.bank_bytes == gpu.rows[0].bank_bytes[0]:
                 rows.append(_card(row, calibration, access))
     return tuple(rows)
 
 
 def comparable(access: Access, reference: Hardware) -> Hardware | None:
-    """Return the part to compare with: the one that is meant, or the H200 where that one cannot be counted."""
+    """Return the GPU to compare with: the one that is meant, or the H200 where that one cannot be counted."""
     for hardware in (reference, H200):
         try:
             cost_on(access, hardware)
@@ -76,26 +76,26 @@ def gpus_headline(rows: Sequence[GpuRow]) -> str:
     return _("{fewest:,} to {most}, depending on the GPU", fewest=min(numbers), most=count(max(numbers), "wavefront"))
 
 
-def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
-    first = part.rows[0]
-    hardware = Hardware(first.cc, part.bank_bytes)
-    is_reference = compared is not None and compared.bank_bytes == part.bank_bytes
-    is_reference = is_reference and compared is not None and compared.cc in {row.cc for row in part.rows}
+def _row(gpu: GpuFamily, compared: Hardware | None, access: Access) -> GpuRow:
+    first = gpu.rows[0]
+    hardware = Hardware(first.cc, gpu.bank_bytes)
+    is_reference = compared is not None and compared.bank_bytes == gpu.bank_bytes
+    is_reference = is_reference and compared is not None and compared.cc in {row.cc for row in gpu.rows}
     modes = len(first.bank_bytes) > 1
-    name = _("{family}, {bytes}-byte banks", family=first.family, bytes=part.bank_bytes) if modes else first.family
-    capabilities = names(*(row.name for row in part.rows))
-    if part.cost is None or part.basis is None:
+    name = _("{family}, {bytes}-byte banks", family=first.family, bytes=gpu.bank_bytes) if modes else first.family
+    capabilities = names(*(row.name for row in gpu.rows))
+    if gpu.cost is None or gpu.basis is None:
         reason = _reason(access, first)
-        quoted = "" if reason else part.reason or ""
+        quoted = "" if reason else gpu.reason or ""
         return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
-    difference = _("Reference.") if is_reference else _difference(part, compared, access)
-    kind, source = part.basis.kind, _(part.basis.source)
-    numbers = f"{part.cost.wavefronts:,}", f"{part.cost.ideal:,}", degree_name(part.cost.degree)
+    difference = _("Reference.") if is_reference else _difference(gpu, compared, access)
+    kind, source = gpu.basis.kind, _(gpu.basis.source)
+    numbers = f"{gpu.cost.wavefronts:,}", f"{gpu.cost.ideal:,}", degree_name(gpu.cost.degree)
     return GpuRow(name, capabilities, hardware, numbers, difference, kind, source, is_reference)
 
 
 def _reason(access: Access, row: ComputeCapability) -> str:
-    """Say why an access cannot be counted on a part, "" where only its error tells."""
+    """Say why an access cannot be counted on a GPU, "" where only its error tells."""
     unknown = unpredictable(access.op, access.dtype, row.cc)
     if unknown is not None:
         return _(unknown)
@@ -110,14 +110,14 @@ def _reason(access: Access, row: ComputeCapability) -> str:
     )
 
 
-def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
+def _difference(gpu: GpuFamily, compared: Hardware | None, access: Access) -> str:
     """Say which rules differ, those that change the count first."""
-    if compared is None or not part.steps:
+    if compared is None or not gpu.steps:
         return _("The same rules.")
     then = compared.row
     effects, idle = [], []
-    for step in part.steps:
-        rule = _rule_text(step, then, part, access)
+    for step in gpu.steps:
+        rule = _rule_text(step, then, gpu, access)
         if step.before == step.after:
             idle.append(rule)
         else:
@@ -138,13 +138,13 @@ def _effect(step: Step) -> str:
     return f"{degree_name(step.before.degree)} → {degree_name(step.after.degree)}"
 
 
-def _rule_text(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:
-    """Say in what the part's rule differs."""
-    now = part.rows[0]
+def _rule_text(step: Step, then: ComputeCapability, gpu: GpuFamily, access: Access) -> str:
+    """Say in what the GPU's rule differs."""
+    now = gpu.rows[0]
     match step.respect:
         case "banks":
             return _("{now} banks, not {then}", now=now.banks, then=then.banks)
-        case "bank width" if part.bank_bytes == 8:
+        case "bank width" if gpu.bank_bytes == 8:
             return _("bank mode: banks of 8 bytes, two words side by side are one")
         case "bank width" if len(now.bank_bytes) > 1:
             return _("bank mode: words 32 apart in one segment of 64 do not conflict")

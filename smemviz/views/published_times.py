@@ -34,7 +34,7 @@ class Quoted:
     mistake: str = ""
 
 
-_ONE = N_("One core of the authors' host; ours is three nested loops, compiled, on one core.")
+_ONE_CORE = N_("One core of the authors' host; ours is three nested loops, compiled, on one core.")
 _ONE_OF_54 = N_(
     "One core of the authors' host; ours is three nested loops, compiled, on one core. They call their naive product "
     "54 times faster than this; their two times give 53.3."
@@ -59,10 +59,10 @@ QUOTED = (
     Quoted(N_("naive"), _512, "naive", 32, None, NOT_NAMED, _COLUMN),
     Quoted(N_("shared memory, with bounds"), _512, "tiled_any", 32, None, NOT_NAMED, _CORNER, "corner_of_each_tile"),
     Quoted("cuBLAS sgemm", _512, CUBLAS, None, None, NOT_NAMED),
-    Quoted(N_("on the host"), _1024, LOOPS, None, 3065.07, N_("the RTX 3080's host"), _ONE),
+    Quoted(N_("on the host"), _1024, LOOPS, None, 3065.07, N_("the RTX 3080's host"), _ONE_CORE),
     Quoted(N_("naive"), _1024, "naive", 32, 1.3591, RTX_3080),
     Quoted(N_("tiled for any size"), _1024, "tiled_any", 32, 0.994368, RTX_3080),
-    Quoted(N_("on the host"), _ODD, LOOPS, None, 3.40378, N_("the RTX 3080's host"), _ONE),
+    Quoted(N_("on the host"), _ODD, LOOPS, None, 3.40378, N_("the RTX 3080's host"), _ONE_CORE),
     Quoted(N_("naive"), _ODD, "naive", 32, 0.028288, RTX_3080),
     Quoted(N_("tiled for any size"), _ODD, "tiled_any", 32, 0.019456, RTX_3080),
     Quoted(N_("on the host"), _2000, LOOPS, None, 23042.4, N_("the V100's host"), _ONE_OF_54),

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command, Said
+from helpers.commands import Command, Text
 from helpers.made_kernels import TURN
 from helpers.revisions import commit
 from helpers.strategies import a_recording
 
 import smemviz
 
-Diff = Callable[..., Said]
+Diff = Callable[..., Text]
 MARKDOWN = """\
 **Worse in B: turn in wavefronts.**
 

@@ -10,7 +10,7 @@ import pytest
 from smemviz.cli.main import main
 
 
-class Said(NamedTuple):
+class Text(NamedTuple):
     """What a command wrote on standard output and on standard error."""
 
     out: str
@@ -28,12 +28,12 @@ class Command:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def __call__(self, *arguments: object, code: int = 0) -> Said:
+    def __call__(self, *arguments: object, code: int = 0) -> Text:
         self._capsys.readouterr()
         try:
             ended: object = main([*map(str, arguments)])
         except SystemExit as stop:
             ended = stop.code
-        said = Said(*self._capsys.readouterr())
+        said = Text(*self._capsys.readouterr())
         assert ended == code, said.err
         return said

@@ -37,19 +37,19 @@ def test_every_file_that_lessons_name_is_in_the_gallery() -> None:
 
 
 def test_the_bar_that_answers_is_told_from_the_others_without_its_colour() -> None:
-    figure = lesson_bars([Bar("0", 256), Bar("2", 16, answers=True)], "pad", "wavefronts", "Said.")
+    figure = lesson_bars([Bar("0", 256), Bar("2", 16, answers=True)], "pad", "wavefronts", "Text.")
     (bars,) = figure.data
     assert list(bars.y) == [256, 16]
     assert list(bars.text) == ["256", "<b>16</b>"]
     assert list(bars.marker.line.width) == [1, 2.5]
     assert list(figure.layout.xaxis.ticktext) == ["0", "2"]
-    assert figure.layout.meta["says"] == "Said."
+    assert figure.layout.meta["says"] == "Text."
 
 
 def test_the_title_of_few_rows_stands_above_them_where_it_has_room() -> None:
-    few = lesson_scene((2, 32), {(0, 0): "0"}, ("lane", "element that it stores"), "Said.")
+    few = lesson_scene((2, 32), {(0, 0): "0"}, ("lane", "element that it stores"), "Text.")
     assert [note.text for note in few.layout.annotations] == ["↓ element that it stores"]
     assert few.layout.yaxis.title.text == ""
-    many = lesson_scene((32, 32), {(0, 0): "0"}, ("column", "row"), "Said.")
+    many = lesson_scene((32, 32), {(0, 0): "0"}, ("column", "row"), "Text.")
     assert many.layout.annotations == ()
     assert many.layout.yaxis.title.text == "row"

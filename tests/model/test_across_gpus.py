@@ -1,4 +1,4 @@
-"""What one access costs on every part, and which rule makes the difference."""
+"""What one access costs on every GPU, and which rule makes the difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.layout.across_gpus import Access, Cost, Part, cost_on, on_every_part
+from smemviz.model.layout.across_gpus import Access, Cost, GpuFamily, cost_on, on_every_gpu
 
 LANES = np.arange(32)
 
@@ -18,21 +18,21 @@ def access(stride: int, width: int, op: str = "load", dtype: str = "int32") -> A
     return Access(LANES[np.newaxis] * stride, width, op, dtype)
 
 
-def part(parts: tuple[Part, ...], family: str, bank_bytes: int = 4) -> Part:
-    return next(one for one in parts if one.rows[0].family == family and one.bank_bytes == bank_bytes)
+def gpu(gpus: tuple[GpuFamily, ...], family: str, bank_bytes: int = 4) -> GpuFamily:
+    return next(one for one in gpus if one.rows[0].family == family and one.bank_bytes == bank_bytes)
 
 
 def test_every_compute_capability_and_bank_mode_is_there_once() -> None:
-    found = [(row.cc, one.bank_bytes) for one in on_every_part(access(4, 4), H200) for row in one.rows]
+    found = [(row.cc, one.bank_bytes) for one in on_every_gpu(access(4, 4), H200) for row in one.rows]
     assert sorted(found) == sorted((row.cc, mode) for row in known() for mode in row.bank_bytes)
 
 
 @pytest.mark.parametrize("stride", [8, 16, 64, 264])
 @pytest.mark.parametrize("reference", [H200, Hardware((3, 5), 8), Hardware((1, 0)), Hardware((2, 0))])
 def test_the_steps_lead_from_the_reference_to_the_part(stride: int, reference: Hardware) -> None:
-    """The last exchange leaves nothing of the reference: the count is the part's own."""
+    """The last exchange leaves nothing of the reference: the count is the GPU's own."""
     asked = access(stride, 8)
-    for one in on_every_part(asked, reference):
+    for one in on_every_gpu(asked, reference):
         direct = count(asked.addresses, 8, "load", Hardware(one.rows[0].cc, one.bank_bytes))
         assert one.cost == Cost(*(int(column[0]) for column in direct))
         if one.steps:
@@ -44,9 +44,9 @@ def test_the_steps_lead_from_the_reference_to_the_part(stride: int, reference: H
 def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
     """8-byte loads whose lanes pair up take one group of 32 since 5.0 (H200); 2.x serves half-warps all the same."""
     asked = Access(LANES[np.newaxis] // 2 * 8, 8, "load", "float64")
-    parts = on_every_part(asked, H200)
-    assert part(parts, "Hopper").cost == Cost(1, 1, 1)
-    fermi = part(parts, "Fermi")
+    gpus = on_every_gpu(asked, H200)
+    assert gpu(gpus, "Hopper").cost == Cost(1, 1, 1)
+    fermi = gpu(gpus, "Fermi")
     assert fermi.cost == Cost(2, 2, 1)
     assert [(step.respect, step.before.wavefronts, step.after.wavefronts) for step in fermi.steps] == [
         ("merging", 1, 2)
@@ -54,7 +54,7 @@ def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
 
 
 def test_fermi_has_one_way_more_for_16_bytes() -> None:
-    fermi = part(on_every_part(access(16, 16, dtype="complex128"), H200), "Fermi")
+    fermi = gpu(on_every_gpu(access(16, 16, dtype="complex128"), H200), "Fermi")
     assert fermi.cost == Cost(8, 8, 2)
     assert fermi.basis is not None
     assert fermi.basis.kind == "assumed"
@@ -65,8 +65,8 @@ def test_fermi_has_one_way_more_for_16_bytes() -> None:
 
 
 def test_what_cannot_be_counted_says_why() -> None:
-    parts = on_every_part(access(16, 16, "stmatrix_x4", "float16"), H200)
-    ada = part(parts, "Ada")
+    gpus = on_every_gpu(access(16, 16, "stmatrix_x4", "float16"), H200)
+    ada = gpu(gpus, "Ada")
     assert (ada.cost, ada.basis) == (None, None)
     assert ada.reason == "stmatrix_x4 does not exist on compute capability 8.9; it came with 9.0"
     with pytest.raises(InputError, match="compare-and-swap loop"):

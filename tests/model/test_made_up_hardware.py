@@ -23,7 +23,7 @@ from smemviz.model.hardware.compute_capability import ComputeCapability, device
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.accesses import access_of
-from smemviz.model.layout.across_gpus import Access, on_every_part
+from smemviz.model.layout.across_gpus import Access, on_every_gpu
 from smemviz.model.layout.asked import asked
 from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
@@ -156,8 +156,8 @@ def test_totals_of_other_rules_are_not_taken_for_its_own() -> None:
 
 
 def test_it_stands_among_all_gpus(row: ComputeCapability) -> None:
-    parts = on_every_part(Access(LANES[None] * 128, 4, "load", "float32"), H200)
-    (ours,) = (part for part in parts if part.rows[0].family == "Imagined")
+    gpus = on_every_gpu(Access(LANES[None] * 128, 4, "load", "float32"), H200)
+    (ours,) = (gpu for gpu in gpus if gpu.rows[0].family == "Imagined")
     assert ours.rows == (row,)
     assert ours.cost is not None
     assert ours.cost.wavefronts == 16

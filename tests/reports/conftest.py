@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command, Said
+from helpers.commands import Command, Text
 from helpers.gallery import RECORDINGS, h200
 
 from smemviz.recordings.recording import Recording
@@ -29,6 +29,6 @@ def square_file() -> Path:
 
 
 @pytest.fixture
-def export(command: Command) -> Callable[..., Said]:
+def export(command: Command) -> Callable[..., Text]:
     """Give what runs ``smemviz export``."""
     return partial(command, "export")

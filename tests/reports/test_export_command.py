@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import Said
+from helpers.commands import Text
 
 from smemviz import paths as resources
 from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.reports import files
 
-Export = Callable[..., Said]
+Export = Callable[..., Text]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in EXPORTED])

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pypdf
 import pytest
-from helpers.commands import Said
+from helpers.commands import Text
 from PIL import Image, ImageColor
 from playwright.sync_api import Page
 
@@ -22,7 +22,7 @@ from smemviz.figures.registry import EXPORTED
 from smemviz.reports import images
 from smemviz.reports.print_layout import Sheet, print_layout
 
-Export = Callable[..., Said]
+Export = Callable[..., Text]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
 SVG = "{http://www.w3.org/2000/svg}"
 LANES = {f"L{lane}" for lane in range(32)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pypdf
 import pytest
-from helpers.commands import Said
+from helpers.commands import Text
 from helpers.pseudo import TAG, pseudo
 from playwright.sync_api import Page
 
@@ -26,7 +26,7 @@ from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, launches
 
-Export = Callable[..., Said]
+Export = Callable[..., Text]
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
 LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans": "存储体冲突、波前、线程束。"}
 MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.commands import Said
+from helpers.commands import Text
 from helpers.gallery import RECORDINGS
 from helpers.strategies import totals
 from playwright.sync_api import Page, expect
@@ -216,7 +216,7 @@ def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -
 
 @pytest.mark.browser
 def test_the_command_writes_what_opens(
-    export: Callable[..., Said], square_file: Path, tmp_path: Path, page: Page
+    export: Callable[..., Text], square_file: Path, tmp_path: Path, page: Page
 ) -> None:
     out = tmp_path / "reduce.html"
     export(square_file.with_name("reduce.smem.npz"), "-o", out)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
-from helpers.commands import Said
+from helpers.commands import Text
 from helpers.strategies import totals
 
 from smemviz.model.hardware.hardware import H200
@@ -90,7 +90,7 @@ def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: P
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
-    export: Callable[..., Said],
+    export: Callable[..., Text],
     square_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -13,14 +13,14 @@ from smemviz.errors import InputError
 from smemviz.recordings.dtypes import ConstantValue
 
 Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class _Asked(Generic[Key, Found]):
+class _Asked(Generic[Key, Result]):
     """A key of one of several that share a job."""
 
-    tasks: Tasks[Key, Found]
+    tasks: Tasks[Key, Result]
     key: Key
 
 
@@ -34,20 +34,20 @@ def settings(overrides: Mapping[str, ConstantValue]) -> list[str]:
     return [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
 
 
-class Tasks(Generic[Key, Found]):
+class Tasks(Generic[Key, Result]):
     """Starts commands for keys by a job that others may share, and keeps what each printed, as ``read`` reads it.
 
     ``read`` raises an ``InputError`` for what cannot be used. ``answers`` are exit codes besides 0 with which a command
     has done what it should.
     """
 
-    def __init__(self, job: Job, read: Callable[[Key, str], Found], answers: Sequence[int] = ()) -> None:
+    def __init__(self, job: Job, read: Callable[[Key, str], Result], answers: Sequence[int] = ()) -> None:
         self.allowed = job.allowed
         self._kept = 0
         self._job = job
         self._read = read
         self._answers = answers
-        self._results: dict[Key, Found] = {}
+        self._results: dict[Key, Result] = {}
         self._problems: dict[Key, str] = {}
         self._collected: Status | None = None
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ class Tasks(Generic[Key, Found]):
         key = self._key(status)
         return replace(status, key=key) if status.state == "running" and key is not None else None
 
-    def result(self, key: Key) -> Found | None:
+    def result(self, key: Key) -> Result | None:
         """Return what the last command for a key found, None when there was none."""
         self.collect()
         return self._results.get(key)

@@ -61,9 +61,9 @@ class Preflight:
             place = launch_place("")
             return launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)[1]
 
-        return self.look(config, arguments, run)
+        return self.check(config, arguments, run)
 
-    def look(
+    def check(
         self, config: Configuration, arguments: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Finding, ...]]
     ) -> tuple[Finding, ...]:
         """Return what ``run``, a launch in lockstep, finds with copies of the arguments, if it is small enough.

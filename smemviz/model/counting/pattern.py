@@ -43,14 +43,14 @@ class Pattern:
     spacing: int = 1
 
 
-class Found(NamedTuple):
+class Patterns(NamedTuple):
     """The different patterns among requests, and which of them each request has, (n,)."""
 
     patterns: tuple[Pattern, ...]
     which: NDArray[np.intp]
 
 
-def find_patterns(offsets: NDArray[np.int64]) -> Found:
+def find_patterns(offsets: NDArray[np.int64]) -> Patterns:
     """Recover the pattern of each request."""
     packed, spacing = _close_ranks(offsets)
     active = packed >= 0
@@ -64,7 +64,7 @@ def find_patterns(offsets: NDArray[np.int64]) -> Found:
     keys[kind == 2, 2:] = exclusive[kind == 2]
     keys[kind == 3, 1:] = 0
     unique, which = np.unique(keys, axis=0, return_inverse=True)
-    return Found(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1))
+    return Patterns(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1))
 
 
 def mostly_irregular(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:

@@ -1,6 +1,6 @@
-"""One access on every part: what it costs there, and which rule makes the difference to another part.
+"""One access on every GPU: what it costs there, and which rule makes the difference to another GPU.
 
-The rules of two parts differ in a few respects. They are exchanged one after the other, and each time the access is
+The rules of two GPUs differ in a few respects. They are exchanged one after the other, and each time the access is
 counted again: what changes the count is what makes the difference.
 """
 
@@ -21,7 +21,7 @@ from smemviz.model.hardware.operations import basis, unpredictable
 from smemviz.model.hardware.rules import Rule, rule_of, shared_rule
 
 Respect = Literal["merging", "banks", "bank width", "phases", "splitting", "ways"]
-# What two parts may differ in, and where a row of the table has it.
+# What two GPUs may differ in, and where a row of the table has it.
 _RESPECTS: Mapping[Respect, str] = {
     "banks": "banks",
     "bank width": "bank_bytes",
@@ -50,7 +50,7 @@ class Cost(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One respect in which two parts differ, and what the access costs before and after it is exchanged."""
+    """One respect in which two GPUs differ, and what the access costs before and after it is exchanged."""
 
     respect: Respect
     before: Cost
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class GpuFamily:
     """Compute capabilities of one family, in one bank mode, and what the access costs on them.
 
     ``cost`` and ``basis`` are None where it cannot be told, which ``reason`` explains.
@@ -73,7 +73,7 @@ class Part:
 
 
 def cost_on(access: Access, hardware: Hardware) -> Cost:
-    """Count an access on a part.
+    """Count an access on a GPU.
 
     Raises:
         InputError: saying why it cannot be counted there.
@@ -84,19 +84,19 @@ def cost_on(access: Access, hardware: Hardware) -> Cost:
     return _cost(access, shared_rule(access.width, access.op, hardware))
 
 
-def on_every_part(access: Access, reference: Hardware | None) -> tuple[Part, ...]:
-    """Count an access on every part, the newest first, with what differs from a reference that can count it."""
+def on_every_gpu(access: Access, reference: Hardware | None) -> tuple[GpuFamily, ...]:
+    """Count an access on every GPU, the newest first, with what differs from a reference that can count it."""
     start = (reference.row, reference.bank_bytes) if reference else None
-    parts = []
+    gpus = []
     for rows, mode in _families():
         try:
             cost = cost_on(access, Hardware(rows[0].cc, mode))
             steps = _steps(access, *start, rows[0], mode) if start else ()
-            part = Part(rows, mode, cost, None, basis(access.op, access.width, rows[0].cc), steps)
+            gpu = GpuFamily(rows, mode, cost, None, basis(access.op, access.width, rows[0].cc), steps)
         except InputError as error:
-            part = Part(rows, mode, None, str(error), None)
-        parts.append(part)
-    return tuple(parts)
+            gpu = GpuFamily(rows, mode, None, str(error), None)
+        gpus.append(gpu)
+    return tuple(gpus)
 
 
 def _families() -> Iterator[tuple[tuple[ComputeCapability, ...], int]]:

@@ -8,7 +8,7 @@ import pytest
 from helpers.lockstep_text import result
 from helpers.numba_ptx import run_ptx
 
-from smemviz.engines.lockstep.values.rounding import EXACT, WAYS, directed
+from smemviz.engines.lockstep.values.rounding import DIRECTIONS, EXACT, directed
 
 NEAREST = {
     "add": np.add,
@@ -33,7 +33,7 @@ def numbers(dtype, count):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", DIRECTIONS)
 @pytest.mark.parametrize("name", list(NEAREST))
 def test_a_result_is_next_to_the_exact_one_on_its_side(name, way, dtype):
     given = numbers(dtype, COUNT.get(name, 2))

@@ -18,7 +18,7 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
 from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
-from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
+from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Text, lesson_of
 from smemviz.lessons.tasks import Task
 from smemviz.wording.grammar import sentences
 
@@ -44,7 +44,7 @@ def learn_page(path: str, *, editor: bool = True, teach: bool = False) -> list[C
     ]
 
 
-def paragraph(message: Said) -> list[Component | str]:
+def paragraph(message: Text) -> list[Component | str]:
     """Return a message with the code in it."""
     return rich(message.message, **{name: html.Code(text) for name, text in message.code.items()})
 

@@ -77,4 +77,4 @@ class Recorder:
                 entry, configuration, copies, place, limits=LIMITS, number=number, recorded=False
             )[1]
 
-        return self.preflight.look(configuration, args, run)
+        return self.preflight.check(configuration, args, run)

@@ -9,7 +9,7 @@ from smemviz.engines.lockstep.ptx.instructions.table import FAMILIES
 from smemviz.engines.lockstep.python.functions.coverage import Row
 
 _BARRIERS = ("bar", "barrier")
-_WAYS = ("bra", "brx", "call", "exit", "ret", "trap")
+_BRANCHES = ("bra", "brx", "call", "exit", "ret", "trap")
 
 # Registers of the examples: %r are b32, %l b64, %f f32, %d f64, %p predicates.
 _OUT = (
@@ -38,7 +38,7 @@ def rows() -> tuple[Row, ...]:
     """Return every row: the opcodes that are executed by what they do, and what is refused."""
     inside = [Row(f"PTX: {group}", name, True) for group, family in FAMILIES.items() for name in sorted(family)]
     inside += [Row("PTX: barriers of a block and a warp", name, True) for name in _BARRIERS]
-    inside += [Row("PTX: branches and calls", name, True) for name in _WAYS]
+    inside += [Row("PTX: branches and calls", name, True) for name in _BRANCHES]
     clocks = (
         "each reading is 64 later than the one before, as lockstep has no time: what waits for one turns that often"
     )

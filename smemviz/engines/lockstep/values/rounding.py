@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64
 
 _BITS = 300  # of a root: no float is closer than that to one that is none itself
 
-WAYS = ("rd", "ru", "rz")
+DIRECTIONS = ("rd", "ru", "rz")
 EXACT: dict[str, Callable[..., Fraction]] = {
     "add": operator.add,
     "sub": operator.sub,

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.errors import LaunchError
 from smemviz.messages import english
 
-_told: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()  # memory whose address was asked for, by it
+_memory_at: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()  # memory whose address was asked for, by it
 
 
 def address(array: NDArray[Any]) -> int:
@@ -22,13 +22,13 @@ def address(array: NDArray[Any]) -> int:
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    _told[owner.ctypes.data] = owner
+    _memory_at[owner.ctypes.data] = owner
     return int(array.ctypes.data)
 
 
 def memory_at(where: int) -> NDArray[np.uint8] | None:
     """Return the bytes from an address to the end of the memory that it is in, None where it is in none."""
-    for start, owner in list(_told.items()):
+    for start, owner in list(_memory_at.items()):
         if start <= where < start + owner.nbytes:
             flat = (owner if owner.flags.c_contiguous else owner.T).reshape(-1).view(np.ndarray)
             return flat.view(np.uint8)[where - start :]

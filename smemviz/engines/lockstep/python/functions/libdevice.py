@@ -15,7 +15,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.functions import intrinsics, mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.rounding import WAYS, directed
+from smemviz.engines.lockstep.values.rounding import DIRECTIONS, directed
 from smemviz.engines.lockstep.values.typing import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
 
 _INT16 = np.dtype(np.int16)
@@ -193,7 +193,7 @@ def _rounded_another_way() -> dict[str, Rule]:
     nearest: dict[str, _Function] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
     nearest |= {"rcp": np.reciprocal, "sqrt": np.sqrt, "fma": intrinsics.fma}
     rules: dict[str, Rule] = {}
-    for way in WAYS:
+    for way in DIRECTIONS:
         for name, function in nearest.items():
             count = {"rcp": 1, "sqrt": 1, "fma": 3}.get(name, 2)
             for prefix, dtype in (("f", FLOAT32), ("d", FLOAT64)):
