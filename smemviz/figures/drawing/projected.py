@@ -146,9 +146,8 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
         """Tell whether a text of so many pixels stands beside its cell, as there is room for it and not within."""
         end = cell + _CLEAR + long / unit
         beyond = range(round(cell) + 1, round(end) + 1)
-        narrow = (
-            longest > unit and float(cell).is_integer()
-        )  # else the access takes several cells, and it has their room
+        # An access that takes several cells has their room.
+        narrow = longest > unit and float(cell).is_integer()
         return narrow and end <= right and not any((place, round(y)) in taken for place in beyond)
 
     kept: list[_Label] = []

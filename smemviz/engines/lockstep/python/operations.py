@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,22 +17,12 @@ from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.messages import english
+from smemviz.model.layout.operators import COMPARE
 
 _MOST_ITEMS = 1000
 _MOST_LETTERS = 4096  # more are not put together before the kernel runs
 _WRITTEN = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
-_OF_TEXT: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_INVERTS_TRUE = sys.version_info < (
-    3,
-    12,
-)  # so Python makes -2 of ~True before Numba sees it
+_INVERTS_TRUE = sys.version_info < (3, 12)  # so Python makes -2 of ~True before Numba sees it
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
@@ -136,8 +125,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
         return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
-    if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in _OF_TEXT:
-        return _OF_TEXT[type(op)](left, right)
+    if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in COMPARE:
+        return bool(COMPARE[type(op)](left, right))
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
