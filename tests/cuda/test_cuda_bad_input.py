@@ -35,9 +35,9 @@ def said(folder: Path, text: str, command: Command) -> str:
             '1: the header nix.h is not in the folder of the file, and without it: identifier "NIX" is undefined; put',
         ),
         (
-            "#include <curand_kernel.h>\n" + RIGHT.replace("= 1", "= NIX"),
+            "#include <nix.h>\n" + RIGHT.replace("= 1", "= NIX"),
             KernelFileError,
-            "1: the header curand_kernel.h",
+            "1: the header nix.h",
         ),
         (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; the file has: k"),
         (RIGHT.replace("zeros(1)", "3"), LaunchError, "2: a is a pointer and takes an array; 3 is none"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +29,8 @@ def loaded() -> None:
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs pytest in the test's folder, with the plugin."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(smemviz.__file__).parents[1]))
+    paths = [str(Path(smemviz.__file__).parents[1]), *filter(None, sys.path)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("COLUMNS", "400")
     kernels = Path(__file__).parents[2] / "kernels"
     for name in ("square.py", "transpose.py"):

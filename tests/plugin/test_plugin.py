@@ -467,7 +467,7 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[pytest11]\nsmemviz = {declared[1]}\n", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repository), str(info.parent)]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repository), str(info.parent), *filter(None, sys.path)]))
     for option, found in (([], True), (["-p", "no:smemviz"], False)):
         command = [sys.executable, "-m", "pytest", "--markers", "-p", "no:dash", *option]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 _NO_NEW_PRIVILEGES, _GET_SECCOMP = 38, 21  # of prctl
@@ -24,6 +25,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _BENEATH = 1
 _LIBRARIES = tuple(map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64")))
+_PACKAGES = ("numpy", "numba", "llvmlite")  # which load parts of theirs when they are needed
 _READ = 0b1100  # a file, and a folder
 # How many rights over files each version knows, of which all are taken; with 4 come two over TCP, with 6 two scopes.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -111,11 +113,15 @@ def confine() -> None:
 def readable() -> list[Path]:
     """Return the folders that a run may have to read: the standard library, the packages, this one and the system's.
 
-    The last are its libraries: a large launch is counted by compiled code, which is loaded when it is needed.
+    The last are its libraries: a large launch is counted by compiled code, which is loaded when it is needed. Packages
+    may lie outside the environment: in the user's own folder of them, or where ``PYTHONPATH`` points.
     """
     named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    specs = (find_spec(name) for name in _PACKAGES)
+    elsewhere = (Path(spec.origin).resolve().parents[1] for spec in specs if spec and spec.origin)
     package = Path(__file__).resolve().parents[2]
-    return [path for path in dict.fromkeys((*map(Path, filter(None, named)), package, *_LIBRARIES)) if path.is_dir()]
+    paths = dict.fromkeys((*map(Path, filter(None, named)), *elsewhere, package, *_LIBRARIES))
+    return [path for path in paths if path.is_dir()]
 
 
 def _give_up_files(version: int) -> None:

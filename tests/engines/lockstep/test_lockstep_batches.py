@@ -153,7 +153,7 @@ def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
     """The run would take minutes; it has said so before it is stopped."""
     (tmp_path / "long.py").write_text(LONG, encoding="utf-8")
     command = [sys.executable, "-m", "smemviz", "run", "long.py", "--engine", "lockstep", "-o", "long.smem.npz"]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -60,6 +60,18 @@ def test_what_counts_large_launches_is_loaded_all_the_same() -> None:
     assert tried("__import__('smemviz.model.counting.jit')") == [0]
 
 
+def test_packages_outside_the_environment_are_read_where_they_lie(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those of a user's own folder, or where PYTHONPATH points: NumPy loads parts of itself during a run."""
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").touch()
+    assert tmp_path not in confine.readable()
+    monkeypatch.delitem(sys.modules, "numpy")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert tmp_path in confine.readable()
+
+
 def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) -> None:
     own = Path(confine.__file__).with_name("new.txt")
     made = [f"open({str(own)!r}, 'w')", f"open({str(tmp_path / 'new')!r}, 'w')", f"os.mkdir({str(own)!r})"]
