@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine, gpu_engine_for_cuda
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import LaunchOptions, Progress, RunOptions
 from smemviz.engines.script import run_script
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError
@@ -69,43 +69,43 @@ def run(
     """
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
-    picker = Picker(selection(blocks, kernels, launch, max_launches))
+    options = RunOptions(progress, log_bytes, Picker(selection(blocks, kernels, launch, max_launches)))
     trusted = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)
     program = program.with_constants(constants or {})
     if isinstance(program, CudaProgram):
-        return _run_cuda(program, view, engine, progress, log_bytes, picker)
+        return _run_cuda(program, view, engine, options)
     if view not in (None, "source"):
         raise InputError(english("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
-        return run_script(program, arguments or (), engine, progress, log_bytes, picker)
+        return run_script(program, arguments or (), engine, options)
     main = program.require_main()
     failed: KernelFileError | None = None
     launches: Sequence[Launch] = ()
     findings: Sequence[Finding] = ()
     try:
         if chosen(engine) == "gpu":
-            launches, findings = gpu_engine().run(program, progress, log_bytes, picker)
+            launches, findings = gpu_engine().run(program, options)
         else:
             from smemviz.engines import lockstep
 
-            launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
+            launches, findings = lockstep.run(program, options)
     except KernelFileError as error:
         failed = error
     if launches or findings:
         engine = chosen(engine)
-        return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
+        return assembled(
+            program.file, program.source, program.values, engine, launches, findings, options.picker.skipped
+        )
     if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
-        return run_script(program, (), engine, progress, log_bytes, picker)
+        return run_script(program, (), engine, options)
     raise failed or KernelFileError(
         program.file, main.lineno, english("main() launches no kernel; write kernel[grid, block](...)")
     )
 
 
-def _run_cuda(
-    program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
-) -> Recording:
+def _run_cuda(program: CudaProgram, view: str | None, engine: Engine, options: RunOptions) -> Recording:
     """Run the launches that a file of CUDA C++ asks for."""
     from smemviz.engines.lockstep.ptx.host import running
 
@@ -113,10 +113,12 @@ def _run_cuda(
         program = replace(program, view=running.checked_view(view))
     kind = chosen(engine)
     if kind == "gpu":
-        launches, findings = gpu_engine_for_cuda().run(program, progress, log_bytes, picker)
+        launches, findings = gpu_engine_for_cuda().run(program, options)
     else:
-        launches, findings = running.run(program, progress, log_bytes, picker=picker)
-    recording = assembled(program.file, program.source, program.values, kind, launches, findings, picker.skipped)
+        launches, findings = running.run(program, options)
+    recording = assembled(
+        program.file, program.source, program.values, kind, launches, findings, options.picker.skipped
+    )
     return replace(recording, view=program.view)
 
 
@@ -170,13 +172,12 @@ def record(
     config = configuration(place, (grid, block, 0, dynamic_shared))
     findings: tuple[Finding, ...] = ()
     launches: tuple[Launch, ...]
+    options = LaunchOptions(log_bytes=log_bytes, logged=as_blocks(blocks))
     if chosen(engine) == "gpu":
-        launches = gpu_engine().record(function, config, args, log_bytes, as_blocks(blocks))
+        launches = gpu_engine().record(function, config, args, options)
     else:
         from smemviz.engines import lockstep
 
-        launch, findings = lockstep.launch(
-            function, config, tuple(args), place, log_bytes=log_bytes, logged=as_blocks(blocks)
-        )
+        launch, findings = lockstep.launch(function, config, tuple(args), place, options)
         launches = (launch,)
     return assembled(Path(function.file).as_posix(), function.source, {}, chosen(engine), launches, findings)

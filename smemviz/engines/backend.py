@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, cast
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.recorder import Progress, Recorder
+from smemviz.engines.options import LaunchOptions, RunOptions
+from smemviz.engines.recorder import Recorder
 from smemviz.engines.script_files import gather_files
-from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import InputError, MissingError
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.functions import Function
@@ -26,7 +26,7 @@ Engine = Literal["auto", "gpu", "lockstep"]
 class GpuEngine(Protocol):
     """What the gpu engine does: ``smemviz.engines.gpu.recorder``, which only a machine with CUDA can import."""
 
-    Recorder: Callable[[Progress | None, int, Picker], Recorder]
+    Recorder: Callable[[RunOptions], Recorder]
 
     def available(self) -> bool:
         """Tell whether there is a GPU that Numba can use."""
@@ -34,13 +34,11 @@ class GpuEngine(Protocol):
     def device(self) -> Device:
         """Describe the GPU in use."""
 
-    def run(
-        self, program: Program, progress: Progress | None, log_bytes: int, picker: Picker
-    ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    def run(self, program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
         """Run a kernel file's ``main()`` and record its launches."""
 
     def record(
-        self, function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int, blocks: Blocks | None
+        self, function: Function, config: Configuration, arguments: Sequence[Any], options: LaunchOptions
     ) -> tuple[Launch, ...]:
         """Record one launch of a kernel."""
 
@@ -61,9 +59,7 @@ def chosen(engine: Engine) -> EngineName:
 class CudaGpuEngine(Protocol):
     """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.recorder``."""
 
-    def run(
-        self, program: CudaProgram, progress: Progress | None, log_bytes: int, picker: Picker
-    ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    def run(self, program: CudaProgram, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
         """Run the launches that a file asks for and record them."""
 
 

@@ -1,6 +1,8 @@
-"""What a device accepts of a launch, checked before anything runs, and what a run may log."""
+"""What a device accepts of a launch, checked before anything runs, and what a run may log and use."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from smemviz.errors import RefusedLaunchError
 from smemviz.messages import english
@@ -11,6 +13,28 @@ LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests;
 
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
+
+    ``threads_at_once`` is how many threads a batch of blocks has and ``shared_at_once`` how many bytes of shared
+    memory; a block is never divided.
+    """
+
+    iterations: int = 10_000_000
+    memory_bytes: int = 4 * 1024**3
+    threads: int = 1 << 36  # a quarter of an hour of a kernel that does next to nothing
+    threads_at_once: int = 1 << 16
+    shared_at_once: int = 1 << 25
+
+    def blocks_at_once(self, slots: int, shared: int) -> int:
+        """Return how many blocks a batch has, of so many threads and bytes of shared memory each."""
+        return max(1, min(self.threads_at_once // slots, self.shared_at_once // max(1, shared)))
+
+
+DEFAULT_LIMITS = Limits()
 
 
 def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: ComputeCapability) -> None:

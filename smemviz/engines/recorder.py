@@ -7,30 +7,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from smemviz.engines.host import main_failed, not_recorded, stopped
-from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.selection import Picker
+from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 
-# Makes one launch with the options of lockstep's ``launch``; returns None for one that its mistakes forbid.
-Make = Callable[..., tuple[Launch | None, tuple[Finding, ...]]]
-Progress = Callable[[int, int, str], None]  # called as progress(blocks done, blocks, kernel)
+Made = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
+Make = Callable[[LaunchOptions], Made]  # makes one launch
 
 
 class Recorder:
-    """Keeps the launches of a run and the mistakes met. ``log_bytes`` bounds the logs of all launches together.
+    """Keeps the launches of a run and the mistakes met; ``log_bytes`` is what is left for logs."""
 
-    ``picker`` tells which launches are recorded; the others happen all the same.
-    """
-
-    def __init__(
-        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, picker: Picker | None = None
-    ) -> None:
+    def __init__(self, options: RunOptions | None = None) -> None:
         self.launches: list[Launch] = []
         self.findings: list[Finding] = []
-        self.progress = progress
-        self.log_bytes = log_bytes
-        self.picker = picker or Picker()
+        self.options = options or RunOptions()
+        self.picker = self.options.picker
+        self.log_bytes = self.options.log_bytes
 
     @property
     def is_empty(self) -> bool:
@@ -77,14 +70,16 @@ class Recorder:
             UnsupportedError: for a kernel that is not executed.
         """
         recorded = self.picker.takes(kernel)
+        options = LaunchOptions(
+            progress=self.options.progress,
+            log_bytes=self.log_bytes,
+            limits=self.options.limits,
+            number=len(self.launches),
+            logged=self.picker.selection.blocks,
+            recorded=recorded,
+        )
         try:
-            made, findings = make(
-                progress=self.progress,
-                log_bytes=self.log_bytes,
-                number=len(self.launches),
-                logged=self.picker.selection.blocks,
-                recorded=recorded,
-            )
+            made, findings = make(options)
         except RefusedLaunchError as error:
             self.refuse(kernel, error)
             return False

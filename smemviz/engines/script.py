@@ -12,7 +12,8 @@ from typing import Any
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.recorder import Progress, Recorder
+from smemviz.engines.options import RunOptions
+from smemviz.engines.recorder import Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError, PlaceError
@@ -30,16 +31,14 @@ def run_script(
     program: Program,
     arguments: Sequence[str] = (),
     engine: Engine = "auto",
-    progress: Progress | None = None,
-    log_bytes: int = LOG_BYTES,
-    picker: Picker | None = None,
+    options: RunOptions | None = None,
 ) -> Recording:
     """Execute a script as ``python script.py ARGUMENTS`` does and record every launch of every kernel in it.
 
     The script is trusted: this is for a file that its user names, never for text from elsewhere.
 
     Raises:
-        InputError: when no launch is of those that ``picker`` is asked for.
+        InputError: when no launch is of those that are asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep, where it is the first that is
@@ -51,7 +50,7 @@ def run_script(
         return function_in(kernel, program.file, program.source, program.tree)
 
     failed = _cell_failed if program.is_notebook else _script_failed
-    seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
+    seeing = _seeing(kind, find, options or RunOptions())
     with seeing as recorder, _seeing_cuda_cpp(kind, program, recorder), recorder.recording(failed):
         execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
@@ -111,23 +110,17 @@ def _cell_failed(error: PlaceError) -> Finding:
 
 
 @contextmanager
-def _seeing(
-    kind: EngineName,
-    find: Callable[[FunctionType], Function],
-    progress: Progress | None,
-    log_bytes: int,
-    picker: Picker,
-) -> Iterator[Recorder]:
+def _seeing(kind: EngineName, find: Callable[[FunctionType], Function], options: RunOptions) -> Iterator[Recorder]:
     """Let a recorder see every launch of this process."""
     recorder: Any
     seeing: AbstractContextManager[None]
     if kind == "gpu":
-        recorder = gpu_engine().Recorder(progress, log_bytes, picker)
+        recorder = gpu_engine().Recorder(options)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
         from smemviz.engines.lockstep.host import running, stand_in
 
-        recorder = running.Recorder(progress, log_bytes, picker=picker)
+        recorder = running.Recorder(options)
         seeing = stand_in.stand_in(recorder, find)
     _running.append(kind)
     try:
@@ -203,7 +196,7 @@ def recording(
         files.setdefault(function.file, function.source)
         return function
 
-    with _seeing(kind, find, None, log_bytes, picker) as recorder:
+    with _seeing(kind, find, RunOptions(log_bytes=log_bytes, picker=picker)) as recorder:
         try:
             yield recorded
         finally:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.model.hardware.hardware import Hardware

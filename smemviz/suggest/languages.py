@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from smemviz.engines import lockstep
 from smemviz.engines.backend import gpu_engine, gpu_engine_for_cuda
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.options import Progress, RunOptions
 from smemviz.engines.output_hashes import OutputHash
-from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Picker
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
@@ -37,8 +35,8 @@ class Language:
     as_declared: Callable[[Program, ArrayInfo], ArrayInfo]
     rewriter: Callable[[Program, ArrayInfo], Rewriter]
     data_decides: Callable[[Recording, Launch], Collection[int]]
-    run: Callable[[Program, Progress | None, After], Ran]
-    run_on_gpu: Callable[[Program, Progress | None, Picker], Ran]
+    run: Callable[[Program, RunOptions, After], Ran]
+    run_on_gpu: Callable[[Program, RunOptions], Ran]
     outputs: Callable[[Program, Collection[str]], tuple[OutputHash, ...]]
     times: Callable[[Program, Collection[str], Progress | None], tuple[Timing, ...]]
 
@@ -81,8 +79,8 @@ _PYTHON = Language(
     as_declared=lambda program, array: array,
     rewriter=Rewriting,
     data_decides=loaded_sites,
-    run=lambda program, progress, after: lockstep.run(program, progress, after=after),
-    run_on_gpu=lambda program, progress, picker: gpu_engine().run(program, progress, LOG_BYTES, picker),
+    run=lambda program, options, after: lockstep.run(program, options, after),
+    run_on_gpu=lambda program, options: gpu_engine().run(program, options),
     outputs=_outputs,
     times=_times,
 )
@@ -91,8 +89,8 @@ _CUDA = Language(
     rewriter=lambda program, array: CudaRewriting(_cuda(program), array),
     # What a kernel loads is not followed through its text; the lanes alone have to tell.
     data_decides=lambda recording, launch: range(len(launch.sites)),
-    run=lambda program, progress, after: running.run(_cuda(program), progress, after=after),
-    run_on_gpu=lambda program, progress, picker: gpu_engine_for_cuda().run(_cuda(program), progress, LOG_BYTES, picker),
+    run=lambda program, options, after: running.run(_cuda(program), options, after),
+    run_on_gpu=lambda program, options: gpu_engine_for_cuda().run(_cuda(program), options),
     outputs=_outputs_of_cuda,
     times=_times_of_cuda,
 )

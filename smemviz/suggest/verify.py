@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from smemviz.engines.options import Progress, RunOptions
 from smemviz.engines.output_hashes import OutputHash, hashed
-from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
@@ -177,10 +177,10 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
         def keep(kernel: str, arguments: Sequence[object]) -> None:
             hashes.append(OutputHash(kernel, hashed(arguments)))
 
-        launches, findings = language_of(program).run(program, progress, keep)
+        launches, findings = language_of(program).run(program, RunOptions(progress), keep)
         return _Ran(launches, findings, tuple(hashes))
-    picker = Picker(selection(kernels=sorted(kernels)))
-    launches, findings = language_of(program).run_on_gpu(program, progress, picker)
+    options = RunOptions(progress, picker=Picker(selection(kernels=sorted(kernels))))
+    launches, findings = language_of(program).run_on_gpu(program, options)
     return _Ran(launches, findings, language_of(program).outputs(program, kernels))
 
 

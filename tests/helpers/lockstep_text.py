@@ -7,6 +7,7 @@ import numpy as np
 from smemviz.engines.host import configuration, namespace_for
 from smemviz.engines.lockstep import launch, run
 from smemviz.engines.lockstep.host.cuda import Cuda
+from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.frontends.numba.functions import function_of
 from smemviz.frontends.reading import parse_program
 
@@ -24,7 +25,7 @@ START = HEAD.count("\n") + 1  # the line of the file where the text begins
 
 def run_text(text, **options):
     """Run the text of a whole kernel file; its first line is line ``START``."""
-    return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), **options)
+    return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), RunOptions(**options))
 
 
 def launch_text(text, *args, grid=1, block=32, dynamic=0, harmless=False, **options):
@@ -36,7 +37,8 @@ def launch_text(text, *args, grid=1, block=32, dynamic=0, harmless=False, **opti
     namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
     exec(program.code(), namespace)
     function = function_of(namespace["kernel"].py_func, program.source, program.tree)
-    made, findings = launch(function, configuration(PLACE, (grid, block, 0, dynamic)), args, PLACE, **options)
+    shape = configuration(PLACE, (grid, block, 0, dynamic))
+    made, findings = launch(function, shape, args, PLACE, LaunchOptions(**options))
     return made, tuple(finding for finding in findings if harmless or not finding.harmless)
 
 

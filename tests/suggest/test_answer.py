@@ -10,8 +10,8 @@ from helpers.made_kernels import transposing
 from helpers.measured import timing
 
 from smemviz.engines import run
+from smemviz.engines.options import RunOptions
 from smemviz.engines.output_hashes import OutputHash
-from smemviz.engines.selection import Picker
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
@@ -74,8 +74,8 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """Let lockstep stand in for a GPU; returns what was timed."""
     timed: list[set[str]] = []
 
-    def record(program: Program, progress: object, picker: Picker) -> Ran:
-        recording = run(program, engine="lockstep", kernels=sorted(picker.selection.kernels))
+    def record(program: Program, options: RunOptions) -> Ran:
+        recording = run(program, engine="lockstep", kernels=sorted(options.picker.selection.kernels))
         return recording.launches, recording.findings
 
     def hashes(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:

@@ -19,6 +19,7 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
+from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.functions import Function
 from smemviz.recordings.data import UNSAFE, Finding
@@ -58,8 +59,8 @@ class Preflight:
         """
 
         def run(copies: Sequence[Any]) -> tuple[Finding, ...]:
-            place = launch_place("")
-            return launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)[1]
+            options = LaunchOptions(limits=LIMITS, number=number, recorded=False)
+            return launch(function, config, copies, launch_place(""), options)[1]
 
         return self.check(config, arguments, run)
 

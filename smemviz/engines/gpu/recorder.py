@@ -37,9 +37,8 @@ from smemviz.engines.host import (
     one_line,
     run_main,
 )
-from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
-from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Blocks, Picker
+from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
@@ -93,10 +92,8 @@ class Watcher(Protocol):
 class Recorder(recorder.Recorder):
     """Counts launches as they happen and keeps what they saw."""
 
-    def __init__(
-        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, picker: Picker | None = None
-    ) -> None:
-        super().__init__(progress, log_bytes, picker)
+    def __init__(self, options: RunOptions) -> None:
+        super().__init__(options)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
         self._not_recorded: dict[FunctionType, UnsupportedError] = {}
@@ -109,8 +106,8 @@ class Recorder(recorder.Recorder):
             return True
         if not self._is_safe(function, config, arguments):
             return False
-        if self.progress:
-            self.progress(len(self.launches), len(self.launches) + 1, function.name)
+        if self.options.progress:
+            self.options.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
         try:
@@ -172,15 +169,13 @@ def _kind(value: Any) -> object:
     return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
 
 
-def run(
-    program: Program, progress: Progress | None, log_bytes: int, picker: Picker | None = None
-) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+def run(program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
 
     Raises:
-        InputError: when no launch is of those that ``picker`` is asked for.
+        InputError: when no launch is of those that are asked for.
     """
-    seen = Recorder(progress, log_bytes, picker)
+    seen = Recorder(options)
     with seen.recording():
         watch(program, seen)
     return seen.result()
@@ -201,14 +196,13 @@ def record(
     function: Function,
     config: Configuration,
     arguments: Sequence[Any],
-    log_bytes: int,
-    blocks: Blocks | None = None,
+    options: LaunchOptions,
 ) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
         instrumented = instrumented_kernel(function, arguments, math.prod(config.block))
-        return (count(function, instrumented, config, arguments, log_bytes, blocks),)
+        return (count(function, instrumented, config, arguments, options.log_bytes, options.logged),)
 
 
 @contextmanager

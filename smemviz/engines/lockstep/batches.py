@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 
 _LONG_SECONDS = 3.0
 _SURE_SECONDS = 5.0

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.lockstep.batches import in_batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.watched import watched_memories
 from smemviz.engines.lockstep.log import Log, NoLog
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.arguments import Arguments, described, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
-from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Blocks
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
@@ -42,13 +41,8 @@ def launch(
     configuration: Configuration,
     args: Sequence[Any],
     place: Place,
-    progress: Progress | None = None,
-    log_bytes: int = LOG_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
+    options: LaunchOptions = DEFAULT_OPTIONS,
     space: AddressSpace | None = None,
-    number: int = 0,
-    logged: Blocks | None = None,
-    recorded: bool = True,
 ) -> tuple[Launch, tuple[Finding, ...]]:
     """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
 
@@ -57,14 +51,8 @@ def launch(
         configuration: grid, block and dynamic shared memory.
         args: NumPy arrays, device arrays of this engine, numbers, and tuples of these.
         place: file and line of the launch, named by errors.
-        progress: called as ``progress(blocks done, blocks, kernel)``; one with a method ``expect(seconds, kernel)``
-            is told beforehand of a launch that will take longer than a few seconds.
-        log_bytes: the most the log may take before requests are counted instead of kept.
-        limits: what the launch may use.
+        options: how it is made and recorded.
         space: where addresses of global arrays come from.
-        number: of the launch in its recording.
-        logged: the blocks to log in full; None means all where they fit, else the first, the middle and the last.
-        recorded: False for a launch that only has to happen; nothing is counted then.
 
     Raises:
         RefusedLaunchError: for a launch that no device would start.
@@ -73,7 +61,7 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    check_threads(place, configuration, limits.threads)
+    check_threads(place, configuration, options.limits.threads)
     names = parameters(kernel, args, place)
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
@@ -84,19 +72,19 @@ def launch(
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
-    chosen = logged.of(place, kernel.name, blocks) if logged and recorded else None
-    log = (Log if recorded else NoLog)(table.sites, blocks, warps, log_bytes, chosen)
-    findings = Findings(kernel.name, configuration, number, tree=kernel.node)
+    chosen = options.logged.of(place, kernel.name, blocks) if options.logged and options.recorded else None
+    log = (Log if options.recorded else NoLog)(table.sites, blocks, warps, options.log_bytes, chosen)
+    findings = Findings(kernel.name, configuration, options.number, tree=kernel.node)
     arrays = global_arrays(kernel, names, values)
     seen = watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
-    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings, races)
+    machine = Machine(kernel.name, table, configuration, layout, log, options.limits, place, findings, races)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"), telling(findings):
-        at_once = limits.blocks_at_once(warps * WARP_SIZE, layout.nbytes)
-        for first, count in in_batches(blocks, at_once, kernel.name, progress, together=table.cooperative):
+        at_once = options.limits.blocks_at_once(warps * WARP_SIZE, layout.nbytes)
+        for first, count in in_batches(blocks, at_once, kernel.name, options.progress, together=table.cooperative):
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.hazards.divergence import divergence
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
@@ -30,28 +31,6 @@ from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.sites import SiteTable
 from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, Dim3
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
-
-    ``threads_at_once`` is how many threads a batch of blocks has and ``shared_at_once`` how many bytes of shared
-    memory; a block is never divided.
-    """
-
-    iterations: int = 10_000_000
-    memory_bytes: int = 4 * 1024**3
-    threads: int = 1 << 36  # a quarter of an hour of a kernel that does next to nothing
-    threads_at_once: int = 1 << 16
-    shared_at_once: int = 1 << 25
-
-    def blocks_at_once(self, slots: int, shared: int) -> int:
-        """Return how many blocks a batch has, of so many threads and bytes of shared memory each."""
-        return max(1, min(self.threads_at_once // slots, self.shared_at_once // max(1, shared)))
-
-
-DEFAULT_LIMITS = Limits()
 
 
 class Grid:

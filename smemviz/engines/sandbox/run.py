@@ -11,6 +11,7 @@ from smemviz.engines.backend import assembled
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.options import RunOptions
 from smemviz.engines.sandbox.language.checks import parse_text
 from smemviz.engines.sandbox.language.interpreter import host_of, run_module
 from smemviz.engines.sandbox.limits import SandboxLimits
@@ -47,7 +48,7 @@ def run_text(
     """
     limits = limits or SandboxLimits()
     program = parse_text(source, file, limits).with_constants(constants or {})
-    recorder = Recorder(None, limits.log_bytes, limits.launch)
+    recorder = Recorder(RunOptions(log_bytes=limits.log_bytes, limits=limits.launch))
     space = AddressSpace()
 
     def start(kernel: Function, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.measure.calibration import patterns
 from smemviz.measure.calibration.patterns import Pattern
 from smemviz.model.counting.banks import wavefronts

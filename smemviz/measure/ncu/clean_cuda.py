@@ -12,10 +12,11 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.options import LaunchOptions
+from smemviz.engines.recorder import Made
 from smemviz.frontends.cuda import Compiled, CudaProgram
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.recordings.data import Finding, Launch
 
 
 def run_clean(program: CudaProgram, folder: Path) -> None:
@@ -30,8 +31,8 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
     os.chdir(folder)
 
     def make(
-        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, *_: Any, **__: Any
-    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, options: LaunchOptions
+    ) -> Made:
         for name, text in entry.compiled.texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

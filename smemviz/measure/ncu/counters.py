@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.ncu.sass import Instruction, function_name, read_listings
 from smemviz.messages import english

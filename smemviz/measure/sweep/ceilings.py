@@ -12,7 +12,7 @@ import numpy as np
 from numba import cuda, float32, uint64
 
 from smemviz.engines.gpu.recorder import quiet
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import replayed
 from smemviz.messages import english

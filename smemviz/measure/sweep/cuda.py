@@ -17,17 +17,19 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.options import LaunchOptions
+from smemviz.engines.recorder import Made
 from smemviz.frontends.cuda import CudaProgram
 from smemviz.measure.sweep.launches import Measure
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
 
 
 def watch_cuda(program: CudaProgram, measure: Measure) -> None:
     """Measure each launch that a file asks for."""
 
     def make(
-        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, *_: Any, **__: Any
-    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, options: LaunchOptions
+    ) -> Made:
         if measure.takes(entry.name, configuration, args):
             _measured(measure, entry, configuration, args, place)
         return None, ()

@@ -11,7 +11,7 @@ from numba import cuda
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.sweep.blas import Blas
 from smemviz.measure.sweep.matrices import Matrices

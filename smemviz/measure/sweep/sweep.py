@@ -22,7 +22,7 @@ from smemviz.engines.backend import gpu_engine
 from smemviz.engines.gpu.passes import Arguments, count, instrumented_kernel
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda import CudaProgram
 from smemviz.frontends.numba.digests import digests

@@ -20,12 +20,13 @@ from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.engines.output_hashes import OutputHash, hashed
-from smemviz.engines.recorder import Progress
+from smemviz.engines.recorder import Made
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
-from smemviz.recordings.data import UNSAFE, Finding, Launch, Timing
+from smemviz.recordings.data import UNSAFE, Timing
 
 
 def time_cuda(
@@ -81,12 +82,10 @@ class _Careful(Recorder):
         configuration: Configuration,
         args: Sequence[Any],
         place: Place,
-        *,
-        number: int = 0,
-        **_options: Any,
-    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        options: LaunchOptions = DEFAULT_OPTIONS,
+    ) -> Made:
         """Make one launch, and record nothing."""
-        if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, number)):
+        if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, options.number)):
             self.unsafe.append(entry.name)
         else:
             self.make(entry, configuration, args, place)

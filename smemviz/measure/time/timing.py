@@ -13,7 +13,7 @@ from smemviz.engines.gpu.passes import Arguments, arrays_in
 from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
-from smemviz.engines.recorder import Progress
+from smemviz.engines.options import Progress
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.time.meter import Meter, Timed

@@ -14,7 +14,7 @@ from helpers.typed_programs import RESULTS, TYPES, program
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from smemviz.engines.lockstep.machine import Limits
+from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.alone import accesses, run
 from smemviz.errors import SmemvizError

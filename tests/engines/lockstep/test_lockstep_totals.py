@@ -7,6 +7,7 @@ import pytest
 
 from smemviz.engines.lockstep import run
 from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.options import RunOptions
 from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import totals_of
 
@@ -22,7 +23,7 @@ def program():
 @pytest.fixture(scope="module")
 def cut(program):
     """The launch with a log for 2,000 of its 147,968 requests."""
-    (launch,), findings = run(program, log_bytes=2000 * ROW_BYTES)
+    (launch,), findings = run(program, RunOptions(log_bytes=2000 * ROW_BYTES))
     assert findings == ()
     return launch
 

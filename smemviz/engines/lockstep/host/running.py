@@ -9,34 +9,24 @@ from typing import Any
 
 from smemviz.engines import recorder
 from smemviz.engines.host import Configuration, run_main
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.children import Children, moved
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
 from smemviz.engines.lockstep.host.vectorize import decorators
 from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
-from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Picker
+from smemviz.engines.options import RunOptions
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
 
 
 class Recorder(recorder.Recorder):
-    """Runs launches as they happen and keeps what they did; ``limits`` are those of one launch."""
+    """Runs launches as they happen and keeps what they did."""
 
-    def __init__(
-        self,
-        progress: Progress | None = None,
-        log_bytes: int = LOG_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
-        picker: Picker | None = None,
-    ) -> None:
-        super().__init__(progress, log_bytes, picker)
-        self._limits = limits
+    def __init__(self, options: RunOptions | None = None) -> None:
+        super().__init__(options)
         self._children = Children()
 
     def launch(
@@ -49,7 +39,7 @@ class Recorder(recorder.Recorder):
     ) -> None:
         """Run one launch; one that no device would start is a finding."""
         self._children.enter(self.launches, self.findings)
-        make = partial(launch, function, configuration, args, place, limits=self._limits, space=space)
+        make = partial(launch, function, configuration, args, place, space=space)
         if self.make(function.name, make, ROW_BYTES, function.file):
             self._children.leave(self.launches, self.findings)
 
@@ -66,20 +56,14 @@ class Recorder(recorder.Recorder):
 
 def run(
     program: Program,
-    progress: Progress | None = None,
-    log_bytes: int = LOG_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
-    picker: Picker | None = None,
+    options: RunOptions | None = None,
     after: Callable[[str, Sequence[Any]], None] | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 
     Args:
         program: the kernel file, its constants replaced.
-        progress: called as ``progress(blocks done, blocks, kernel)`` during each launch.
-        log_bytes: the most the logs of all launches may take together.
-        limits: what one launch may use.
-        picker: tells which launches are recorded; the others happen all the same.
+        options: how it is run and recorded.
         after: called with the name of a kernel and its arguments after each launch of it.
 
     Raises:
@@ -89,7 +73,7 @@ def run(
             is a finding.
         UnsupportedError: for a construct that is not executed in lockstep, in the first launch; later it is a finding.
     """
-    seen = Recorder(progress, log_bytes, limits, picker)
+    seen = Recorder(options)
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]

@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.engines.lockstep.host.vectorize import decorators
+from smemviz.engines.options import RunOptions
 from smemviz.errors import InputError
 from smemviz.frontends.numba.functions import Function
 
@@ -38,7 +39,7 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
     kernels = importlib.import_module("numba.cuda.dispatcher").CUDADispatcher
 
     def start(kernel: FunctionType, config: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
-        shown = Recorder(log_bytes=0) if is_library(kernel.__code__.co_filename) else recorder
+        shown = Recorder(RunOptions(log_bytes=0)) if is_library(kernel.__code__.co_filename) else recorder
         shown.launch(find(kernel), config, args, place, cuda.addresses)
 
     def configured(kernel: Any) -> Dispatcher:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.limits import Limits, check_launch, check_shared
 from smemviz.engines.lockstep.batches import in_batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads, telling
 from smemviz.engines.lockstep.log import Log, NoLog
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
@@ -31,13 +30,16 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
-from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Blocks
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
+from smemviz.engines.recorder import Made
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 from smemviz.recordings.spelling import CPP
+
+# Makes one launch of a kernel with its arguments, at a place.
+Make = Callable[[Entry, Configuration, Sequence[Any], Place, LaunchOptions], Made]
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,7 @@ def launch(
     configuration: Configuration,
     args: Sequence[Any],
     place: Place,
-    progress: Progress | None = None,
-    log_bytes: int = LOG_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
-    number: int = 0,
-    logged: Blocks | None = None,
-    recorded: bool = True,
+    options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> tuple[Launch, tuple[Finding, ...]]:
     """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
 
@@ -112,7 +109,7 @@ def launch(
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
     ready = prepare(entry, configuration, place)
-    check_threads(place, configuration, limits.threads)
+    check_threads(place, configuration, options.limits.threads)
     kernel, layout, sites = ready.kernel, ready.layout, ready.sites
     given = given_arguments(entry, kernel, args, place, GlobalMemory())
     memory, symbols = _memory(kernel, kernel.module, given)
@@ -123,9 +120,9 @@ def launch(
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
-    chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
-    log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
-    findings = Findings(entry.name, configuration, number, CPP)
+    chosen = options.logged.of(place, entry.name, blocks) if options.logged and options.recorded else None
+    log = (Log if options.recorded else NoLog)(sites.sites, blocks, warps, options.log_bytes, chosen)
+    findings = Findings(entry.name, configuration, options.number, CPP)
     arrays = given.arrays(entry.line)
     threads = blocks * warps * WARP_SIZE
     seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
@@ -143,10 +140,11 @@ def launch(
         arrays,
         workspace,
     )
-    at_once = limits.blocks_at_once(machine.slots, layout.nbytes)
+    at_once = options.limits.blocks_at_once(machine.slots, layout.nbytes)
+    batches = in_batches(blocks, at_once, entry.name, options.progress, together=cooperative)
     with np.errstate(all="ignore"), telling(findings):
         try:
-            _run(machine, ready.steps, limits, in_batches(blocks, at_once, entry.name, progress, together=cooperative))
+            _run(machine, ready.steps, options.limits, batches)
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
     given.copy_back()

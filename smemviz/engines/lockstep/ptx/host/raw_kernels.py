@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from smemviz.engines.host import configuration, launch_place
 from smemviz.engines.lockstep.ptx.host.embedded import embedded
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.recorder import Make, Recorder
+from smemviz.engines.lockstep.ptx.host.launching import Make
+from smemviz.engines.options import LaunchOptions
+from smemviz.engines.recorder import Made, Recorder
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
-from smemviz.recordings.data import Finding, Launch
 
 _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
@@ -75,7 +76,7 @@ class RawKernels:
         """
         place = launch_place("")
 
-        def make(**options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
+        def make(options: LaunchOptions) -> Made:
             entry = Entry(program, compile_program(program, [name], program.view), name)
             if entry.symbol != name and name not in expressions:
                 what = english(
@@ -86,7 +87,7 @@ class RawKernels:
                 raise LaunchError(*place, what)
             grid, block, dynamic = shape
             passed = self._passed(entry, args, place)
-            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), passed, place, **options)
+            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), passed, place, options)
 
         return self._recorder.make(name, make, self._row_bytes, program.file)
 

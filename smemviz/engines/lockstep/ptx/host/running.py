@@ -8,13 +8,11 @@ from functools import partial
 from typing import Any
 
 from smemviz.engines.host import Configuration, configuration
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import launch
-from smemviz.engines.recorder import Make, Progress, Recorder
-from smemviz.engines.selection import Picker
+from smemviz.engines.lockstep.ptx.host.launching import Make, launch
+from smemviz.engines.options import LaunchOptions, RunOptions
+from smemviz.engines.recorder import Made, Recorder
 from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
@@ -40,10 +38,7 @@ def checked_view(view: str) -> View:
 
 def run(
     program: CudaProgram,
-    progress: Progress | None = None,
-    log_bytes: int = LOG_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
-    picker: Picker | None = None,
+    options: RunOptions | None = None,
     after: Callable[[str, Sequence[object]], None] | None = None,
     make: Make = launch,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
@@ -62,13 +57,13 @@ def run(
     nvrtc.require()
     wanted = wanted_launches(program)
     compiled = compile_program(program, [wanted_launch.kernel for wanted_launch in wanted], program.view)
-    seen = Recorder(progress, log_bytes, picker)
+    seen = Recorder(options)
 
-    def made(wanted_launch: Wanted, **options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
+    def made(wanted_launch: Wanted, options: LaunchOptions) -> Made:
         place, entry = (program.file, wanted_launch.line), Entry(program, compiled, wanted_launch.kernel)
         arguments = _arguments(wanted_launch, entry)
         shape = configuration(place, (wanted_launch.grid, wanted_launch.block, 0, wanted_launch.dynamic_shared))
-        launched = make(entry, shape, arguments, place, limits=limits, **options)
+        launched = make(entry, shape, arguments, place, options)
         if after is not None:
             after(wanted_launch.kernel, arguments)
         return launched
