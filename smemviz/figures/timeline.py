@@ -13,7 +13,7 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.request_costs import request_costs
+from smemviz.model.counting.costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch

@@ -13,7 +13,7 @@ from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
-from smemviz.model.counting.request_costs import request_costs
+from smemviz.model.counting.costs import request_costs
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, Site

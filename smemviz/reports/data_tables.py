@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import MissingError
-from smemviz.model.counting.request_costs import RequestCosts, request_costs
+from smemviz.model.counting.costs import RequestCosts, request_costs
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.printable import spreadsheet_cell

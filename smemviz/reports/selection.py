@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
+from smemviz.model.counting.costs import excess_at
 from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
-from smemviz.model.playback.worst import excess_of
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording, numbered
 from smemviz.wording.sentences import facts
@@ -130,7 +130,7 @@ def _waste(launch: Launch, rows: NDArray[np.intp], hardware: Hardware) -> NDArra
     waste = np.zeros(len(rows), np.int64)
     for i in np.unique(launch.requests.site[rows]).tolist():
         at = launch.requests.site[rows] == i
-        waste[at] = excess_of(launch.sites[i], launch.requests.addresses[rows[at]], hardware)
+        waste[at] = excess_at(launch.sites[i], launch.requests.addresses[rows[at]], hardware)
     shared = launch.in_shared[launch.requests.site[rows]]
     return np.where(shared, waste + 1, 0) if shared.any() else waste
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import N_, _, ngettext
-from smemviz.model.counting.banks import wavefronts
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.costs import rule_in
+from smemviz.model.counting.service import serve
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.wording.labels import count, lane_ranges, listed
 
@@ -118,7 +118,7 @@ def loaded(launch: Launch, rows: NDArray[np.intp]) -> tuple[Loaded, ...]:
         addresses = requests.addresses[rows[requests.site[rows] == index]]
         active = addresses[addresses >= 0]
         element = (active - array.address) // array.itemsize
-        cost = wavefronts(addresses, site.width, site.op) if site.space == "shared" else sectors(addresses, site.width)
+        cost = serve(addresses, rule_in(site.space, site.width, site.op)).wavefronts
         loads.append(
             Loaded(
                 array, site.op, element // array.shape[1], element % array.shape[1], len(active), len(addresses),

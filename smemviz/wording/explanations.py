@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import _, ngettext, spoken
-from smemviz.model.counting.banks import Counts
 from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.costs import excess_at
 from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, mostly_irregular
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
@@ -139,7 +139,8 @@ class Explaining:
         unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
         if unknown is not None:
             return clause(_(unknown))
-        return reason(pattern, site, self.service(row), int(self._counts(site, addresses).degree), self.hardware.cc)
+        degree = count_wavefronts(addresses, site.width, site.op, self.hardware).degree
+        return reason(pattern, site, self.service(row), int(degree), self.hardware.cc)
 
     def service(self, row: int) -> BankService:
         """Serve one request."""
@@ -153,13 +154,7 @@ class Explaining:
         addresses = self.launch.requests.addresses[rows]
         if site.space == "global":
             return sectors(addresses, site.width)
-        if unpredictable(site.op, site.dtype, self.hardware.cc) is not None:
-            return np.zeros(len(rows), np.int64)
-        counts = self._counts(site, addresses)
-        return counts.wavefronts - counts.ideal
-
-    def _counts(self, site: Site, addresses: NDArray[np.int64]) -> Counts:
-        return count_wavefronts(addresses, site.width, site.op, self.hardware)
+        return excess_at(site, addresses, self.hardware)
 
     def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""

@@ -18,7 +18,8 @@ from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, m
 from smemviz.measure.ncu.counts import Counts, CountsByWidth
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import english
-from smemviz.model import count, sectors, unpredictable
+from smemviz.model.counting.costs import COUNTS, named, rule_in, unknown_at
+from smemviz.model.counting.service import serve
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 
@@ -124,16 +125,14 @@ class Unit:
     @cached_property
     def _uncountable(self) -> str | None:
         """Why the wavefronts cannot be told from the addresses, None when they can once the instruction is known."""
-        if self.first.space == "global" or self._complex:
-            return None
-        return unpredictable(self.first.op, self.first.dtype, self.recorded.cc)
+        return None if self._complex else unknown_at(self.first, self.recorded.cc)
 
     @cached_property
     def _as_recorded(self) -> CountsByWidth:
         """The exact counts, logged or not; the lanes are those of the log."""
         rows = [self.recorded.summary[i] for i in self.sites]
         lanes = int((self.recorded.launch.requests.addresses[self._rows] >= 0).sum())
-        cost = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
+        cost = (sum(getattr(row, name) or 0 for row in rows) for name in COUNTS)
         return {self.first.width: Counts(self.requests, lanes, *cost)}
 
     def _match(self, counted: CountsByWidth, counts: CountsByWidth | None) -> int | None:
@@ -175,11 +174,10 @@ class Unit:
         none = np.zeros(len(log.era), np.int64)
         yield none + 1
         yield (log.addresses >= 0).sum(axis=1)
-        if self.first.space == "global":
-            yield from (none, none, sectors(log.addresses, log.width))
-        else:
-            counts = count(log.addresses, log.width, self.first.op, Hardware(self.recorded.cc))
-            yield from (counts.wavefronts, counts.ideal, none)
+        space = self.first.space
+        rule = rule_in(space, log.width, self.first.op, Hardware(self.recorded.cc))
+        counts = dict(named(space, serve(log.addresses, rule)))
+        yield from (counts.get(name, none) for name in COUNTS)
 
     def _after(self, log: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:
         """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
@@ -213,8 +211,9 @@ class Unit:
         return True
 
     def _unchanged(self, counted: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
-        unknown = self._uncountable or (verdicts.moved_together(self.first.width) if self._complex else None)
-        unknown = None if self.first.space == "global" else unknown
+        unknown = self._uncountable
+        if self._complex and self.first.space == "shared":
+            unknown = verdicts.moved_together(self.first.width)
         return verdicts.switched_off(verdicts.as_recorded(self.subject, counted, instructions, unknown), off)
 
     def _changed(self, log: Stream, left_out: int, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:

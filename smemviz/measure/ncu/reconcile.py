@@ -17,7 +17,8 @@ from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import english
-from smemviz.model.hardware.operations import effect_of, unit_of
+from smemviz.model.counting.costs import own_counts, unit_of
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
 from smemviz.recordings.text import lines_of
 
@@ -129,13 +130,9 @@ class _Ledger:
             ]
             given = tuple(here) if i == first else ()
             verdict, because = "unexplained", self._unexplained(i, here)
-        requests, wavefronts, ideal, sectors = (
-            sum(getattr(instruction, name) for instruction in given)
-            for name in ("requests", "wavefronts", "ideal", "sectors")
-        )
-        if site.space == "global":
-            return SiteHardware(requests, None, None, sectors, verdict, because)
-        return SiteHardware(requests, wavefronts, ideal, None, verdict, because)
+        requests = sum(instruction.requests for instruction in given)
+        counts = own_counts(site.space, lambda name: sum(getattr(instruction, name) for instruction in given))
+        return SiteHardware(requests, **counts, verdict=verdict, because=because)
 
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
         unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smemviz.measure.ncu.counts import CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import english, nenglish
-from smemviz.model.hardware.operations import unit_of
+from smemviz.model.counting.costs import unit_of
 
 
 @dataclass(frozen=True)

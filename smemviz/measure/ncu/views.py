@@ -8,6 +8,7 @@ from dataclasses import replace
 from smemviz.measure.ncu.reconcile import Reconciled
 from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import english
+from smemviz.model.counting.costs import own_counts
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Launch, Site, SiteHardware
@@ -35,7 +36,7 @@ def through_compiled(
     for number, summary in enumerate(written.summary(cc)):
         own = [other for other, place in enumerate(places) if place == number]
         made = [(rows[other], reconciled.hardware[other]) for other in own]
-        hardware.append(_verdict(summary, made, shared=written.sites[number].space == "shared"))
+        hardware.append(_verdict(summary, made, written.sites[number].space))
     return replace(reconciled, hardware=tuple(hardware))
 
 
@@ -47,13 +48,12 @@ def _counterpart(site: Site, sites: Sequence[Site]) -> int | None:
     return None
 
 
-def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardware]], *, shared: bool) -> SiteHardware:
+def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardware]], space: str) -> SiteHardware:
     """Return the verdict of one site, of which the compiler made others."""
     before = plural(summary.requests, "request")
     if not made:
         because = english("the compiler leaves none of its {before}", before=before)
-        wavefronts, sectors = (0, None) if shared else (None, 0)
-        return SiteHardware(0, wavefronts, wavefronts, sectors, "explained", because)
+        return SiteHardware(0, **own_counts(space, lambda name: 0), verdict="explained", because=because)
     first, row = made[0]
     if len(made) == 1 and _counts(first) == _counts(summary):
         return row
@@ -68,14 +68,9 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
         )
     else:
         because = english("the compiler makes other accesses of it; {what}", what=because)
-    return SiteHardware(
-        sum(hardware.requests for _, hardware in made),
-        sum(hardware.wavefronts or 0 for _, hardware in made) if shared else None,
-        sum(hardware.ideal or 0 for _, hardware in made) if shared else None,
-        None if shared else sum(hardware.sectors or 0 for _, hardware in made),
-        "explained",
-        because,
-    )
+    executed = sum(hardware.requests for _, hardware in made)
+    counts = own_counts(space, lambda name: sum(getattr(hardware, name) or 0 for _, hardware in made))
+    return SiteHardware(executed, **counts, verdict="explained", because=because)
 
 
 def _counts(row: SiteSummary) -> tuple[int | None, ...]:

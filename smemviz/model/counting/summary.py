@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.banks import Counts, count
 from smemviz.model.counting.cache import cached
-from smemviz.model.counting.sectors import sector_rule, sectors
-from smemviz.model.counting.service import serve_tables
+from smemviz.model.counting.costs import named, own_counts, rule_at, unknown_at
+from smemviz.model.counting.service import serve, serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import same_rules, shared_rule
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
 
@@ -84,10 +82,9 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
     for i, site in enumerate(sites):
         addresses = requests.addresses[requests.site == i]
         totals.requests[i] = len(addresses)
-        if site.space == "global":
-            totals.sectors[i] = sectors(addresses, site.width).sum()
-        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            _add_counts(totals, i, count(addresses, site.width, site.op, hardware))
+        rule = rule_at(site, hardware)
+        if rule is not None:
+            _add_counts(totals, i, site, serve(addresses, rule))
     return totals
 
 
@@ -99,17 +96,17 @@ def added(left: _Counts, right: _Counts) -> _Counts:
 def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
     """Add the requests of some tables to one site, each ``times`` over; they are known to be well formed."""
     totals.requests[i] += sum(map(len, tables)) * times
-    if site.space == "global":
-        totals.sectors[i] += serve_tables(tables, sector_rule(site.width))[0].sum() * times
-    elif unpredictable(site.op, site.dtype, TOTALS_FOR.cc) is None:
-        rule = shared_rule(site.width, site.op, TOTALS_FOR)
-        _add_counts(totals, i, Counts(*serve_tables(tables, rule)), times)
+    rule = rule_at(site, TOTALS_FOR)
+    if rule is not None:
+        _add_counts(totals, i, site, serve_tables(tables, rule), times)
 
 
-def _add_counts(totals: Totals, i: int, counts: Counts, times: int = 1) -> None:
-    totals.wavefronts[i] += counts.wavefronts.sum() * times
-    totals.ideal[i] += counts.ideal.sum() * times
-    totals.degrees[i] += np.bincount(counts.degree, minlength=WARP_SIZE + 1) * times
+def _add_counts(totals: Totals, i: int, site: Site, served: Iterable[NDArray[np.int64]], times: int = 1) -> None:
+    for name, counts in named(site.space, served):
+        if name == "degree":
+            totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
+        else:
+            getattr(totals, name)[i] += counts.sum() * times
 
 
 def add_totals(left: Totals, right: Totals) -> Totals:
@@ -126,11 +123,12 @@ def _zeros(n: int) -> Totals:
 
 def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: bool = True) -> SiteSummary:
     requests = int(totals.requests[i])
-    if site.space == "global":
-        return SiteSummary(requests, None, None, None, None, int(totals.sectors[i]), complete)
-    reason = unpredictable(site.op, site.dtype, cc)
+    reason = unknown_at(site, cc)
     if reason is not None:
         return SiteSummary(requests, None, None, None, None, None, complete, reason)
-    wavefronts, ideal = int(totals.wavefronts[i]), int(totals.ideal[i])
+    counts = own_counts(site.space, lambda name: int(getattr(totals, name)[i]))
+    wavefronts, ideal = counts["wavefronts"], counts["ideal"]
+    if wavefronts is None or ideal is None:
+        return SiteSummary(requests, None, None, None, None, counts["sectors"], complete)
     max_degree = int(np.flatnonzero(totals.degrees[i]).max(initial=0))
     return SiteSummary(requests, wavefronts, ideal, wavefronts - ideal, max_degree, None, complete)

@@ -69,11 +69,6 @@ def effect_of(op: str) -> Effect:
     return operation(op).effect
 
 
-def unit_of(space: str) -> str:
-    """Return what is counted in a space, in the singular."""
-    return "sector" if space == "global" else "wavefront"
-
-
 def check_width(width: int) -> None:
     """Refuse a width that no lane accesses.
 

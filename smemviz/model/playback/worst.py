@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.banks import count
-from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.costs import excess_at
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.playback.request_view import RequestView, request_view
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch
 
 
 def worst_request(
@@ -28,7 +26,7 @@ def worst_request(
     for i, candidate in enumerate(launch.sites):
         rows = np.flatnonzero(looked_at & (launch.requests.site == i))
         if (candidate.space == space if site is None else i == site) and len(rows):
-            excess = excess_of(candidate, launch.requests.addresses[rows], hardware)
+            excess = excess_at(candidate, launch.requests.addresses[rows], hardware)
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:
@@ -50,13 +48,3 @@ def _widest(launch: Launch, looked_at: NDArray[np.bool_]) -> int | None:
         if apart > most:
             widest, most = i, apart
     return widest
-
-
-def excess_of(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> NDArray[np.int64]:
-    """Return the wavefronts of requests of a site beyond the ideal, or sectors beyond the fewest; 0 where not known."""
-    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
-        return np.zeros(len(addresses), np.int64)
-    if site.space == "global":
-        return sectors(addresses, site.width) - fewest_sectors(bytes_used(addresses, site.width))
-    counts = count(addresses, site.width, site.op, hardware)
-    return counts.wavefronts - counts.ideal

@@ -14,7 +14,7 @@ from smemviz.app.components.tables import table
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.figures.matmul.roofline import ceiling_name, described
 from smemviz.i18n import N_, _
-from smemviz.model.hardware.operations import unit_of
+from smemviz.model.counting.costs import unit_of
 from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
 from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
 from smemviz.views.matmul_steps import Loaded

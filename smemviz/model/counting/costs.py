@@ -1,0 +1,119 @@
+"""What requests cost, by the one table of spaces: in wavefronts of shared memory, in sectors of global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sector_rule
+from smemviz.model.counting.service import Service, serve
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.hardware.rules import Rule, shared_rule
+from smemviz.recordings.data import Launch, Site
+
+COUNTS = ("wavefronts", "ideal", "sectors")  # of both spaces; each has its own
+
+
+class _Space(NamedTuple):
+    """How the requests of one space are counted.
+
+    A request of some width and operation is served by ``rule``, which gives ``counts``, in this order. ``unknown`` says
+    why the addresses of a site do not tell them, ``least`` how many of the first would do for served requests.
+    """
+
+    unit: str
+    counts: tuple[str, ...]
+    rule: Callable[[int, str, Hardware], Rule]
+    unknown: Callable[[Site, tuple[int, int]], str | None]
+    least: Callable[[Service, NDArray[np.int64], int], NDArray[np.int64]]
+
+
+_SPACES: Mapping[str, _Space] = {
+    "shared": _Space(
+        unit="wavefront",
+        counts=("wavefronts", "ideal", "degree"),
+        rule=shared_rule,
+        unknown=lambda site, cc: unpredictable(site.op, site.dtype, cc),
+        least=lambda served, addresses, width: served.ideal,
+    ),
+    "global": _Space(
+        unit="sector",
+        counts=("sectors",),
+        rule=lambda width, op, hardware: sector_rule(width),
+        unknown=lambda site, cc: None,
+        least=lambda served, addresses, width: fewest_sectors(bytes_used(addresses, width)),
+    ),
+}
+
+
+class RequestCosts(NamedTuple):
+    """Costs of requests, each (n,) int64, -1 where it does not apply or cannot be told from the addresses."""
+
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    excess: NDArray[np.int64]
+    degree: NDArray[np.int64]
+    sectors: NDArray[np.int64]
+
+
+def unit_of(space: str) -> str:
+    """Return what is counted in a space, in the singular; wavefronts where an instruction reaches both."""
+    return _SPACES.get(space, _SPACES["shared"]).unit
+
+
+def own_counts(space: str, count: Callable[[str], int]) -> dict[str, int | None]:
+    """Return ``COUNTS`` by name: ``count`` of each that a space has, None for the others."""
+    return {name: count(name) if name in _SPACES[space].counts else None for name in COUNTS}
+
+
+def unknown_at(site: Site, cc: tuple[int, int]) -> str | None:
+    """Say in a sentence, in English, why addresses do not tell what requests of a site cost; None where they do."""
+    return _SPACES[site.space].unknown(site, cc)
+
+
+def rule_at(site: Site, hardware: Hardware = H200) -> Rule | None:
+    """Return the rule that serves the requests of a site, None where addresses do not tell what they cost.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode.
+    """
+    return rule_in(site.space, site.width, site.op, hardware) if unknown_at(site, hardware.cc) is None else None
+
+
+def rule_in(space: str, width: int, op: str, hardware: Hardware = H200) -> Rule:
+    """Return the rule that serves requests of some width and operation, by which their cost is its wavefronts."""
+    return _SPACES[space].rule(width, op, hardware)
+
+
+def named(space: str, served: Iterable[NDArray[np.int64]]) -> Iterable[tuple[str, NDArray[np.int64]]]:
+    """Give the counts of served requests with their names: of ``COUNTS``, or ``degree``."""
+    return zip(_SPACES[space].counts, served, strict=False)
+
+
+def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H200) -> NDArray[np.int64]:
+    """Return what requests of a site cost beyond what would do; 0 for operations that are not counted ahead."""
+    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return np.zeros(len(addresses), np.int64)
+    served = serve(addresses, rule_in(site.space, site.width, site.op, hardware))
+    return served.wavefronts - _SPACES[site.space].least(served, addresses, site.width)
+
+
+def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:
+    """Count logged requests, picked by their rows, as hardware serves them.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode.
+    """
+    costs = RequestCosts(*(np.full(len(rows), -1, np.int64) for _ in RequestCosts._fields))
+    site_of = launch.requests.site[rows]
+    for i in np.unique(site_of).tolist():
+        site, at = launch.sites[i], site_of == i
+        rule = rule_at(site, hardware)
+        if rule is not None:
+            for name, count in named(site.space, serve(launch.requests.addresses[rows[at]], rule)):
+                getattr(costs, name)[at] = count
+    return costs._replace(excess=np.where(costs.wavefronts < 0, -1, costs.wavefronts - costs.ideal))
