@@ -12,8 +12,9 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.nearest import instead, is_none_of_numba, neighbour
-from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, merge, merge_name
+from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites import SiteTree
@@ -105,8 +106,12 @@ class Frame:
         for name, value in arguments.items():
             kept = self.versions.parameters.get(name, name)
             self.variables[kept], self.owners[kept] = value, self.entry
-        self.block(self.function.node.body, self.entry)
-        return None if self._result is _MISSING else self._result
+        end = self.block(self.function.node.body, self.entry)
+        if self._result is _MISSING:
+            return None
+        if end.count:
+            self._result = self.merged(self.function.node, end.lanes, None, self._result)
+        return _whole(self._result, self.entry)
 
     def block(self, body: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after the other; return the threads that reach the end."""
@@ -120,8 +125,12 @@ class Frame:
             try:
                 mask = rule(self, statement)
             except NotAScalarError as error:
+                if self._reads_nothing(statement):
+                    raise self.wrong(statement, _nothing_here(statement)) from None
                 what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
                 raise self.none_of_numba(statement, what) from None
+            except NothingHereError:
+                raise self.wrong(statement, _nothing_here(statement)) from None
         return mask
 
     def value(self, node: ast.expr) -> Value:
@@ -205,7 +214,7 @@ class Frame:
         kept = self.versions.kept.get(at or node)
         try:
             value = self.variables[node.id if kept is None else kept[0]]
-            return value.here(self.mask.lanes) if type(value) is Apart else value
+            return value.here(self.mask.lanes) if type(value) in (Apart, Optional) else value
         except CannotMergeError as error:
             raise self.refuse(node, f"{node.id}: {error}") from None
         except KeyError:
@@ -251,7 +260,7 @@ class Frame:
         try:
             self.variables[name] = merge_name(mask.lanes, value, old)
         except CannotMergeError as error:
-            raise self.refuse(node, f"{name.partition(' ')[0]}: {error}") from None
+            raise self._unmerged(node, name.partition(" ")[0], error) from None
         self.owners[name] = owner if mask.within(owner) else owner.common(mask)
 
     def merged(self, node: ast.AST, lanes: Any, new: Value, old: Value) -> Value:
@@ -259,13 +268,42 @@ class Frame:
         try:
             return merge(lanes, new, old)
         except CannotMergeError as error:
-            raise self.refuse(node, f"{short(node)}: {error.args[0]}") from None
+            raise self._unmerged(node, short(node), error) from None
+
+    def _unmerged(self, node: ast.AST, what: str, error: CannotMergeError) -> UnsupportedError:
+        if isinstance(error, TwoKindsError):
+            return self.none_of_numba(node, f"{what}: {error}", english("two names"))
+        return self.refuse(node, f"{what}: {error}")
+
+    def _reads_nothing(self, node: ast.AST) -> bool:
+        """Tell whether a part reads a variable that is None now, and that other assignments make something."""
+        read = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        return any(
+            name in self.variables and self.variables[name] is None and self._is_assigned_twice(name) for name in read
+        )
+
+    def _is_assigned_twice(self, name: str) -> bool:
+        parts = ast.walk(self.function.node)
+        return sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in parts) > 1
 
     def _covers(self, mask: Mask, owner: Mask) -> bool:
         """Tell whether every thread of ``owner`` that still runs is in ``mask``."""
         if mask.within(owner):
             return mask.count == (owner.count if self.live is self.entry else _overlap(owner, self.live))
         return owner.within(mask)
+
+
+def _whole(value: Value, mask: Mask) -> Value:
+    """Return a value that all threads of a mask have, as what it is in them."""
+    return value.here(mask.lanes) if isinstance(value, Optional) else value
+
+
+def _nothing_here(node: ast.AST) -> str:
+    return english(
+        "{code} uses a value that is None in some of the threads, which Numba ends there without a word; "
+        "ask 'is not None' first",
+        code=short(node),
+    )
 
 
 def _overlap(left: Mask, right: Mask) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.masks import Lanes
+from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of, unify
 from smemviz.messages import english
@@ -15,6 +16,13 @@ from smemviz.messages import english
 
 class CannotMergeError(TypeError):
     """Two values that no variable holds together; ``args[0]`` says why."""
+
+
+class TwoKindsError(CannotMergeError):
+    """A number and an array, or the like, for which Numba has no variable either."""
+
+    def __init__(self) -> None:
+        super().__init__(english("one name holds two kinds of thing in different threads"))
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ def merge_name(lanes: Lanes, new: Value, old: Value | Apart) -> Value | Apart:
     """
     if isinstance(old, Apart):
         if not isinstance(new, View):
-            raise CannotMergeError(english("one name holds two kinds of thing in different threads"))
+            raise TwoKindsError
         others = [(own & ~lanes, view) for own, view in old.arrays if view is not new]
         before = [own for own, view in old.arrays if view is new]
         mine = np.logical_or.reduce([lanes, *before])
@@ -80,8 +88,10 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         if new == old:
             return new
         raise CannotMergeError(english("one name stands for different texts in different threads"))
+    if _may_be_none(new, old) or _may_be_none(old, new):
+        return _merge_optional(lanes, new, old)
     if _is_no_number(new) or _is_no_number(old):
-        raise CannotMergeError(english("one name holds two kinds of thing in different threads"))
+        raise TwoKindsError
     new_dtype, old_dtype = dtype_of(new), dtype_of(old)
     if new_dtype is old_dtype:
         if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:
@@ -93,6 +103,21 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
 
 def _is_no_number(value: Value) -> bool:
     return value is None or isinstance(value, tuple | View | str | Range)
+
+
+def _may_be_none(value: Value, other: Value) -> bool:
+    """Tell whether a value is nothing, or is so in some threads, beside another that Numba lets be nothing."""
+    return (value is None or isinstance(value, Optional)) and not isinstance(other, tuple | str | Range)
+
+
+def _merge_optional(lanes: Lanes, new: Value, old: Value) -> Optional:
+    there = np.where(lanes, _there(new), _there(old))
+    values = [part.value if isinstance(part, Optional) else part for part in (new, old) if part is not None]
+    return Optional(values[0] if len(values) == 1 else merge(lanes, *values), there)
+
+
+def _there(value: Value) -> Lanes | bool:
+    return value.there if isinstance(value, Optional) else value is not None
 
 
 def _merge_views(lanes: Lanes, new: View, old: View) -> View:

@@ -13,6 +13,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
+from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
@@ -99,9 +100,11 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
 
 def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Value:
     """Compare two values, which may be tuples."""
+    if (left is None or right is None) and isinstance(op, ast.Is | ast.IsNot):
+        return _is_nothing(right if left is None else left) == isinstance(op, ast.Is)
+    if (left is None or right is None) and isinstance(op, ast.Eq | ast.NotEq):
+        return (left is right) == isinstance(op, ast.Eq)  # an Optional is not equal to None, even where it is that
     if isinstance(op, ast.Is | ast.IsNot):
-        if left is None or right is None:
-            return (left is right) == isinstance(op, ast.Is)
         try:
             same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
         except NotAScalarError:
@@ -137,6 +140,10 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
     return apply(frame, node, type(op), left, right)
 
 
+def _is_nothing(value: Value) -> Any:
+    return ~value.there if isinstance(value, Optional) else value is None
+
+
 def _order(frame: Frame, node: ast.expr, op: ast.cmpop, left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
     """Compare two tuples item by item: the first ones that differ decide."""
     if not left or not right:
@@ -170,16 +177,24 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
             result = frame.chosen(node, frame.value(operand))
             continue
         undecided = test if conjunction else ~test
-        if _is_pure(operand):
-            right = frame.value(operand)
-        else:
+        if not _is_pure(operand) or _has_optional(frame, operand):
             frame.mask = outer.narrow(undecided)
             if not frame.mask.count:
                 break
-            right = frame.value(operand)
+        right = frame.value(operand)
         result = frame.merged(node, undecided, right, result)
     frame.mask = outer
     return result
+
+
+def _has_optional(frame: Frame, node: ast.expr) -> bool:
+    """Tell whether a part is a variable that is nothing in some threads."""
+    return any(isinstance(frame.variables.get(name), Optional) for name in _variables(node))
+
+
+@lru_cache(maxsize=4096)
+def _variables(node: ast.expr) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.messages import english
 
 Value = Any
@@ -41,6 +42,7 @@ def dtype_of(value: Value) -> Dtype:
 
     Raises:
         NotAScalarError: for anything else.
+        NothingHereError: for a number in some threads only.
     """
     kind = type(value)
     if kind is np.ndarray:
@@ -50,6 +52,8 @@ def dtype_of(value: Value) -> Dtype:
         return python
     if isinstance(value, np.generic):
         return value.dtype
+    if kind is Optional:
+        raise NothingHereError
     raise NotAScalarError(_NAMES.get(kind.__name__) or f"a {kind.__name__.lower()}")
 
 

@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError,
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.recordings.data import WARP_SIZE
 
@@ -82,7 +83,7 @@ def _run_alone(frame: Frame, node: Loop) -> Mask | None:
     mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
-    if any(type(variables[name]) is Apart for name in used):
+    if any(type(variables[name]) in (Apart, Optional) for name in used):
         return None
     inner = {name: open_value(variables[name], int(slots[0])) for name in used}
     kinds = {name: _kind(frame, value) for name, value in inner.items()}

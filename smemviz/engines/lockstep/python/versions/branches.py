@@ -84,6 +84,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
         return visit.block(node.orelse, visit.entry)
     entry, turn, again = dict(visit.here or {}), None, None
     left: dict[ast.AST, Names] = {}
+    reads: set[tuple[ast.AST, tuple[str, Any]]] = set()
     for number in range(_MOST_TURNS):
         before = dict(visit.kinds_at.get((node, "head"), {}))
         edges = _exits(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
@@ -98,9 +99,12 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
             visit.lose(node.target)
         elif isinstance(node, ast.For):
             visit.attempt(node.target, partial(bind, visit, node.target, item, node.iter))
+        reads = _reads(visit, test)
         visit.block(node.body, visit.entry)
         turn, left = visit.here, visit.left.pop()
         again = None if test is None or turn is None else decided(visit, test)
+    # The test before the loop and the one after a turn are one here: they may read names of two types.
+    visit.unclear |= {name for _, (name, _) in _reads(visit, test) ^ reads}
     if first and again:
         visit.here = None
     elif first or again:  # the loop is left after a turn only, or before the first
@@ -112,6 +116,12 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
     visit.join((node, "end"), _exits(left, ast.Break) | {(node, "end"): visit.here})
     visit.constants = constants
     return visit.entry
+
+
+def _reads(visit: Visit, test: ast.expr | None) -> set[tuple[ast.AST, tuple[str, Any]]]:
+    """Return the names that a test has read, and of which types."""
+    parts = () if test is None else ast.walk(test)
+    return {(part, visit.kinds[part]) for part in parts if part in visit.kinds}
 
 
 def _exits(

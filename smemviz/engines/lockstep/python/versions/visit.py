@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.python.merging import CannotMergeError
 from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, Kind, convert, kind_of, unified
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import NoRuleError
+from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.sites import SiteTree
@@ -86,6 +87,8 @@ def _of_one_warp(value: Any) -> Any:
         offset, valid = _of_one_warp(value.offset), _of_one_warp(value.valid)
         shape = tuple(map(_of_one_warp, value.shape))
         return replace(value, shape=shape, offset=offset, valid=valid, picked=(), whole=())
+    if isinstance(value, Optional):
+        return UNKNOWN
     if isinstance(value, tuple):
         items = map(_of_one_warp, value)
         return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
