@@ -83,6 +83,8 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "array.item": "a[i]",
     "array.take": "a[i]",
     "array.fill": "a[:] = x",
+    "array.ravel": "a.reshape(-1)",
+    "array.flatten": "a.reshape(-1)",
     "numba.prange": "range(...)",
     "numba.typed.Dict": "cuda.local.array(shape, dtype)",
     "numba.typed.List": "cuda.local.array(shape, dtype)",

@@ -238,6 +238,9 @@ def _is_cuda(value: object) -> bool:
     return isinstance(module, str) and module.startswith("numba.cuda")
 
 
+_LONG_NAMES = {"float": "float64", "double": "float64", "single": "float32", "int": "int64", "complex": "complex128"}
+
+
 def as_dtype(value: object) -> np.dtype[np.generic] | None:
     """Return the NumPy dtype that a NumPy or Numba scalar type, or its name, stands for; None for anything else."""
     if isinstance(value, np.dtype):
@@ -247,7 +250,7 @@ def as_dtype(value: object) -> np.dtype[np.generic] | None:
         return np.dtype(value) if known or value in (bool, int, float, complex) else None
     if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
         return _record_dtype(value)
-    name = value if isinstance(value, str) else getattr(value, "name", None)
+    name = _LONG_NAMES.get(value, value) if isinstance(value, str) else getattr(value, "name", None)
     numba_type = isinstance(value, str) or type(value).__module__.startswith("numba")
     if numba_type and isinstance(name, str) and name in DTYPES:
         return np.dtype(DTYPES[name])

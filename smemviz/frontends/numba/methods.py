@@ -157,7 +157,7 @@ def _nanstd(array: Any) -> Any:
 
 @device
 def _trace(array: Any) -> Any:
-    total = 0
+    total = array.dtype.type(0)
     for k in range(min(array.shape[0], array.shape[1])):
         total += array[k, k]
     return total

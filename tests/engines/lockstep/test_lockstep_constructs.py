@@ -81,6 +81,40 @@ def test_a_match_ends_with_the_first_case_that_fits():
     assert list(result(text)[:6]) == [10, 10, 20, 30, 4, 10]
 
 
+def test_a_variable_that_is_none_in_some_threads_is_asked_for_that():
+    text = """
+        i = cuda.grid(1)
+        x = None
+        if i % 3 == 1:
+            x = i
+        out[i] = -1 if x is None else x
+        if x is not None and x > 5:
+            out[i] = 100
+    """
+    assert list(result(text, n=32)[:9]) == [-1, 1, -1, -1, 4, -1, -1, 100, -1]
+
+
+def test_a_function_returns_nothing_in_some_threads():
+    text = """
+        def first(q):
+            for k in range(4):
+                if k * k > q:
+                    return k
+        found = first(cuda.grid(1))
+        out[cuda.grid(1)] = 9 if found is None else found
+    """
+    assert list(result(text, n=32)[:10]) == [1, 2, 2, 2, 3, 3, 3, 3, 3, 9]
+
+
+def test_a_new_axis_in_an_index_has_one_element():
+    text = """
+        column = out[:, None]
+        i = cuda.grid(1)
+        column[i, 0] = column.shape[0] * 10 + column.shape[1]
+    """
+    assert list(result(text, n=32)[:2]) == [321, 321]
+
+
 def test_a_function_without_anything_to_rewrite_is_left_alone():
     function = ast.parse("def f(x):\n    return x").body[0]
     assert plain(function).node is function

@@ -192,7 +192,12 @@ def test_a_grid_that_waits_for_itself_has_a_limit():
 
 def test_print_writes_a_line_for_every_active_thread(capsys):
     body("if cuda.laneid < 2:\n    print('lane', cuda.laneid, 0.5)", np.zeros(1))
-    assert capsys.readouterr().out == "lane 0 0.5\nlane 1 0.5\n"
+    assert capsys.readouterr().out == "lane 0 0.500000\nlane 1 0.500000\n"
+
+
+def test_print_writes_tuples_and_what_is_in_them(capsys):
+    body("if cuda.laneid < 1:\n    print('at', (cuda.laneid, (True, 2.5)), (1,), ())", np.zeros(1))
+    assert capsys.readouterr().out == "at (0, (True, 2.500000)) (1,) ()\n"
 
 
 def test_print_has_a_limit(capsys):

@@ -159,7 +159,7 @@ def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]
     """Return what a subscript of an array gives: elements, a record, or another view."""
     if len(parts) == len(view.shape) and view.dtype.fields is None:
         for part in parts:
-            if part is Ellipsis or type(part) is slice:
+            if part is Ellipsis or part is None or type(part) is slice:
                 break
         else:
             return load(frame, node, view, parts)
@@ -167,21 +167,31 @@ def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]
 
 
 def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) -> View:
-    """Return the view that slices and fewer indices than axes pick; indices are checked, slices cut off at the ends."""
-    picked = sum(not isinstance(part, slice) and part is not Ellipsis for part in parts)
+    """Return the view that slices and fewer indices than axes pick; indices are checked, slices cut off at the ends.
+
+    An index of ``None`` makes a new axis of one element.
+    """
+    new_axes = sum(part is None for part in parts)
+    picked = sum(not isinstance(part, slice) and part is not Ellipsis and part is not None for part in parts)
     if Ellipsis in [part for part in parts if part is Ellipsis]:
         at = next(i for i, part in enumerate(parts) if part is Ellipsis)
-        missing = view.ndim - (len(parts) - 1)
+        missing = view.ndim - (len(parts) - 1 - new_axes)
         parts = (*parts[:at], *(slice(None),) * missing, *parts[at + 1 :])
-    parts = (*parts, *(slice(None),) * (view.ndim - len(parts)))
-    if len(parts) > view.ndim:  # an index may be a tuple that a function gave
-        given = {"code": ast.unparse(node), "indices": len(parts), "axes": view.ndim}
+    parts = (*parts, *(slice(None),) * (view.ndim + new_axes - len(parts)))
+    if len(parts) > view.ndim + new_axes:  # an index may be a tuple that a function gave
+        given = {"code": ast.unparse(node), "indices": len(parts) - new_axes, "axes": view.ndim}
         raise frame.wrong(node, english("{code} has {indices} indices for {axes} axes", **given))
     shape: list[Any] = []
     strides: list[int] = []
     indices: list[Value] = []
     offset = view.offset
-    for part, size, stride in zip(parts, view.shape, view.strides, strict=True):
+    axes_left = zip(view.shape, view.strides, strict=True)
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        size, stride = next(axes_left)
         if isinstance(part, slice):
             start, length, step = _slice(frame, node, part, size)
             offset = offset + start * stride
@@ -209,7 +219,8 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     new = iter(indices)
     now = tuple(next(new) if index is None else index for index in before)
     ends = [end for part in parts if isinstance(part, slice) for end in (part.start, part.stop, part.step)]
-    named = (now, view.whole or view.shape) if picked and all(end is None for end in ends) else ()
+    whole = picked and not new_axes and all(end is None for end in ends)
+    named = (now, view.whole or view.shape) if whole else ()
     part = replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, picked=(), whole=())
     return replace(part, picked=named[0], whole=named[1]) if named else part
 

@@ -130,8 +130,6 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
                     return base.reshape(_fixed(frame, node, sizes))
                 case "item" if not node.args:
                     return _only_element(frame, node, base)
-                case "ravel" | "flatten" if not node.args:
-                    return base.reshape((-1,))
                 case "transpose" if not node.args:
                     return base.transpose()
                 case "view" if len(node.args) == 1:

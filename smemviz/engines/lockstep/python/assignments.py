@@ -73,6 +73,8 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 bind(frame, part, item, source)
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)
+            if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
+                expressions.refuse_member(frame, source, str(view.dtype))
             if element is None:
                 access.fill(frame, target, view, source, value)
             else:
@@ -95,7 +97,7 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
             return base.of, *access.locate(frame, target, base.of, index)
         if not isinstance(base, View) or base.dtype.fields is not None:
             raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
-        if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis for i in indices):
+        if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis or i is None for i in indices):
             return base, *access.locate(frame, target, base, indices)
         return access.subview(frame, target, base, indices), None, frame.mask
     if view.ndim or view.dtype.fields is not None:

@@ -96,6 +96,8 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
             raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
+    if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
+        expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
 
 
@@ -153,9 +155,18 @@ def _given(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:
     return taken + expressions.values(frame, node.args[len(wanted) :])
 
 
+def _dtype(frame: Frame, node: ast.Call) -> Value:
+    """Return what ``np.dtype`` gives of a name or of a type of NumPy's."""
+    dtype = frame.names.constant(node)
+    if dtype is None:
+        raise frame.none_of_numba(node, short(node))
+    return dtype
+
+
 _OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
     "cuda.local.array": arrays.local_array,
     "builtins.isinstance": types.is_instance,
+    "numpy.dtype": _dtype,
     "numpy.finfo": _limits(np.finfo),
     "numpy.iinfo": _limits(np.iinfo),
 }

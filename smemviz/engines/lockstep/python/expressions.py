@@ -101,6 +101,13 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     return arrays.attribute(frame, node, frame.value(node.value))
 
 
+def refuse_member(frame: Frame, node: ast.expr, target: str) -> None:
+    """Refuse a member of an enumeration where Numba converts none: to ``int`` or ``float``, or to a type of floats."""
+    if isinstance(frame.names.constant(node), enum.Enum):
+        what = english("{code}, a member of an enumeration, as {type}", code=short(node), type=target)
+        raise frame.none_of_numba(node, what, f"{short(node)}.value")
+
+
 def _host_object(frame: Frame, node: ast.expr) -> object:
     """Return the object of the module that a chain of attributes stands for."""
     try:

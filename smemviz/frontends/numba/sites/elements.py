@@ -21,6 +21,12 @@ def subscript(visit: Visit, node: ast.Subscript) -> Ref:
     picked = indices(visit, node.slice)
     if isinstance(base, TupleRef):
         return _item(visit, node, base)
+    if _is_new_axis(visit, node.slice):
+        code, array = ast.unparse(node), ast.unparse(node.value)
+        what = english(
+            "{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=f"{array}[None, ...]"
+        )
+        raise visit.unsupported(node, what)
     return element(visit, node, base, picked, "load")
 
 
@@ -41,10 +47,19 @@ def indices(visit: Visit, node: ast.expr) -> int:
         value = visit.value(part)
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             continue
-        if isinstance(part, ast.Constant) and part.value is None:
-            raise visit.unsupported(part, english("a new axis in an index is not followed; use reshape"))
+        if _is_new_axis(visit, part):
+            continue
         picked += len(value.items) if isinstance(value, TupleRef) else 1
     return picked
+
+
+def _new_axes(visit: Visit, node: ast.expr) -> int:
+    return sum(_is_new_axis(visit, part) for part in node.elts) if isinstance(node, ast.Tuple) else 0
+
+
+def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
+    """Tell whether a part of an index is ``None`` or ``np.newaxis``."""
+    return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
 
 
 def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:
@@ -65,10 +80,13 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
         return None
     if picked > base.ndim:
         raise wrong_indices(visit, node, picked, base)
-    if base.is_record or (picked < base.ndim and op == "load"):
+    new = _new_axes(visit, node.slice)
+    if new and op == "store":
+        visit.tree.in_lockstep.append(node)
+    if base.is_record or (picked < base.ndim + new and op == "load"):
         if op == "store":
             raise visit.unsupported(node, english("a record that is stored whole is not followed; store its fields"))
-        return replace(base, ndim=base.ndim - picked)
+        return replace(base, ndim=base.ndim - picked + new)
     visit.site(node, base, op)
     return None
 

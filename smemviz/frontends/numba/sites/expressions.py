@@ -148,6 +148,7 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _method(visit, node, receiver, arguments)
     callee = visit.names.callee(node.func)
     if name in FUNCTIONS and _is_of_array(name, arguments) and not node.keywords:
+        _check_trace(visit, node, name, arguments[0])
         callee = function_of(FUNCTIONS[name].py_func)
     fields = getattr(visit.names.constant(node.func), "_fields", ())
     if fields and callee is None:
@@ -164,6 +165,14 @@ def _is_of_array(name: str, arguments: list[Ref]) -> bool:
         return False
     most = 2 if name == "builtins.sum" else 1
     return len(arguments) <= most and (name.startswith("numpy.") or arguments[0].ndim == 1)
+
+
+def _check_trace(visit: Visit, node: ast.Call, name: str, array: Ref) -> None:
+    """Refuse ``np.trace`` of integers, for which NumPy's function of linear algebra is not compiled."""
+    if name == "numpy.trace" and isinstance(array, ArrayRef) and array.dtype.kind not in "fc":
+        what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=array.dtype)
+        what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=english("a loop"))
+        raise visit.unsupported(node, what)
 
 
 def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:
@@ -207,16 +216,15 @@ def _device_function(
 
 
 def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
-    """Return the array that ``reshape``, ``view``, ``ravel`` or ``transpose`` of an array gives."""
+    """Return the array that ``reshape``, ``view`` or ``transpose`` of an array gives."""
     assert isinstance(node.func, ast.Attribute)
     match node.func.attr:
         case "reshape":
             shape = arguments[0] if len(arguments) == 1 else TupleRef(tuple(arguments))
             return replace(receiver, ndim=len(shape.items) if isinstance(shape, TupleRef) else 1)
-        case "ravel" | "flatten":
-            return replace(receiver, ndim=1)
         case "view":
-            dtype = _dtype(visit, node.args[0]) if node.args else None
+            named = node.args and not isinstance(node.args[0], ast.Constant)  # Numba takes no text here
+            dtype = _dtype(visit, node.args[0]) if named else None
             if dtype is None:
                 raise visit.unsupported(node, english("the dtype of {code} is not constant", code=ast.unparse(node)))
             return replace(receiver, dtype=dtype)
@@ -283,12 +291,24 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
 
 
 def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
-    shape, dtype, alignment = declared_array(node, space, visit.names, partial(_dtype, visit))
+    shape, dtype, alignment = declared_array(node, space, visit.names, partial(_element_type, visit, space))
     name = visit.declared.get(node, f"array at line {node.lineno}")
     if space == "shared":
         visit.tree.declarations[node] = len(visit.walk.declarations)
         visit.walk.declarations.append(Declaration(name, shape, dtype, node.lineno, shape == (0,), alignment))
     return ArrayRef((name,), space, len(shape), dtype)
+
+
+def _element_type(visit: Visit, space: str, node: ast.expr) -> np.dtype[np.generic] | None:
+    """Return the dtype of the elements of an array that is declared; Numba declares none of Python's types."""
+    named = None if isinstance(node, ast.Constant) else visit.names.constant(node)
+    if isinstance(named, type) and named in (bool, int, float, complex):
+        what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=named.__name__)
+        what = english(
+            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(named)}"
+        )
+        raise visit.unsupported(node, what)
+    return _dtype(visit, node)
 
 
 def _dtype(visit: Visit, node: ast.expr) -> np.dtype[np.generic] | None:

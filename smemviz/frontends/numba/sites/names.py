@@ -12,7 +12,7 @@ import numpy as np
 
 from smemviz.frontends.numba import xoroshiro
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, canonical_name, function_in, python_function, resolve
+from smemviz.frontends.numba.functions import Function, as_dtype, canonical_name, function_in, python_function, resolve
 from smemviz.frontends.numba.syntax import parameters, stored
 
 _REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
@@ -31,10 +31,20 @@ class Names:
 
     def constant(self, node: ast.expr) -> object:
         """Return what a module constant or closure variable holds; None for a variable or an expression."""
+        if isinstance(node, ast.Call):
+            return self._dtype(node)
         try:
             return resolve(node, self.function) if self._is_free(node) else None
         except KeyError:
             return None
+
+    def _dtype(self, node: ast.Call) -> object:
+        """Return what ``np.dtype`` of a name or of a type of NumPy's gives, None for another call."""
+        if len(node.args) != 1 or node.keywords or self.canonical(node.func) != "numpy.dtype":
+            return None
+        given = node.args[0].value if isinstance(node.args[0], ast.Constant) else self.constant(node.args[0])
+        of_numpy = isinstance(given, type) and issubclass(given, np.generic)
+        return as_dtype(given) if of_numpy or isinstance(given, str) else None
 
     def callee(self, node: ast.expr) -> Function | None:
         """Return the device function that a call reaches, if it is one."""

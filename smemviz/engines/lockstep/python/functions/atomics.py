@@ -77,6 +77,10 @@ def _run(
     dtypes: tuple[str, ...],
     at_once: np.ufunc | None,
 ) -> Value:
+    if isinstance(array, View) and array.memory.space == "local":
+        what = english("{function} on a local array ends a kernel on a GPU", function=ast.unparse(node.func))
+        what = english("{what}; use no atomic: each thread has a local array of its own", what=what)
+        raise frame.wrong(node, what)
     if not isinstance(array, View) or array.memory.space not in ("shared", "global"):
         raise frame.refuse(
             node, english("{function} on anything but a shared or global array", function=ast.unparse(node.func))

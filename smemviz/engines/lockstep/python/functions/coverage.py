@@ -102,7 +102,6 @@ _OUT = (
     ("raise in a device function", "out[0] = raising(data[0])", f"raise ValueError in a device function {ENGINE}"),
     ("records stored whole", "records[0] = records[1]",
      "a record that is stored whole is not followed; store its fields"),
-    ("new axes in an index", "x = data[None, :]", "a new axis in an index is not followed; use reshape"),
     ("arithmetic with whole arrays", "x = data + 1",
      "arithmetic with an array (data + 1): Numba compiles none for CUDA; write a loop"),
     ("methods that copy arrays or go along one axis", "x = data.copy()",

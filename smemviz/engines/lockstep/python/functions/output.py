@@ -16,17 +16,33 @@ MOST_LINES = 1000
 
 def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     for value in arguments:
-        if isinstance(value, tuple):
-            raise frame.refuse(node, english("{function} of {dtype}", function="print", dtype="a tuple"))
         if not isinstance(value, str):
-            dtype_of(value)
-    for slot in np.flatnonzero(frame.mask.lanes):
+            _check(frame, node, value)
+    for slot in np.flatnonzero(frame.mask.lanes).tolist():
         frame.machine.printed += 1
         if frame.machine.printed > MOST_LINES:
             return
-        print(*(value[slot] if isinstance(value, np.ndarray) else value for value in arguments))
+        print(*(_text(value, slot) for value in arguments))
         if frame.machine.printed == MOST_LINES:
             print(f"{frame.function.name} prints more; lockstep shows {MOST_LINES:,} lines of a launch")
+
+
+def _check(frame: Frame, node: ast.Call, value: Value) -> None:
+    """Refuse what Numba does not print: texts in tuples, and complex numbers."""
+    for item in value if isinstance(value, tuple) else ():
+        _check(frame, node, item)
+    if not isinstance(value, tuple) and dtype_of(value).kind == "c":
+        what = english("{function} of {dtype}", function="print", dtype=dtype_of(value))
+        raise frame.none_of_numba(node, what, "x.real, x.imag")
+
+
+def _text(value: Value, slot: int) -> str:
+    """Return what a thread prints of a value; of a float six digits, as printf does."""
+    if isinstance(value, tuple):
+        items = [_text(item, slot) for item in value]
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    own = value[slot] if isinstance(value, np.ndarray) else value
+    return str(own) if isinstance(own, str) or dtype_of(own).kind != "f" else f"{own:f}"
 
 
 CALLS: dict[str, Rule] = {"builtins.print": Rule(_print, 0, 64)}

@@ -10,7 +10,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.ranges import Range
-from smemviz.engines.lockstep.values.typing import INT64_MAX, Dtype, NotAScalarError, Value, dtype_of
+from smemviz.engines.lockstep.values.typing import INT32, INT64_MAX, Dtype, NotAScalarError, Value, cast, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import english
 
@@ -21,6 +21,7 @@ _LIMITS: dict[type, tuple[str, ...]] = {
         *("resolution", "tiny", "bits"),
     ),
 }
+_REGISTERS = ("cuda.threadIdx.", "cuda.blockIdx.", "cuda.blockDim.", "cuda.gridDim.", "cuda.laneid", "cuda.warpsize")
 _CONTAINERS = (tuple, str, range)
 
 
@@ -29,6 +30,8 @@ def is_instance(frame: Frame, node: ast.Call) -> bool:
     if len(node.args) != 2 or node.keywords:
         raise frame.wrong(node, english("{code}: isinstance takes a value and a type", code=short(node)))
     value, named = frame.value(node.args[0]), node.args[1]
+    if frame.canonical(node.args[0]).startswith(_REGISTERS):
+        value = cast(value, INT32)
     matches = [_is_of(frame, node, value, kind) for kind in (named.elts if isinstance(named, ast.Tuple) else [named])]
     return any(matches)
 
