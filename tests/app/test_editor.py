@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -227,6 +228,7 @@ def test_escape_and_tab_leave_the_text(page: Page) -> None:
 
 @pytest.mark.browser
 def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Page) -> None:
+    page.set_viewport_size({"width": 1024, "height": 900})
     open_with(page, SHORT)
     line = page.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
     badges = line.locator(".badge")
@@ -284,3 +286,43 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
     expect(page.locator("#editor-printed")).to_have_text("stride 8\n")
     expect(page.locator(".line-badges")).to_contain_text("8-way")
     expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 8")
+
+
+@pytest.mark.browser
+def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/editor")
+    line = page.locator(".cm-line", has_text="out[idx] = tile[ty, tx]").first
+    line.scroll_into_view_if_needed()
+    below = page.locator("div.line-badges").first
+    for width, fits in ((1440, False), (1024, True), (400, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(line.locator(".badge")).to_have_count(2 * fits)
+        if fits:
+            continue
+        expect(below.locator(".badge")).to_have_text(["1-way", "128 sectors, 4 a request"])
+        above, under = line.bounding_box(), below.bounding_box()
+        assert above is not None
+        assert under is not None
+        assert above["y"] + above["height"] <= under["y"] + 1
+    number = page.locator(".cm-lineNumbers .cm-gutterElement", has_text=re.compile("^28$")).bounding_box()
+    text = page.locator(".cm-line", has_text="out[idx] = tile[ty, tx]").first.locator(
+        "xpath=following::div[@class='cm-line'][1]"
+    )
+    place = text.bounding_box()
+    assert number is not None
+    assert place is not None
+    assert abs(number["y"] - place["y"]) < 2
+
+
+@pytest.mark.browser
+def test_what_will_stand_beside_the_text_is_shown_until_one_has_run(page: Page) -> None:
+    wrong = json.dumps({"text": SHORT.replace("a[i]", "a[i"), "link": None})
+    page.add_init_script(f"localStorage.setItem('smemviz-draft', {json.dumps(wrong)})")
+    page.goto("/editor")
+    status(page, "Line 11: ")
+    awaited = page.locator(".awaited")
+    expect(awaited.get_by_role("heading")).to_have_text(["Tile", "Banks by wavefront"])
+    write(page, SHORT)
+    expect(page.locator("#tile svg")).to_be_visible()
+    expect(awaited).to_be_hidden()

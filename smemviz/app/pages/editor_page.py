@@ -28,6 +28,7 @@ from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
+from smemviz.figures.registry import FIGURES
 from smemviz.i18n import N_, English, _, speaking, spoken
 from smemviz.lessons.tasks import Task
 from smemviz.messages import say
@@ -66,6 +67,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
     page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
     page["results"].className = _UNREAD
+    page["results"].children.insert(1, _awaited())
     page["drawn-run"].data = run
     page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
     return page
@@ -201,6 +203,28 @@ def _start(name: str) -> str:
 
 def _starts() -> Mapping[str, Path]:
     return {path.stem: path for path in gallery()}
+
+
+def _awaited() -> Component:
+    """Show what will stand beside the text, until one has run."""
+    pictures = (
+        (
+            FIGURES["tile"].title,
+            _("Each shared array, coloured by bank, with the lanes of one request in their cells."),
+        ),
+        (
+            FIGURES["banks"].title,
+            _("Who is served when: a row per wavefront, and more than one where lanes are in conflict."),
+        ),
+    )
+    panels = [
+        html.Section(
+            [html.H2(title), html.Div(className="ghost", **{"aria-hidden": "true"}), html.P(text, className="note")],
+            className="panel picture-panel",
+        )
+        for title, text in pictures
+    ]
+    return html.Div(html.Div(panels, className="pictures"), className="right awaited")
 
 
 def _panel() -> Component:
