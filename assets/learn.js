@@ -6,6 +6,8 @@
   const { names, entitle, query, unchanged, visit, go, triggered, handOver } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
   const [MARGIN, GAP, BELOW, TITLE] = [64, 24, 52, 32]; // pixels, beside what is presented, between two pictures, below
+  const HIGHER = 1.6; // times as high as they are drawn pictures may be on a screen that is not as wide
+  const ABOVE = 0.4; // of the room that they leave is above them
   const PAPER = 680; // pixels, the type on a page is wide
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
@@ -44,20 +46,42 @@
     visit(next.pathname + next.search, true);
   }
 
-  // The server draws slides of 1280 x 720 with type that can be read there; a larger screen shows them as much larger.
+  // The height that the server gave a picture, whatever it was stretched to since.
+  function drawnHeight(graph) {
+    if (graph.style.height !== graph.stretched) graph.drawn = parseFloat(graph.style.height);
+    return graph.drawn;
+  }
+
+  // Code keeps its lines as far apart as they are; cells and bars may be higher.
+  const isStretched = (graph) => ![...((graph.querySelector(".js-plotly-plot") || {}).data || [])].some(({ meta }) => meta === "characters");
+
+  function stretch(graphs, factor) {
+    for (const graph of graphs) {
+      graph.stretched = `${Math.floor(drawnHeight(graph) * (isStretched(graph) ? factor : 1))}px`;
+      graph.style.height = graph.stretched;
+    }
+  }
+
+  // The server draws slides of 1280 x 720 with type that can be read there; a larger screen shows them as much larger, and
+  // one that is not as wide for its height shows them higher.
   function scale() {
     const shown = [...document.querySelectorAll(".learn-panel:not([hidden])")].filter((panel) => panel.offsetParent);
     if (!presenting() || !shown.length) return;
     const place = shown[0].parentElement;
-    const sizes = shown.map((panel) => panel.querySelector(".graph").style).map((style) => [parseFloat(style.width), TITLE + parseFloat(style.height)]);
-    const [widths, heights] = [0, 1].map((side) => sizes.map((size) => size[side]));
+    const graphs = shown.map((panel) => panel.querySelector(".graph"));
+    const [widths, heights] = [graphs.map(({ style }) => parseFloat(style.width)), graphs.map((graph) => TITLE + drawnHeight(graph))];
     const add = (numbers) => numbers.reduce((sum, n) => sum + n, GAP * (numbers.length - 1));
     const beside = place.classList.contains("beside");
-    const factor = Math.min(
-      (window.innerWidth - MARGIN) / (beside ? add(widths) : Math.max(...widths)),
-      (window.innerHeight - place.getBoundingClientRect().top - BELOW) / (beside ? Math.max(...heights) : add(heights)),
-    );
+    const down = window.innerHeight - place.getBoundingClientRect().top - BELOW;
+    const all = beside ? Math.max(...heights) : add(heights);
+    const factor = Math.min((window.innerWidth - MARGIN) / (beside ? add(widths) : Math.max(...widths)), down / all);
     document.documentElement.style.setProperty("--learn-scale", factor.toFixed(3));
+    const high = graphs.filter(isStretched).map(drawnHeight);
+    const part = beside ? Math.max(...high, 0) : high.reduce((sum, n) => sum + n, 0);
+    const higher = part > 0 ? Math.min(1 + (down / factor - all) / part, HIGHER) : 1;
+    stretch(graphs, higher);
+    const left = down - factor * (all + (part > 0 ? part * (higher - 1) : 0));
+    document.documentElement.style.setProperty("--learn-above", `${Math.round(left * ABOVE)}px`);
   }
 
   // What stands above the pictures, and they themselves, come to their size one after the other.
@@ -76,6 +100,7 @@
       }
     }
     fitting.disconnect();
+    if (!presenting()) document.querySelectorAll(".learn-panel .graph").forEach((graph) => graph.stretched && stretch([graph], 1));
     if (presenting()) document.querySelectorAll(".learn-title, .learn-words, .learn-shown").forEach((part) => fitting.observe(part));
     window.requestAnimationFrame(scale);
   }

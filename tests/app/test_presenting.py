@@ -71,3 +71,20 @@ def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follow
     page.keyboard.press("Escape")
     expect(page.locator("#learn-text")).to_be_visible()
     expect(page.locator("#learn-0-figure")).not_to_have_attribute("style", re.compile("width"))
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 800), (1024, 768)], ids=str)
+def test_a_screen_that_is_higher_than_a_slide_is_filled(page: Page, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(reduced_motion="reduce")
+    for step in ("/learn/columns?present=1", "/learn/columns?ANSWER=show&present=1"):
+        page.goto(step)
+        settle(page)
+        page.wait_for_timeout(300)
+        drawn = page.locator(".learn-panel:not([hidden]) .js-plotly-plot:visible")
+        ends = drawn.evaluate_all("all => all.map((one) => one.getBoundingClientRect().bottom)")
+        assert size[1] - 100 < max(ends) <= size[1], step
+        if size[0] >= 1280:
+            assert [one for one in page.evaluate(TEXTS) if one["size"] < SMALLEST or one["out"]] == [], step
+    page.keyboard.press("Escape")
+    expect(page.locator("#learn-0-figure")).not_to_have_attribute("style", re.compile("width"))
