@@ -93,6 +93,16 @@ def test_the_numbers_say_how_often_an_element_was_loaded_by_now() -> None:
     assert set(texts[2].text) == {"▼"}  # the last block's part of c is being stored
 
 
+def test_the_numbers_are_large_enough_to_read_and_have_room_in_their_cells() -> None:
+    figure = scene(*pictured(), 0)
+    loads = next(trace for trace in figure.data if trace.type == "scatter")
+    cell = (figure.layout.height - 16) / abs(figure.layout.yaxis.range[1] - figure.layout.yaxis.range[0])
+    assert set(loads.text) == {"▼1"}
+    assert (
+        10 <= loads.textfont.size <= cell / 1.7
+    )  # a sign and a digit are 1.5 of their size wide, and stand clear of the next
+
+
 def test_the_tiles_and_the_part_of_c_are_framed() -> None:
     launch, found = pictured()
     shapes = scene(launch, found, 91).layout.shapes

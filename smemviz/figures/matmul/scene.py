@@ -23,8 +23,9 @@ _IDLE, _HELD, _MOVES, _READ = range(4)
 _WORDS = (N_("not touched"), N_("touched before"), N_("moves now"), N_("read now"))
 _SIGNS = {_MOVES: "▼", _READ: "●"}
 _GAP = 2.4  # cells between the matrices, where their names stand
-_CELLS_PIXELS = 560
-_NUMBERED = 16  # the widest matrix whose cells have room for a number
+_CELLS_PIXELS = 680
+_NUMBERED = 16  # the widest matrix whose cells have room for a sign and a number
+_TYPE = 10  # pixels of those
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go
     x, y = board.x + np.arange(columns), board.y + np.arange(rows)
     heads = {"rows": list(range(rows)), "columns": list(range(columns))}
     drawn = cells(board.state, fills, hover=_hover(board), name=board.array.name, x=x, y=y, meta=heads)
-    size = int(min(12, 0.55 * _CELLS_PIXELS / height))
+    numbered = any(text[-1:].isdigit() for text in board.text.ravel())
+    size = _TYPE if numbered else int(min(12, 0.8 * _CELLS_PIXELS / height))
     return [drawn, cell_text(x, y, board.text, size=size, colour=colours.ink, weight=600)]
 
 
