@@ -6,27 +6,20 @@ import io
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from helpers.commands import Command
+from helpers.commands import COMMAND, ESCAPES, Command
 from helpers.gallery import RECORDINGS
-from helpers.servers import free_port
-from helpers.strategies import a_launch, a_recording, totals
+from helpers.strategies import a_recording
 from rich.console import Console
 
 from smemviz import engines, progress
 from smemviz import paths as resources
-from smemviz.cli import main as cli
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
@@ -36,7 +29,6 @@ KERNELS = resources.kernels_dir()
 SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
 Pretend = Callable[..., Calls]
-COMMAND = [sys.executable, "-m", "smemviz"]
 
 
 @pytest.fixture
@@ -60,214 +52,6 @@ def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Pretend:
         return calls
 
     return pretend
-
-
-# --- show
-
-
-def test_show_prints_the_counts_of_the_h200(command: Command) -> None:
-    lines = command("show", REVERSE).out.splitlines()
-    assert lines[0].startswith(
-        "kernels/reverse.py: recorded by gpu engine on NVIDIA H200 (compute capability 9.0, driver "
-    )
-    assert lines[1] == "constants: N = 64"
-    assert lines[2] == "counted for compute capability 9.0 with banks of 4 bytes, by measured rules"
-    assert lines[4].rstrip() == "static_reverse: grid 1 x 1 x 1, block 64 x 1 x 1, 256 bytes of shared memory"
-    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
-    assert cells[:4] == [
-        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "0", "agrees"],
-        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-", "-", "-", "0", "agrees"],
-        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-", "-", "-", "0", "agrees"],
-        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "0", "agrees"],
-    ]
-
-
-def test_show_prints_the_same_facts_as_json(command: Command) -> None:
-    data = command("show", REVERSE, "--json").json
-    date = load(REVERSE).date
-    device = data.pop("device")
-    assert device["name"] == "NVIDIA H200"
-    assert device["compute_capability"] == [9, 0]
-    launches = data.pop("launches")
-    assert data == {
-        "schema": 1,
-        "engine": "gpu",
-        "file": "kernels/reverse.py",
-        "date": date,
-        "cc": [9, 0],
-        "basis": "measured",
-        "bank_bytes": 4,
-        "constants": {"N": 64},
-        "findings": [],
-        "unrecorded": 0,
-    }
-    assert [launch["kernel"] for launch in launches] == ["static_reverse", "dynamic_reverse"]
-    assert {name: launches[1][name] for name in ("grid", "block", "dynamic_shared", "shared_bytes")} == {
-        "grid": [1, 1, 1],
-        "block": [64, 1, 1],
-        "dynamic_shared": 256,
-        "shared_bytes": 256,
-    }
-    assert launches[0]["sites"][1] == {
-        "line": 19,
-        "column": 4,
-        "source": "held[i]",
-        "function": "static_reverse",
-        "calls": [],
-        "array": "held",
-        "space": "shared",
-        "op": "store",
-        "width": 4,
-        "requests": 2,
-        "wavefronts": 2,
-        "ideal": 2,
-        "excess": 0,
-        "max_degree": 1,
-        "sectors": None,
-        "sectors_per_request": None,
-        "bytes_used": None,
-        "efficiency": None,
-        "bytes_wasted": 0,
-        "basis": "measured",
-        "explanation": {
-            "pattern": "stride of 1 word",
-            "because": "Neighbouring lanes are 1 word apart: "
-            "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each.",
-            "cure": None,
-            "patterns": [{"kind": "stride", "levels": [[32, 4]], "spacing": 1, "requests": 2}],
-            "pad": None,
-            "swizzle": None,
-        },
-        "hardware": {"requests": 2, "wavefronts": 2, "ideal": 2, "sectors": None},
-        "verdict": "agrees",
-        "because": "2 requests and 2 wavefronts, as recorded",
-    }
-    traffic = ("sectors", "sectors_per_request", "bytes_used", "efficiency", "bytes_wasted")
-    assert [launches[0]["sites"][3][name] for name in traffic] == [8, 4, 256, 1, 0]
-    time = launches[0]["time"]
-    assert time["net_us"] == time["median_us"] - time["floor_us"]
-    assert launches[0]["sites"][3]["wavefronts"] is None
-
-
-def test_show_counts_as_another_compute_capability(command: Command) -> None:
-    """On 1.x a warp's 32 lanes are two half-warps with 16 banks each: twice the wavefronts (CUDA programming guide)."""
-    data = command("show", REVERSE, "--json", "--cc", "1.3").json
-    assert data["cc"] == [1, 3]
-    assert data["launches"][0]["sites"][1]["wavefronts"] == 4
-    assert data["basis"] == "documented"
-
-
-DOUBLES = """import numpy as np
-from numba import cuda, float64
-
-
-@cuda.jit
-def copy(out):
-    held = cuda.shared.array(32, float64)
-    held[cuda.threadIdx.x] = 1
-    out[cuda.threadIdx.x] = held[cuda.threadIdx.x]
-
-
-def main():
-    copy[1, 32](cuda.to_device(np.zeros(32, np.float64)))
-"""
-
-
-def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, command: Command) -> None:
-    """8-byte accesses were measured on 9.0; for 8.6 no guide says how they are served."""
-    path, recording = tmp_path / "doubles.py", str(tmp_path / "doubles.smem.npz")
-    path.write_text(DOUBLES, encoding="utf-8")
-    command("run", path, "--engine", "lockstep", "-o", recording)
-    for cc, kind in (("9.0", "measured"), ("8.6", "assumed")):
-        data = command("show", recording, "--json", "--cc", cc).json
-        kinds = {site["space"]: site["basis"] for site in data["launches"][0]["sites"]}
-        assert (data["basis"], kinds) == (kind, {"shared": kind, "global": None})
-    printed = command("show", recording, "--cc", "8.6").out
-    assert "counted for compute capability 8.6 with banks of 4 bytes, by rules that are partly assumed" in printed
-    assert (
-        "line 8, held[cuda.threadIdx.x]: its rule is assumed. "
-        "As measured on compute capability 9.0; the CUDA C++ programming guide does not say."
-    ) in printed
-
-
-def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command: Command) -> None:
-    """A row of 33 ints: lane i of column c is in 8-byte word (33 i + c) // 2, and for odd c lane 31 meets lane 0."""
-    wavefronts = {}
-    for cc in ("3.5", "3.5-8"):
-        data = command("show", SQUARE, "--json", "--cc", cc).json
-        launch = next(one for one in data["launches"] if one["kernel"] == "set_row_read_col_pad")
-        wavefronts[cc, data["bank_bytes"]] = [site["wavefronts"] for site in launch["sites"]]
-    assert wavefronts == {("3.5", 4): [32, 32, None], ("3.5-8", 8): [32, 16 + 2 * 16, None]}
-
-
-def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
-    launch = a_launch(10)
-    a_recording(replace(launch, totals=totals(launch, more=500)), launch).save(tmp_path / "r.smem.npz")
-    assert "\n1500 requests were counted but not logged one by one\n" in command("show", tmp_path / "r.smem.npz").out
-    launches = command("show", tmp_path / "r.smem.npz", "--json").json["launches"]
-    assert [launch.get("missing") for launch in launches] == [1500, None]
-
-
-def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Command) -> None:
-    """Totals hold from 5.0 on; for an older part only logged requests can be counted."""
-    launch = a_launch(10)
-    a_recording(replace(launch, totals=totals(launch, more=500))).save(tmp_path / "r.smem.npz")
-    out = command("show", tmp_path / "r.smem.npz", "--cc", "2.0").out
-    assert "line 2, tile[ty, tx]: counts cover only the requests that were logged\n" in out
-    sites = command("show", tmp_path / "r.smem.npz", "--cc", "2.0", "--json").json["launches"][0]["sites"]
-    assert [site.get("complete") for site in sites] == [False, False, None]
-
-
-def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, command: Command) -> None:
-    launch = a_launch(4)
-    site = replace(launch.sites[0], op="atomic_add", dtype="float32", source="total[0]")
-    a_recording(replace(launch, sites=(site, *launch.sites[1:]))).save(tmp_path / "r.smem.npz")
-    first = command("show", tmp_path / "r.smem.npz", "--json").json["launches"][0]["sites"][0]
-    assert first["wavefronts"] is None
-    assert f"line 2, total[0]: {first['reason']}\n" in command("show", tmp_path / "r.smem.npz").out
-
-
-def test_show_of_no_recording_is_one_line_and_exit_2(command: Command) -> None:
-    path = KERNELS / "square.py"
-    out, err = command("show", path, code=2)
-    assert (out, err) == ("", f"smemviz: {named(path)}: is a kernel file; record it with smemviz run\n")
-
-
-def named(path: Path) -> str:
-    """Return what errors call a file: one that comes with smemviz by its place in there."""
-    return str(path).partition("/smemviz/_data/")[2] or str(path)
-
-
-def test_run_of_a_recording_says_what_prints_it(command: Command) -> None:
-    assert command("run", REVERSE, code=2).err == (
-        f"smemviz: {named(REVERSE)}: is a recording; print it with smemviz show, or name the kernel file\n"
-    )
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "smemviz", "show", REVERSE],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (
-        2,
-        "smemviz: standard output cannot be written: No space left on device\n",
-    )
-
-
-@pytest.mark.parametrize("cc", ["9", "x", "4.2", "9.0-8", "3.5-", "3.5-16"])
-def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        code = cli.main(["show", str(REVERSE), "--cc", cc])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    assert code == 2
-    assert "compute capability" in capsys.readouterr().err
 
 
 # --- run
@@ -494,28 +278,6 @@ def test_what_the_system_refuses_is_not_blamed_on_standard_output(
     assert err.startswith(f"smemviz: {said}")
 
 
-ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]52;c;Z29uZQ==\x07\x9b31m\x7f\r"
-
-
-def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    launch = a_launch()
-    site = replace(launch.sites[0], source=f"tile[{ESCAPES}]")
-    launch = replace(launch, kernel=f"k{ESCAPES}", sites=(site, *launch.sites[1:]))
-    finding = replace(a_recording().findings[0], message=f"out{ESCAPES}[1024]")
-    recording = replace(a_recording(launch), constants={f"N{ESCAPES}": 3}, findings=(finding,))
-    recording.save(tmp_path / "a.smem.npz")
-    replace(recording, launches=(a_launch(),)).save(tmp_path / "b.smem.npz")
-    said = {}
-    for verb in ("show", "diff", "export", "suggest"):
-        more = {"diff": [str(tmp_path / "b.smem.npz")], "export": ["-o", str(tmp_path / "r.csv")]}.get(verb, [])
-        cli.main([verb, str(tmp_path / "a.smem.npz"), *more])
-        said[verb] = "".join(capsys.readouterr())
-        assert set(re.findall("[^ -~\n]", said[verb])) <= set("│┃━┏┓┡┩─└┘┳╇┴┬├┤┼╴╶…²◆")
-    assert "tile[[2J]0;title" in said["show"]
-
-
 def test_an_error_keeps_what_a_path_holds_to_one_line(command: Command) -> None:
     err = command("show", f"no{ESCAPES}\nfile.smem.npz", code=2).err
     assert err == "smemviz: no[2J]0;title]52;c;Z29uZQ==31m file.smem.npz: no such file\n"
@@ -554,21 +316,6 @@ def test_run_refuses_an_impossible_constant(setting: str, said: str, command: Co
     assert said in err
 
 
-# --- the command itself
-
-
-def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None:
-    """As on Windows, where a pipe takes the letters of one code page only."""
-    launch = a_launch(4)
-    site = replace(launch.sites[0], source="\uacf5\uc720[i]")
-    a_recording(replace(launch, sites=(site, *launch.sites[1:]))).save(tmp_path / "r.smem.npz")
-    command = [*COMMAND, "show", str(tmp_path / "r.smem.npz")]
-    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
-    done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert rb"\uacf5\uc720[i]" in done.stdout
-
-
 def test_help_answers_at_once() -> None:
     """In under 0.3 s of a processor, the interpreter's own start included, once others leave it its caches."""
     for _ in range(20):
@@ -598,170 +345,3 @@ def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
             process.stdout.close()
             assert process.stderr.read() == b""
         assert process.returncode == 141
-
-
-# --- serve
-
-
-class PretendedApp:
-    """A Dash app as the server sees it: something with a WSGI application."""
-
-    @staticmethod
-    def server(_: object, respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
-        respond("200 OK", [("Content-Type", "text/plain")])
-        return [b"the dashboard"]
-
-
-SERVING = """
-import sys, types
-app = types.ModuleType("smemviz.app.factory")
-sys.path.insert(0, {tests!r})
-from cli.test_cli import PretendedApp
-app.create_app = lambda paths, **options: PretendedApp()
-sys.modules["smemviz.app.factory"] = app
-import webbrowser
-webbrowser.open = lambda url: print("browser at", url, flush=True)
-from smemviz.cli.main import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@contextmanager
-def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
-    """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
-    served = SERVING.format(tests=str(Path(__file__).parents[1]))
-    code = f"{before}\n{served}"
-    command = [sys.executable, "-c", code, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield SimpleNamespace(process=process, line=process.stdout.readline)
-        finally:
-            process.kill()
-
-
-def test_serve_takes_the_next_free_port_prints_it_and_opens_the_browser() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with serving(str(KERNELS / "reverse.py"), str(REVERSE), "--port", str(port)) as server:
-            said = server.line()
-            url = said.split()[1]
-            assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
-            assert port < int(url.rstrip("/").rpartition(":")[2]) < port + 100
-            assert url.startswith("http://127.0.0.1:")
-            assert server.line() == f"browser at {url}\n"
-            with urllib.request.urlopen(url) as response:
-                assert response.read() == b"the dashboard"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-def test_serve_opens_the_page_of_a_file_named_alone() -> None:
-    with serving(str(REVERSE), "--port", str(free_port())) as server:
-        url = server.line().split()[1]
-        assert url.endswith("/kernel?file=reverse")
-        assert server.line() == f"browser at {url}\n"
-
-
-def test_serve_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
-    script = tmp_path / "train.py"
-    script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
-    written = command(script, "--no-browser", code=2)
-    recorded = f"record it, smemviz run {script} -o train.smem.npz, and show that\n"
-    assert written == ("", f"smemviz: {script}: has no main() to run; {recorded}")
-
-
-def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
-    with serving("--no-browser", "--port", str(free_port())) as server:
-        said = server.line()
-        url = said.split()[1]
-        assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
-        with urllib.request.urlopen(url) as response:
-            assert response.read() == b"the dashboard"
-        server.process.send_signal(signal.SIGINT)
-        out, err = server.process.communicate(timeout=60)
-        assert (server.process.returncode, out, err) == (0, "", "")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
-def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
-    for paths, served in (((), "the gallery"), ((str(KERNELS / "square.py"),), "the files named here")):
-        with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), *paths) as server:
-            assert server.line().startswith("smemviz: http://0.0.0.0:")
-            server.process.send_signal(signal.SIGINT)
-            _, err = server.process.communicate(timeout=60)
-            assert err == (
-                f"smemviz: 0.0.0.0 is open to other machines; {served} and the editor are served, every run within the "
-                "editor's limits. Nothing is measured, no revision read\n"
-            )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
-    elsewhere = (
-        "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False; "
-        "import smemviz.engines.sandbox.confine as confine; confine.lacking = lambda: ('files', 'network')"
-    )
-    with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), before=elsewhere) as server:
-        assert server.line().startswith("smemviz: http://0.0.0.0:")
-        server.process.send_signal(signal.SIGINT)
-        _, err = server.process.communicate(timeout=60)
-        first, second = err.splitlines()
-        assert first.endswith(
-            "; the gallery is served, every run within the editor's limits. Nothing is measured, no revision read"
-        )
-        assert second == (
-            "smemviz: the editor is left out, because only Linux bounds the memory of what others write in it"
-        )
-
-
-def test_serve_told_to_stop_ends_as_a_program_does() -> None:
-    # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
-    with serving("--no-browser", "--port", str(free_port())) as server:
-        with urllib.request.urlopen(server.line().split()[1]) as response:
-            assert response.read() == b"the dashboard"
-        server.process.terminate()
-        assert server.process.wait(timeout=60) == 143
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.py"], "none.py: no such file"),
-        (["none.smem.npz"], "none.smem.npz: no such file"),
-        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1: "),
-        (["--host", "no such host"], "cannot listen on no such host: "),
-    ],
-)
-def test_serve_checks_everything_before_it_loads_the_server(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for heavy in ("smemviz.app.factory", "dash"):
-        monkeypatch.setitem(sys.modules, heavy, None)  # importing it fails
-    assert cli.main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("smemviz: ")
-    assert err.count("\n") == 1
-    assert said in err
-
-
-def test_serve_says_that_no_port_is_free(command: Command) -> None:
-    with socket.create_server(("127.0.0.1", 65535)):
-        written = command("--port", "65535", code=2)
-    said = "smemviz: no free port on 127.0.0.1 from 65535 to 65535; choose others with --port\n"
-    assert written == ("", said)
-
-
-@pytest.mark.parametrize("port", ["65536", "-1", "http"])
-def test_serve_refuses_what_is_no_port(port: str, command: Command) -> None:
-    err = command(f"--port={port}", code=2).err
-    assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in err
-
-
-def test_a_file_named_like_a_verb_can_be_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
-    (tmp_path / "run").write_bytes(os.urandom(8))
-    monkeypatch.chdir(tmp_path)
-    command("./run", code=2)  # read as a kernel file, which it is not

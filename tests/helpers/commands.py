@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, NamedTuple
 
 import pytest
 
 from smemviz.cli.main import main
+
+COMMAND = [sys.executable, "-m", "smemviz"]
+ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]52;c;Z29uZQ==\x07\x9b31m\x7f\r"
 
 
 class Text(NamedTuple):

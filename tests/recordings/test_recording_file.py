@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,38 +15,15 @@ from time import process_time
 
 import numpy as np
 import pytest
-from helpers.strategies import a_launch, a_recording, recordings, requests, totals
+from helpers.strategies import a_launch, a_recording, totals
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smemviz.errors import InputError, RecordingError
+from smemviz.errors import RecordingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import MAX_REQUESTS, Recording
 
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6
-
-
-def assert_same(one: Recording, other: Recording) -> None:
-    """Compare two recordings field by field, NaN equal to NaN and every array of the same dtype."""
-
-    def bare(recording: Recording) -> Recording:
-        none = requests(0)
-        return replace(
-            recording, launches=tuple(replace(launch, requests=none, totals=None) for launch in recording.launches)
-        )
-
-    assert repr(asdict(bare(one))) == repr(asdict(bare(other)))
-    for a, b in zip(one.launches, other.launches, strict=True):
-        pairs = [(a.requests, b.requests)]
-        assert (a.totals is None) == (b.totals is None)
-        if a.totals is not None and b.totals is not None:
-            pairs.append((a.totals, b.totals))
-        for x, y in pairs:
-            for name in asdict(x):
-                left, right = getattr(x, name), getattr(y, name)
-                assert left.dtype == right.dtype
-                np.testing.assert_array_equal(left, right)
 
 
 def members_of(path: Path) -> dict[str, bytes]:
@@ -84,13 +60,6 @@ def refusal(path: Path) -> str:
     return line.removeprefix(f"{path}: ").removeprefix("is not a recording: ")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file with a good recording in it, to be spoiled."""
-    a_recording().save(tmp_path / "a.smem.npz")
-    return tmp_path / "a.smem.npz"
-
-
 def spoil(path: Path, **changes: object) -> None:
     """Replace keys of the metadata, or of its first launch where the key is written launch_KEY."""
     members = members_of(path)
@@ -102,107 +71,6 @@ def spoil(path: Path, **changes: object) -> None:
             metadata[key] = value
     members["metadata.json"] = json.dumps(metadata).encode()
     write_members(path, members)
-
-
-# --- what is kept
-
-
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
-@given(recording=recordings())
-def test_what_is_saved_is_what_is_loaded(recording: Recording, tmp_path: Path) -> None:
-    recording.save(tmp_path / "r.smem.npz")
-    assert_same(load(tmp_path / "r.smem.npz"), recording)
-
-
-def test_launches_of_different_length_keep_their_own_requests_and_totals(tmp_path: Path) -> None:
-    short, long = a_launch(3), a_launch(70)
-    recording = a_recording(short, replace(long, totals=totals(long)), a_launch(0))
-    recording.save(tmp_path / "r.smem.npz")
-    loaded = load(tmp_path / "r.smem.npz")
-    assert_same(loaded, recording)
-    assert [launch.missing for launch in loaded.launches] == [0, 3000, 0]
-
-
-def test_the_same_recording_gives_the_same_bytes(tmp_path: Path) -> None:
-    a_recording().save(tmp_path / "one")
-    a_recording().save(tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-def test_numpy_alone_reads_the_columns(path: Path) -> None:
-    with np.load(path, allow_pickle=False) as file:
-        assert file["addresses"].shape == (96, 32)
-        assert file["site"].dtype == np.int8
-        assert json.loads(file["metadata.json"])["schema"] == 1
-
-
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = path.read_bytes()
-
-    def full(self: zipfile.ZipFile, *_: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
-    with pytest.raises(InputError, match=r"a\.smem\.npz: cannot be written: No space left on device"):
-        a_recording().save(path)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["a.smem.npz"]
-
-
-@pytest.mark.parametrize("path", [".", "", "/"])
-def test_saving_under_no_name_is_one_line(path: str) -> None:
-    with pytest.raises(InputError, match=r"cannot be written: Is a directory"):
-        a_recording().save(path)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe.smem.npz"
-    os.mkfifo(pipe)
-    link = tmp_path / "null.smem.npz"
-    link.symlink_to("/dev/null")
-    for path in (pipe, link):
-        before = path.stat()
-        with pytest.raises(InputError, match=r"cannot be written: it is no regular file; name another$"):
-            a_recording().save(path)
-        assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
-    assert link.is_symlink()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets not everybody link")
-def test_what_a_symlink_points_at_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    link, target = tmp_path / "link.smem.npz", tmp_path / "there" / "r.smem.npz"
-    link.symlink_to(target)
-    for _ in ("new", "replaced"):
-        a_recording().save(link)
-        assert link.is_symlink()
-        assert_same(load(target), a_recording())
-    assert [path.name for path in target.parent.iterdir()] == ["r.smem.npz"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets not everybody link")
-def test_saving_to_links_that_go_in_a_circle_is_one_line(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.smem.npz", tmp_path / "other.smem.npz"
-    one.symlink_to(other)
-    other.symlink_to(one)
-    with pytest.raises(InputError, match=r"cannot be written: Too many levels of symbolic links$"):
-        a_recording().save(one)
-    assert one.is_symlink()
-
-
-def test_saving_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.smem\.npz: cannot be written: No such file or directory"):
-        a_recording().save(tmp_path / "no" / "x.smem.npz")
-
-
-def test_more_requests_than_a_file_holds_are_not_saved(tmp_path: Path) -> None:
-    half = a_launch(0)
-    half = replace(half, requests=requests(MAX_REQUESTS // 2 + 1))
-    with pytest.raises(RecordingError, match=f"{MAX_REQUESTS + 2} logged requests; a file holds {MAX_REQUESTS}"):
-        a_recording(half, half).save(tmp_path / "r.smem.npz")
 
 
 # --- what is refused: files that are none

@@ -1,0 +1,189 @@
+"""What serving says on the command line: ports, browsers, other machines, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from helpers.commands import Command
+from helpers.gallery import RECORDINGS
+from helpers.servers import free_port
+
+from smemviz import paths as resources
+from smemviz.cli import main as cli
+
+KERNELS = resources.kernels_dir()
+SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
+
+
+class PretendedApp:
+    """A Dash app as the server sees it: something with a WSGI application."""
+
+    @staticmethod
+    def server(_: object, respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
+        respond("200 OK", [("Content-Type", "text/plain")])
+        return [b"the dashboard"]
+
+
+SERVING = """
+import sys, types
+app = types.ModuleType("smemviz.app.factory")
+sys.path.insert(0, {tests!r})
+from cli.test_serving import PretendedApp
+app.create_app = lambda paths, **options: PretendedApp()
+sys.modules["smemviz.app.factory"] = app
+import webbrowser
+webbrowser.open = lambda url: print("browser at", url, flush=True)
+from smemviz.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@contextmanager
+def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
+    """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
+    served = SERVING.format(tests=str(Path(__file__).parents[1]))
+    code = f"{before}\n{served}"
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield SimpleNamespace(process=process, line=process.stdout.readline)
+        finally:
+            process.kill()
+
+
+def test_serve_takes_the_next_free_port_prints_it_and_opens_the_browser() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with serving(str(KERNELS / "reverse.py"), str(REVERSE), "--port", str(port)) as server:
+            said = server.line()
+            url = said.split()[1]
+            assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
+            assert port < int(url.rstrip("/").rpartition(":")[2]) < port + 100
+            assert url.startswith("http://127.0.0.1:")
+            assert server.line() == f"browser at {url}\n"
+            with urllib.request.urlopen(url) as response:
+                assert response.read() == b"the dashboard"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_serve_opens_the_page_of_a_file_named_alone() -> None:
+    with serving(str(REVERSE), "--port", str(free_port())) as server:
+        url = server.line().split()[1]
+        assert url.endswith("/kernel?file=reverse")
+        assert server.line() == f"browser at {url}\n"
+
+
+def test_serve_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
+    written = command(script, "--no-browser", code=2)
+    recorded = f"record it, smemviz run {script} -o train.smem.npz, and show that\n"
+    assert written == ("", f"smemviz: {script}: has no main() to run; {recorded}")
+
+
+def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
+    with serving("--no-browser", "--port", str(free_port())) as server:
+        said = server.line()
+        url = said.split()[1]
+        assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
+        with urllib.request.urlopen(url) as response:
+            assert response.read() == b"the dashboard"
+        server.process.send_signal(signal.SIGINT)
+        out, err = server.process.communicate(timeout=60)
+        assert (server.process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
+def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
+    for paths, served in (((), "the gallery"), ((str(KERNELS / "square.py"),), "the files named here")):
+        with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), *paths) as server:
+            assert server.line().startswith("smemviz: http://0.0.0.0:")
+            server.process.send_signal(signal.SIGINT)
+            _, err = server.process.communicate(timeout=60)
+            assert err == (
+                f"smemviz: 0.0.0.0 is open to other machines; {served} and the editor are served, every run within the "
+                "editor's limits. Nothing is measured, no revision read\n"
+            )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
+    elsewhere = (
+        "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False; "
+        "import smemviz.engines.sandbox.confine as confine; confine.lacking = lambda: ('files', 'network')"
+    )
+    with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), before=elsewhere) as server:
+        assert server.line().startswith("smemviz: http://0.0.0.0:")
+        server.process.send_signal(signal.SIGINT)
+        _, err = server.process.communicate(timeout=60)
+        first, second = err.splitlines()
+        assert first.endswith(
+            "; the gallery is served, every run within the editor's limits. Nothing is measured, no revision read"
+        )
+        assert second == (
+            "smemviz: the editor is left out, because only Linux bounds the memory of what others write in it"
+        )
+
+
+def test_serve_told_to_stop_ends_as_a_program_does() -> None:
+    # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
+    with serving("--no-browser", "--port", str(free_port())) as server:
+        with urllib.request.urlopen(server.line().split()[1]) as response:
+            assert response.read() == b"the dashboard"
+        server.process.terminate()
+        assert server.process.wait(timeout=60) == 143
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.py"], "none.py: no such file"),
+        (["none.smem.npz"], "none.smem.npz: no such file"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1: "),
+        (["--host", "no such host"], "cannot listen on no such host: "),
+    ],
+)
+def test_serve_checks_everything_before_it_loads_the_server(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for heavy in ("smemviz.app.factory", "dash"):
+        monkeypatch.setitem(sys.modules, heavy, None)  # importing it fails
+    assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("smemviz: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_serve_says_that_no_port_is_free(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 65535)):
+        written = command("--port", "65535", code=2)
+    said = "smemviz: no free port on 127.0.0.1 from 65535 to 65535; choose others with --port\n"
+    assert written == ("", said)
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http"])
+def test_serve_refuses_what_is_no_port(port: str, command: Command) -> None:
+    err = command(f"--port={port}", code=2).err
+    assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in err
+
+
+def test_a_file_named_like_a_verb_can_be_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    (tmp_path / "run").write_bytes(os.urandom(8))
+    monkeypatch.chdir(tmp_path)
+    command("./run", code=2)  # read as a kernel file, which it is not

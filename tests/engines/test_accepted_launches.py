@@ -1,0 +1,162 @@
+"""Scripts that launch in ways of their own run in lockstep: refused kernels, vectorized functions, child processes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.accepted import HEAD, LANE, kernel, script
+
+import smemviz
+from smemviz.errors import KernelFileError, UnsupportedError
+
+# --- scripts that launch late, elsewhere, or what is refused
+
+LAUNCHES = f"""{HEAD}
+@cuda.jit
+def good(out):
+    out[cuda.grid(1)] = 1
+
+@cuda.jit
+def bad(out):
+    out[0] = [1, 2][0]
+
+def go():
+    good[1, 32](np.zeros(32))
+"""
+
+
+@pytest.mark.parametrize("main", ["return None", "raise RuntimeError('not like this')"])
+def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path, main: str) -> None:
+    late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
+    assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
+    with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
+        script(tmp_path, late)
+
+
+@pytest.mark.parametrize("start", ["def main():\n    ", "if True:\n    "])
+def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
+    assert [launch.kernel for launch in recording.launches] == ["good", "good"]
+    (finding,) = recording.findings
+    assert (finding.kind, finding.kernel, finding.line) == ("launch_refused", "bad", 13)
+    assert finding.message.endswith("This launch and all after it are missing.")
+
+
+def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood[1, 1]()\n")
+    assert len(recording.launches) == 1
+    assert [(one.kind, one.kernel, one.line) for one in recording.findings] == [("launch_refused", "good", 19)]
+
+
+def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="a list in a kernel"):
+        script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
+
+
+# --- what Numba makes kernels of
+
+VECTORIZED = f"""{HEAD}
+from numba import guvectorize, vectorize
+
+@vectorize(["float32(float32, float32)", "float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")
+def total(a, out):
+    out[0] = 0
+    for k in range(a.shape[0]):
+        out[0] += a[k]
+
+@vectorize(["float64(float64)"])
+def on_the_host(a):
+    return a + 1
+
+START
+    a = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(plus(a, a[0]), a + 2 * a[0]) and plus(a, 1).shape == (3, 4)
+    assert plus(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
+    on_device = plus(cuda.to_device(a), cuda.to_device(a))
+    assert np.array_equal(on_device.copy_to_host(), 3 * a)
+    into = np.zeros((3, 4))
+    assert plus(a, a, out=into) is into and np.array_equal(into, 3 * a)
+    assert np.array_equal(scaled(a, np.array([1.0, 2.0, 3.0])), a * [[1], [2], [3]])
+    assert np.array_equal(total(a), a.sum(axis=1))
+    assert on_the_host(1.0) == 2.0
+    try:
+        plus(np.ones(2, np.int8), np.ones(2, np.int8))
+    except TypeError as error:
+        assert "No matching version" in str(error)
+"""
+
+
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, VECTORIZED.replace("START", start))
+    assert recording.findings == ()
+    names = [launch.kernel for launch in recording.launches]
+    assert names == ["vectorized_plus"] * 5 + ["vectorized_scaled", "vectorized_total"]
+    launch = recording["vectorized_scaled"]
+    assert recording.source_of(launch).splitlines()[3] == "        scaled(a0[i, :], a1[i], a2[i, :])"
+    inside = next(site for site in launch.sites if site.source == "a[k]")
+    assert recording.file_of(launch) != recording.file
+    assert (inside.function, inside.line, recording.file_of(launch, inside)) == ("scaled", 16, recording.file)
+    recording.save(tmp_path / "it.smem.npz")
+    assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
+
+
+def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
+
+
+def test_arrays_of_the_device_have_what_numba_gives_them(tmp_path: Path) -> None:
+    before = """
+a = cuda.to_device(np.arange(12.0).reshape(1, 12))
+assert a.alloc_size == 96 and a.squeeze().shape == (12,)
+assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51.0]
+"""
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
+
+
+def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
+    assert len(recording.launches) == 2
+    assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message
+
+
+FORKED = f"""{HEAD}
+import multiprocessing
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+    if out.size == 2:
+        out[7] = 1
+
+def work(n):
+    out = np.zeros(n)
+    kernel[1, n](out)
+    return out.sum()
+
+if __name__ == "__main__":
+    kernel[1, 8](np.zeros(8))
+    with multiprocessing.get_context("METHOD").Pool(1) as pool:
+        assert pool.map(work, [4, 2]) == [4, 2]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: str) -> None:
+    recording = script(tmp_path, FORKED.replace("METHOD", method))
+    assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
+    assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]

@@ -1,0 +1,135 @@
+"""Launches in a with statement, in lockstep: what is recorded, and what they leave as it was."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.errors import InputError
+
+# --- with smemviz.recording()
+
+
+def kernel_under_test(name: str = "kernel"):  # type: ignore[no-untyped-def]
+    from numba import cuda, int32
+
+    @cuda.jit
+    def kernel(out):  # type: ignore[no-untyped-def]
+        tile = cuda.shared.array(64, int32)
+        i = cuda.threadIdx.x
+        tile[2 * i] = out[i]
+        out[i] = tile[2 * i] + 1
+
+    kernel.py_func.__name__ = name
+    return kernel
+
+
+def test_launches_in_a_with_statement_are_recorded_and_happen() -> None:
+    from numba import cuda
+
+    kernel, numbers = kernel_under_test(), np.arange(32, dtype=np.int32)
+    with smemviz.recording(engine="lockstep") as recorded:
+        on_device = cuda.to_device(numbers)
+        kernel[1, 32](on_device)
+        kernel[1, 32](numbers)
+        result = on_device.copy_to_host()
+    assert np.array_equal(result, np.arange(1, 33))
+    assert np.array_equal(numbers, np.arange(1, 33))
+    assert [launch.kernel for launch in recorded.launches] == ["kernel", "kernel"]
+    assert recorded["kernel"].summary()[1].max_degree == 2
+    assert isinstance(recorded.recording, smemviz.Recording)
+    assert recorded.file == Path(__file__).as_posix()
+    assert recorded.engine == "lockstep"
+
+
+def test_one_with_statement_in_another_tells_both() -> None:
+    kernel, numbers = kernel_under_test(), np.zeros(32, np.int32)
+    with smemviz.recording(engine="lockstep") as outer:
+        kernel[1, 32](numbers)
+        with smemviz.recording() as inner:
+            kernel[2, 32](numbers)
+        kernel[3, 32](numbers)
+    assert [launch.grid[0] for launch in outer.launches] == [1, 2, 3]
+    assert [launch.grid[0] for launch in inner.launches] == [2]
+    # Where there is more than one block, all of them add to the same numbers.
+    assert [finding.launch for finding in outer.findings] == [1, 2]
+    assert [finding.launch for finding in inner.findings] == [0]
+
+
+def test_one_in_another_is_of_the_same_engine() -> None:
+    with (
+        smemviz.recording(engine="lockstep"),
+        pytest.raises(InputError, match="engine gpu inside a recording by engine lockstep"),
+        smemviz.recording(engine="gpu"),
+    ):
+        pass
+
+
+def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
+    from numba import cuda
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    before = dict(vars(cuda)), dict(vars(CUDADispatcher))
+    with pytest.raises(KeyError), smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 32](np.zeros(32, np.int32)) or {}["mine"]
+    assert (dict(vars(cuda)), dict(vars(CUDADispatcher))) == before
+    assert len(recorded.launches) == 1
+
+
+def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each() -> None:
+    import linecache
+
+    cell = "from numba import cuda\n\n@cuda.jit\ndef {name}(out):\n    out[cuda.threadIdx.x] = {value}\n"
+    kernels = []
+    for number, name in enumerate(("one", "two"), 1):
+        text, file = cell.format(name=name, value=number), f"<ipython-input-{number}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        namespace: dict[str, object] = {"__name__": "__main__"}
+        exec(compile(text, file, "exec"), namespace)
+        kernels.append(namespace[name])
+    with smemviz.recording(engine="lockstep") as recorded:
+        for kernel in kernels:
+            kernel[1, 32](np.zeros(32))
+    assert recorded.file == "<ipython-input-1>"
+    assert [recorded.file_of(launch) for launch in recorded.launches] == ["<ipython-input-1>", "<ipython-input-2>"]
+    assert [recorded.source_of(launch).splitlines()[4].strip()[-1] for launch in recorded.launches] == ["1", "2"]
+
+
+def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s() -> None:
+    from numba import cuda
+
+    @cuda.reduce
+    def total(a, b):  # type: ignore[no-untyped-def]
+        return a + b
+
+    with smemviz.recording(engine="lockstep") as recorded:
+        assert total(np.arange(100, dtype=np.int64)) == 4950
+        kernel_under_test()[1, 32](np.zeros(32, np.int32))
+    assert recorded.file == Path(__file__).as_posix()
+
+
+def test_a_launch_that_no_device_would_start_is_a_finding() -> None:
+    with smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 2048](np.zeros(32, np.int32))
+    assert (len(recorded.launches), [finding.kind for finding in recorded.findings]) == (0, ["launch_refused"])
+    assert recorded.file == Path(__file__).as_posix()
+
+
+def test_nothing_recorded_says_so() -> None:
+    with smemviz.recording(engine="lockstep") as recorded, pytest.raises(InputError, match="read after its end"):
+        recorded.launches  # noqa: B018
+    with pytest.raises(InputError, match="launch a kernel in the with statement"):
+        recorded["kernel"]
+
+
+def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
+    import smemviz.recordings.data
+    import smemviz.recordings.file
+
+    assert callable(smemviz.recording)
+    assert sys.modules["smemviz.recordings.recording"].Recording is smemviz.Recording
+    assert smemviz.errors.InputError is InputError

@@ -1,0 +1,32 @@
+"""A launch with loops that threads run alone, and without."""
+
+from helpers.same_launch import recorded
+from smemviz.engines.lockstep.python import loops
+from smemviz.errors import SmemvizError
+
+
+def both_ways(monkeypatch, launch):
+    """Return what a launch leaves behind, with loops of one thread run alone and interpreted, and how many ran alone.
+
+    ``launch()`` gives what it recorded, findings, and arrays.
+    """
+    alone, ran = loops.run_alone, []
+
+    def counted(frame, node):
+        ran.append(node)
+        mask = alone(frame, node)
+        if mask is None:
+            ran.pop()
+        return mask
+
+    left = []
+    for way in (counted, lambda frame, node: None):
+        with monkeypatch.context() as patch:
+            patch.setattr(loops, "run_alone", way)
+            try:
+                (made, findings), *arrays = launch()
+            except SmemvizError as error:
+                left.append((str(error), [str(one) for one in getattr(error, "findings", ())]))
+            else:
+                left.append((recorded(made), findings, [array.tobytes() for array in arrays]))
+    return left[0], left[1], len(ran)

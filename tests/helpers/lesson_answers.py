@@ -1,0 +1,12 @@
+"""The answer of a lesson for values of its parameters."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from smemviz.lessons import Lesson
+
+
+def combinations(lesson: Lesson) -> list[dict[str, str]]:
+    names = [knob.name for knob in lesson.knobs]
+    return [dict(zip(names, values, strict=True)) for values in product(*(knob.options for knob in lesson.knobs))]
