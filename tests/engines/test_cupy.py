@@ -151,7 +151,7 @@ class RealKernel:
     made: ClassVar[list[str]] = []
 
     def __init__(self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc") -> None:
-        self.name = name
+        self.name = f"_Z{len(name)}{name}" if "<" in name else name  # the compiler's, of a template
         self.attributes = {"num_regs": 8}
 
     def __call__(self, grid: object, block: object, args: tuple[object, ...], *, shared_mem: int = 0) -> None:
@@ -160,7 +160,7 @@ class RealKernel:
 
 
 class RealModule:
-    def __init__(self, code: str | None = None, *, path: str | None = None, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, code: str | None = None, *, options: tuple[str, ...] = (), **named: object) -> None:
         self.options = options
 
     def get_function(self, name: str) -> RealKernel:
@@ -184,12 +184,20 @@ def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
         assert kernel.attributes == {"num_regs": 8}
         kernel((1,), (32, 32), (x, y, 32))
         real.RawModule(code=code).get_function("turn")((1,), (32, 32), (x, y, 32), shared_mem=64)
+        template = "template <typename T> __global__ void set(T *a) { a[threadIdx.x] = 1; }"
+        real.RawModule(code=template, name_expressions=["set<float>"]).get_function("set<float>")((1,), (32,), (x,))
         kernel((1,), (32, 32), (x, y[:, ::2], 32))  # not recorded, for its elements are apart
     assert real.RawKernel is RealKernel
     assert not y.any()
     assert [(one.kernel, one.line, one.dynamic_shared) for one in recorder.launches] == [
         ("turn", 6, 0),
         ("turn", 6, 64),
+        ("set<float>", 1, 0),
     ]
-    assert RealKernel.made == ["turn (1,) (32, 32) 0", "turn (1,) (32, 32) 64", "turn (1,) (32, 32) 0"]
+    assert RealKernel.made == [
+        "turn (1,) (32, 32) 0",
+        "turn (1,) (32, 32) 64",
+        "_Z10set<float> (1,) (32,) 0",
+        "turn (1,) (32, 32) 0",
+    ]
     assert "whose elements do not follow each other; copy it first" in recorder.findings[0].message

@@ -91,14 +91,14 @@ def array_offset(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def add_one(typing_context: Any, address: Any, index: Any) -> Any:
-    """Add 1 to one of the 64-bit integers in global memory that begin at an address, as seen by the whole grid."""
+def add(typing_context: Any, address: Any, index: Any, amount: Any) -> Any:
+    """Add to one of the 64-bit integers in global memory that begin at an address, as seen by the whole grid."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
         word = ir.IntType(64)
         offset = builder.mul(builder.zext(arguments[1], word), word(8))
         pointer = builder.inttoptr(builder.add(arguments[0], offset), ir.PointerType(word, nvvm.ADDRSPACE_GLOBAL))
-        builder.atomic_rmw("add", pointer, word(1), "monotonic")
+        builder.atomic_rmw("add", pointer, arguments[2], "monotonic")
         return context.get_dummy_value()
 
-    return cuda.types.void(cuda.types.int64, cuda.types.uint32), generate
+    return cuda.types.void(cuda.types.int64, cuda.types.uint32, cuda.types.int64), generate

@@ -8,9 +8,12 @@ that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA:
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, TypeVar
 
+from smemviz.engines.gpu.steady_loops import Replaced, index_parts, names, steady_elements
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import canonical_name
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
@@ -22,6 +25,8 @@ LOG = f"{PREFIX}log"
 BEGIN = f"{PREFIX}begin"
 DECLARE = f"{PREFIX}declare"
 BARRIER = f"{PREFIX}barrier"
+AGREED = f"{PREFIX}agreed"
+TOGETHER = f"{PREFIX}together"
 COUNTING_BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -123,6 +128,8 @@ class _Rewrite:
                 return [first, *self.assign(node, node.target, value)]
             case ast.AugAssign() if node.target in self.tree.stores:
                 return self.augmented(node, self.element(node.target))
+            case ast.For() if elements := steady_elements(node, self.tree, self.table.sites):
+                return self.steady_loop(node, elements)
             case ast.For() if any(iterable in self.tree.loads for iterable in self.iterables(node.iter)):
                 return self.loop(node)
             case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
@@ -201,6 +208,48 @@ class _Rewrite:
             return self.items(node, _item(array, number), target)
         return self.site("load", self.tree.loads[node], array, number)
 
+    def steady_loop(self, node: ast.For, elements: dict[ast.AST, int]) -> list[ast.stmt]:
+        """Loop in one of two ways: without reports of elements that cost the same in every round, counted before.
+
+        That is so where all lanes go round as often, and where all of an element move by the same whole words.
+        """
+        variable = ast.unparse(node.target)
+        places, first = self.temporary(node, self.expression(node.iter))
+        start, stop, step = (ast.Attribute(places, name, ast.Load()) for name in ("start", "stop", "step"))
+        fits, second = self.temporary(node, self.call(AGREED, start, stop, _LOG_NAME))
+        checks: list[ast.expr] = []
+        counts: list[ast.stmt] = []
+        for element, number in elements.items():
+            assert isinstance(element, ast.Subscript)
+
+            def at(part: ast.expr, place: ast.expr) -> ast.expr:
+                new: ast.expr = Replaced(variable, place).visit(deepcopy(part))
+                return new
+
+            later = ast.BinOp(start, ast.Add(), step)
+            checks.append(
+                self.site("steady", number, element.value, at(element.slice, start), at(element.slice, later))
+            )
+            for part in index_parts(element):
+                if names(part, variable):  # below 0 it would count from the end
+                    ends = (start, ast.BinOp(stop, ast.Sub(), step))
+                    checks += [ast.Compare(at(part, end), [ast.GtE()], [ast.Constant(0)]) for end in ends]
+            rounds = ast.BinOp(stop, ast.Sub(), start)
+            counts.append(ast.Expr(self.site("many", number, element.value, at(element.slice, start), rounds)))
+        check = reduce(lambda one, other: ast.BinOp(one, ast.BitAnd(), other), checks)
+        look = ast.Assign([ast.Name(fits.id, ast.Store())], self.call(TOGETHER, check, _LOG_NAME))
+        reported = ast.For(node.target, places, self.body(node.body), [])
+        tree = self.tree
+        self.tree = replace(
+            tree,
+            loads={one: number for one, number in tree.loads.items() if one not in elements},
+            stores={one: number for one, number in tree.stores.items() if one not in elements},
+        )
+        counted = ast.For(node.target, places, self.body(node.body), [])
+        self.tree = tree
+        ways = (ast.If(fits, [look], []), ast.If(fits, [*counts, counted], [reported]))
+        return [first, second, *(self.place(way, node) for way in ways)]
+
     def stores(self, target: ast.expr) -> bool:
         """Tell whether an assignment's target holds a site to report."""
         return any(node in self.tree.stores for node in ast.walk(target))
@@ -228,7 +277,7 @@ class _Rewrite:
         store = self.site("store", self.tree.stores[node.target], base, position, value)
         return [first, second, third, fourth, self.place(ast.Expr(store), node)]
 
-    def temporary(self, at: ast.stmt, value: ast.expr) -> tuple[ast.expr, ast.stmt]:
+    def temporary(self, at: ast.stmt, value: ast.expr) -> tuple[ast.Name, ast.stmt]:
         name = f"{PREFIX}{self.temporaries}"
         self.temporaries += 1
         return ast.Name(name, ast.Load()), self.place(ast.Assign([ast.Name(name, ast.Store())], value), at)

@@ -36,14 +36,14 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
     real_kernel, real_module = cupy.RawKernel, cupy.RawModule
 
     class Kernel(Watched):
-        """A kernel of CuPy's."""
+        """A kernel of CuPy's; of a template it has the compiler's name, and ``_asked`` is the one asked for."""
 
         def __call__(self, grid: Any, block: Any, args: Sequence[Any], **named: Any) -> None:
             def record() -> bool:
                 code, options, expressions = self._given
-                program = kernels.program(code, self._real.name, options)
+                program = kernels.program(code, self._asked, options)
                 shape = (tuple(grid), tuple(block), named.get("shared_mem", 0))
-                return kernels.launch(program, self._real.name, shape, _copied(args, cupy.ndarray), expressions)
+                return kernels.launch(program, self._asked, shape, _copied(args, cupy.ndarray), expressions)
 
             made_after(recorder, record, lambda: self._real(grid, block, args, **named))
 
@@ -51,10 +51,10 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
         """A module of CuPy's."""
 
         def get_function(self, name: str) -> Kernel:
-            return Kernel(self._real.get_function(name), _given=self._given)
+            return Kernel(self._real.get_function(name), _given=self._given, _asked=name)
 
     def kernel(code: str, name: str, options: Sequence[str] = (), *given: Any, **named: Any) -> Kernel:
-        return Kernel(real_kernel(code, name, options, *given, **named), _given=(code, options, ()))
+        return Kernel(real_kernel(code, name, options, *given, **named), _given=(code, options, ()), _asked=name)
 
     def module(code: str | None = None, **named: Any) -> Any:
         real = real_module(code=code, **named)

@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 from smemviz.engines.lockstep.ptx.code.promote import promote
 
 _STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
+_WITHOUT_RESULT = ("st", "red", "bra", "brx", "bar", "barrier", "stmatrix", "cp", "vprintf", "__assertfail")
 _CARRY = "%carry"  # of add.cc and its kin
 
 
@@ -115,21 +116,17 @@ def read_by(instruction: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
     if instruction.guard:
         yield instruction.guard.register.name
-    writes = instruction.opcode not in (
-        "st",
-        "red",
-        "bra",
-        "brx",
-        "bar",
-        "barrier",
-        "stmatrix",
-        "cp",
-        "vprintf",
-        "__assertfail",
-    )
+    writes = instruction.opcode not in _WITHOUT_RESULT
     for number, operand in enumerate(instruction.operands):
         if not (writes and number == 0) or isinstance(operand, Address):
             yield from _registers(operand)
+
+
+def written_by(instruction: Instruction) -> Iterator[str]:
+    """Give the registers that an instruction writes."""
+    reduces = instruction.opcode in ("bar", "barrier") and instruction.has("red")
+    results = instruction.operands[:1] if reduces or instruction.opcode not in _WITHOUT_RESULT else ()
+    yield from (name for result in results if not isinstance(result, Address) for name in _registers(result))
 
 
 def _needed(body: list[Instruction]) -> set[str]:
@@ -155,12 +152,7 @@ def _needed(body: list[Instruction]) -> set[str]:
 
 def _numbers(body: list[Instruction]) -> dict[str, int]:
     """Return the registers that are set once, to a number."""
-    sets = Counter(
-        name
-        for instruction in body
-        if instruction.operands and instruction.opcode not in ("st", "red")
-        for name in _registers(instruction.operands[0])
-    )
+    sets = Counter(name for instruction in body for name in written_by(instruction))
     numbers: dict[str, int] = {}
     for instruction in body:  # what a call passes is set before it is read
         if instruction.opcode == "mov" and instruction.guard is None and isinstance(instruction.operands[0], Register):

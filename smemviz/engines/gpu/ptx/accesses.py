@@ -1,0 +1,100 @@
+"""The accesses that instructions make, as a rewritten entry reports them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.engines.lockstep.ptx.code.module import Address, Group, Instruction, Number, Operand, PtxError, Register
+from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
+from smemviz.engines.lockstep.ptx.sites import SiteMap
+from smemviz.recordings.data import WARP_SIZE, Space
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access that an instruction makes: where, by which lanes, what is stored there, and as which sites.
+
+    There is a site for each memory that it may mean; the address ``is_generic`` where it says by itself which.
+    """
+
+    address: Address
+    is_generic: bool
+    lanes: int
+    value: Operand | None
+    sites: dict[Space, int]
+
+
+class Accesses:
+    """Finds the accesses of the instructions of one entry."""
+
+    def __init__(self, kernel: Kernel, sites: SiteMap) -> None:
+        self._kernel = kernel
+        self._sites = sites
+        self._of_shared = _pointers_to_shared(kernel.body)
+
+    def of(self, instruction: Instruction) -> list[Access]:
+        """Return the accesses of an instruction that are sites, in the order in which lockstep notes them.
+
+        Raises:
+            PtxError: when the instruction names no address for one of them.
+        """
+        numbers = self._kernel.sites_of(instruction)
+        places = [operand for operand in instruction.operands if isinstance(operand, Address)]
+        if instruction.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
+            places = places[::-1]
+        if len(places) < len(numbers):
+            raise PtxError(f"{instruction.text} is not counted on the GPU", instruction.place)
+        matrices = instruction.opcode in ("ldmatrix", "stmatrix")
+        lanes = 8 * int(instruction.one_of("x1", "x2", "x4")[1]) if matrices else WARP_SIZE
+        reported = []
+        for raw, place in zip(numbers, places, strict=False):
+            space = self._kernel.memory[raw].space
+            held = {where: self._sites.number(raw, where) for where in self._spaces(space, place)}
+            reported.append(Access(place, space == "generic", lanes, _stored(instruction), held))
+        return reported
+
+    def _spaces(self, space: str, place: Address) -> tuple[Space, ...]:
+        """Return the memories that an address of a space may mean."""
+        if space != "generic":
+            return ("shared",) if space == "shared" else ("global",)
+        is_of_shared = isinstance(place.base, Register) and place.base.name in self._of_shared
+        return ("shared",) if is_of_shared else ("global", "shared")
+
+
+def _stored(instruction: Instruction) -> Operand | None:
+    """Return the one value that a store stores, None where there are several or none."""
+    if instruction.opcode != "st":
+        return None
+    value = instruction.operands[1]
+    if isinstance(value, Group):
+        value = value.items[0] if len(value.items) == 1 else instruction.operands[1]
+    return value if isinstance(value, Register | Number) else None
+
+
+def _pointers_to_shared(body: Sequence[Instruction]) -> set[str]:
+    """Return the registers that are set only to generic addresses of shared variables, moved on or not."""
+    makers: dict[str, list[Instruction]] = defaultdict(list)
+    for instruction in body:
+        for name in written_by(instruction):
+            makers[name].append(instruction)
+    pointers = set(makers)
+    while wrong := {name for name in pointers if not all(_makes_one(maker, pointers) for maker in makers[name])}:
+        pointers -= wrong
+    return pointers
+
+
+def _makes_one(maker: Instruction, pointers: set[str]) -> bool:
+    """Tell whether an instruction makes an address of shared memory, if these registers hold such ones."""
+    held = [isinstance(operand, Register) and operand.name in pointers for operand in maker.operands[1:]]
+    match maker.opcode:
+        case "cvta":
+            return maker.has("shared") and not maker.has("to")
+        case "mov" | "selp":
+            return bool(held) and all(held[:2] if maker.opcode == "selp" else held)
+        case "add":
+            return any(held)
+        case "sub":
+            return held[0]
+    return False

@@ -1,0 +1,177 @@
+"""Loops whose rounds cost the same: each access that is found here makes a request of the same class in every round.
+
+It moves on by the same distance each round, by whole words of shared memory or whole sectors of global memory, and no
+lane leaves before the others. The first is known from the text; the second holds where the lanes that are in the loop
+agree on what its tests compare, which the rewritten kernel looks at when it goes round.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from smemviz.engines.gpu.ptx.forms import SHARED_WINDOW, Form, Round
+from smemviz.engines.lockstep.ptx.code.flatten import HOST_CALLS, Flat
+from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Symbol
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.recordings.data import Space
+
+_LEAVES = ("ret", "exit", "brx", "trap", *HOST_CALLS)
+
+Place = tuple[int, int]  # of an access: the number of its instruction, and its number there
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An access that may be steady: as what it is counted, and the bytes by which it may move within its class.
+
+    A generic address must be known to lie in shared memory.
+    """
+
+    address: Address
+    is_generic: bool
+    site: int
+    space: Space
+    whole: int
+
+    def is_steady(self, form: Form, moved: int) -> bool:
+        """Tell whether it is one where its address is this sum and moves on by so many bytes a round."""
+        is_known = self.space == "shared" or form.is_exact
+        return is_known and moved % self.whole == 0 and dict(form.terms).get(SHARED_WINDOW, 0) == self.is_generic
+
+
+class Share(NamedTuple):
+    """What accesses of one class have in common: the loop, what is counted, and their distance from each other."""
+
+    head: int
+    space: Space
+    site: int
+    terms: tuple[tuple[str, int], ...]
+    rest: int
+
+
+@dataclass(frozen=True)
+class SteadyLoop:
+    """A loop that goes round by one way.
+
+    ``blocks`` are ranges of instructions in the order of a round, ``exits`` the branches that may leave it, ``agreed``
+    the registers, and special registers with their %, on which the lanes must agree. ``steady`` has for each access
+    what it has in common with others of its class.
+    """
+
+    blocks: tuple[range, ...]
+    exits: tuple[int, ...]
+    agreed: tuple[str, ...]
+    steady: Mapping[Place, Share] = field(repr=False)
+
+    @property
+    def head(self) -> int:
+        """The first instruction of a round."""
+        return self.blocks[0].start
+
+    @property
+    def last(self) -> int:
+        """The instruction that goes back to the first."""
+        return self.blocks[-1].stop - 1
+
+
+def steady_loops(kernel: Kernel, candidates: Callable[[Instruction], Sequence[Candidate | None]]) -> list[SteadyLoop]:
+    """Return the loops with steady accesses.
+
+    ``candidates`` gives the accesses of an instruction, None for one that is never steady.
+    """
+    found = (_steady(kernel, blocks, candidates) for blocks in _simple_loops(kernel.flat))
+    return [loop for loop in found if loop and loop.steady]
+
+
+def _steady(
+    kernel: Kernel, blocks: tuple[range, ...], candidates: Callable[[Instruction], Sequence[Candidate | None]]
+) -> SteadyLoop | None:
+    numbers = [number for block in blocks for number in block]
+    body = kernel.body
+    if any(body[number].opcode in _LEAVES for number in numbers):
+        return None
+    round_ = Round(kernel, [body[number] for number in numbers])
+    exits: list[int] = []
+    tests: list[Form] = []
+    addresses: dict[Place, tuple[Candidate, Form]] = {}
+    for number in numbers:
+        instruction = body[number]
+        if instruction.opcode == "bra" and instruction.guard is not None:
+            test = round_.tested(instruction.guard.register)
+            if test is None:
+                return None
+            exits.append(number)
+            tests += test
+        for index, candidate in enumerate(candidates(instruction)):
+            form = round_.held(candidate.address.base) if candidate and instruction.guard is None else None
+            if candidate and form is not None:
+                addresses[number, index] = candidate, form.plus(Form((), candidate.address.offset))
+        round_.step(instruction)
+    steps = round_.steps()
+    if any(round_.movement(test, steps) is None for test in tests):
+        return None
+    steady = {}
+    for place, (candidate, form) in addresses.items():
+        moved = round_.movement(form, steps)
+        if moved is not None and candidate.is_steady(form, moved):
+            rest = form.constant % candidate.whole
+            steady[place] = Share(blocks[0].start, candidate.space, candidate.site, form.terms, rest)
+    return SteadyLoop(blocks, tuple(exits), tuple(sorted(round_.made_of(tests))), steady)
+
+
+def _simple_loops(flat: Flat) -> Iterator[tuple[range, ...]]:
+    """Give the loops that have one way round, each as the blocks on it."""
+    body = flat.body
+    ends = (
+        number + 1 for number, instruction in enumerate(body) if instruction.opcode in ("bra", "brx", "ret", "exit")
+    )
+    starts = sorted(start for start in {0, *flat.labels.values(), *ends} if start < len(body))
+    blocks = {start: range(start, stop) for start, stop in zip(starts, [*starts[1:], len(body)], strict=True)}
+    after = {start: _after(flat, block) for start, block in blocks.items()}
+    before: dict[int, list[int]] = defaultdict(list)
+    for start, nexts in after.items():
+        for next_ in nexts:
+            before[next_].append(start)
+    for head in starts:
+        backs = [start for start in before[head] if start >= head]
+        if len(backs) != 1 or not _branches_back(flat, blocks[backs[0]], head):
+            continue
+        inside, waiting = {head}, list(backs)
+        while waiting:
+            start = waiting.pop()
+            if start not in inside:
+                inside.add(start)
+                waiting += before[start]
+        way = [head]
+        while len(way) <= len(inside):
+            stays = {next_ for next_ in after[way[-1]] if next_ in inside}
+            if len(stays) != 1:
+                break
+            way += stays
+            if way[-1] == head:
+                break
+        if len(way) == len(inside) + 1 and way[-1] == head and (head == 0 or 0 not in inside):
+            yield tuple(blocks[start] for start in way[:-1])
+
+
+def _branches_back(flat: Flat, block: range, head: int) -> bool:
+    target = flat.body[block.stop - 1].operands[-1:]
+    return bool(target) and isinstance(target[0], Symbol) and flat.labels.get(target[0].name) == head
+
+
+def _after(flat: Flat, block: range) -> list[int]:
+    end = flat.body[block.stop - 1]
+    following = [block.stop] if block.stop < len(flat.body) else []
+    match end.opcode, end.operands[-1:]:
+        case "bra", [Symbol(name=name)]:
+            nexts = [flat.labels[name]]
+        case "brx", [Symbol(name=name)]:
+            nexts = [flat.labels[label] for label in flat.tables.get(name, ())]
+        case "ret" | "exit", _:
+            nexts = []
+        case _:
+            return following
+    return [*nexts, *(following if end.guard else [])]
