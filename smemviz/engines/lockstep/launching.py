@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.watched import watched_memories
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.arguments import Arguments, described, global_arrays, parameters
+from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, described, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
@@ -66,6 +66,7 @@ def launch(
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
+    check_stores(kernel, table.sites, names, args)
     if table.cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import run_text
 
+from smemviz.errors import SmemvizError
+
 MAIN = """
 @cuda.jit
 def twice(data, n):
@@ -226,3 +228,27 @@ def test_an_array_passed_twice_is_one_array():
             assert data[0] == 2
         """
     )
+
+
+def refused(*lines):
+    with pytest.raises(SmemvizError) as caught:
+        run_main(*lines)
+    return str(caught.value)
+
+
+def test_a_kernel_that_stores_in_a_read_only_array_is_refused():
+    lines = ("a = np.ones(4)", "a.flags.writeable = False", "twice[1, 32](a, 4)")
+    assert "data[i] stores in data, which is read-only, for Numba as well" in refused(*lines)
+
+
+@pytest.mark.parametrize("given", ["np.zeros(4, 'M8[s]')", "np.datetime64('2024-01-01')", "np.timedelta64(3, 'h')"])
+def test_times_are_refused_and_their_numbers_named(given):
+    assert "give the kernel data.view('int64')" in refused(f"twice[1, 32]({given}, 4)")
+
+
+@pytest.mark.parametrize("name", ["compile", "compile_ptx", "compile_for_current_device"])
+def test_what_compiles_asks_for_a_gpu_to_compile_for(name):
+    wanted = (
+        f"cuda.{name} asks which GPU there is; write cuda.{name.removesuffix('_for_current_device')}(..., cc=(9, 0))"
+    )
+    assert refused(f"cuda.{name}(twice.py_func, (np.float64,))").endswith(wanted)

@@ -36,6 +36,21 @@ _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "li
 _JIT_OPTIONS |= {"shared_memory_carveout", "nopython"}
 
 
+def _compiler(name: str) -> Callable[..., Any]:
+    """Return what stands in for one of Numba's functions that compile; without a GPU they are told for which one."""
+
+    def compile_for(self: Cuda, *given: Any, cc: Any = None, **options: Any) -> Any:
+        if cc is None:
+            function = f"cuda.{name.removesuffix('_for_current_device')}"
+            text = english(
+                "cuda.{name} asks which GPU there is; write {function}(..., cc=(9, 0))", name=name, function=function
+            )
+            raise UnsupportedError(*launch_place(self._file), text)
+        return getattr(importlib.import_module("numba.cuda.compiler"), name)(*given, cc=cc, **options)
+
+    return compile_for
+
+
 class CudaSupportError(ImportError):
     """What a machine without a GPU raises; lockstep does not."""
 
@@ -169,6 +184,10 @@ class Cuda(ModuleType):
         return Reduce(functor)
 
     Reduce = reduce
+
+    compile, compile_ptx, compile_all = map(_compiler, ("compile", "compile_ptx", "compile_all"))
+    compile_for_current_device = _compiler("compile_for_current_device")
+    compile_ptx_for_current_device = _compiler("compile_ptx_for_current_device")
 
     # -- streams, events and devices
 

@@ -17,7 +17,7 @@ from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
-from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.data import ArrayInfo, Site
 
 Place = tuple[str, int]
 
@@ -56,6 +56,8 @@ class Arguments:
         if isinstance(given, np.ndarray | np.void):
             given = self._on_device(name, given)
         if isinstance(given, DeviceArray):
+            if given.dtype.kind in "mM":
+                raise self._of_time(name, given.dtype)
             if not is_known(given.dtype):
                 raise UnsupportedError(
                     *self._place,
@@ -68,6 +70,8 @@ class Arguments:
             return given
         if isinstance(given, enum.Enum):
             return self.value(name, given.value)
+        if isinstance(given, np.datetime64 | np.timedelta64):
+            raise self._of_time(name, given.dtype)
         if isinstance(given, np.generic) and given.dtype.kind in "biufc":
             return given.item() if given.dtype in (np.int64, np.bool_) else given
         if isinstance(given, bool | int | float | complex):
@@ -88,6 +92,14 @@ class Arguments:
                 type=type(given).__name__,
             ),
         )
+
+    def _of_time(self, name: str, dtype: np.dtype[Any]) -> UnsupportedError:
+        what = english(
+            "{name}: {dtype} is not executed in lockstep; give the kernel {name}.view('int64'), or run with engine gpu",
+            name=name,
+            dtype=dtype,
+        )
+        return UnsupportedError(*self._place, what)
 
     def _on_device(self, name: str, given: Any) -> DeviceArray:
         for host, copied in self._copied:
@@ -119,6 +131,24 @@ class Arguments:
                     host[field] = copied.array[field]
             elif host.flags.writeable:
                 host[...] = copied.array
+
+
+def check_stores(kernel: Function, sites: Sequence[Site], names: Sequence[str], args: Sequence[Any]) -> None:
+    """Refuse a kernel that stores in an array of the host that is read-only.
+
+    Raises:
+        UnsupportedError: naming the line.
+    """
+    given = zip(names, args, strict=True)
+    read_only = {name for name, arg in given if isinstance(arg, np.ndarray) and not arg.flags.writeable}
+    for site in sites:
+        if site.op != "load" and not read_only.isdisjoint(site.array.split(" or ")):
+            what = english(
+                "{code} stores in {array}, which is read-only, for Numba as well; give the kernel a copy of it",
+                code=site.source,
+                array=site.array,
+            )
+            raise UnsupportedError(kernel.file, site.line, what)
 
 
 def same_tuple(like: tuple[Any, ...], items: Iterator[Any]) -> tuple[Any, ...]:
