@@ -118,3 +118,18 @@ def test_a_new_axis_in_an_index_has_one_element():
 def test_a_function_without_anything_to_rewrite_is_left_alone():
     function = ast.parse("def f(x):\n    return x").body[0]
     assert plain(function).node is function
+
+
+def test_what_is_none_before_a_loop_is_asked_for_in_every_turn():
+    text = """
+        i = cuda.grid(1)
+        lowest = None
+        firsts = 0
+        for k in range(6):
+            firsts += 1 if lowest is None else 0
+            x = (k * 5 + i) % 6
+            if lowest is None or x < lowest:
+                lowest = x
+        out[i] = 10 * firsts + lowest
+    """
+    assert list(result(text, n=32)[:3]) == [10, 10, 10]

@@ -212,6 +212,7 @@ def _stop(visit: Visit, node: ast.Raise) -> Mask:
 
 
 def _conditional(visit: Visit, node: ast.IfExp) -> Value:
+    visit.decided.pop(node, None)  # of another turn of a loop
     taken = decided(visit, node.test)
     visit.value(node.test)
     if taken is not None:
@@ -221,6 +222,7 @@ def _conditional(visit: Visit, node: ast.IfExp) -> Value:
 
 
 def _boolean(visit: Visit, node: ast.BoolOp) -> Value:
+    visit.operands.pop(node, None)
     left = operands_left(visit, node)
     values = {value: visit.value(value) for value in node.values}
     if len(left) < len(values):
