@@ -133,3 +133,14 @@ def test_what_is_none_before_a_loop_is_asked_for_in_every_turn():
         out[i] = 10 * firsts + lowest
     """
     assert list(result(text, n=32)[:3]) == [10, 10, 10]
+
+
+def test_a_choice_that_one_turn_of_a_loop_decides_is_open_in_the_next():
+    text = """
+        i = cuda.grid(1)
+        y = None
+        for k in range(3):
+            y = (1 if y is None else y + 3) if i % 2 == 0 or y is None else None
+        out[i] = -1 if y is None else y
+    """
+    assert list(result(text, n=32)[:4]) == [7, 1, 7, 1]

@@ -92,6 +92,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
         if number and before == visit.kinds_at[node, "head"]:
             break
         head, visit.constants = dict(visit.here or {}), constants
+        visit.forget(node)
         visit.left.append({})
         if test is not None:
             visit.attempt(test, partial(visit.value, test))
@@ -212,7 +213,6 @@ def _stop(visit: Visit, node: ast.Raise) -> Mask:
 
 
 def _conditional(visit: Visit, node: ast.IfExp) -> Value:
-    visit.decided.pop(node, None)  # of another turn of a loop
     taken = decided(visit, node.test)
     visit.value(node.test)
     if taken is not None:
@@ -222,7 +222,6 @@ def _conditional(visit: Visit, node: ast.IfExp) -> Value:
 
 
 def _boolean(visit: Visit, node: ast.BoolOp) -> Value:
-    visit.operands.pop(node, None)
     left = operands_left(visit, node)
     values = {value: visit.value(value) for value in node.values}
     if len(left) < len(values):

@@ -187,6 +187,12 @@ class Visit(Frame):
             self.lose(node)
             return UNKNOWN
 
+    def forget(self, node: ast.AST) -> None:
+        """Forget what was told of the conditions in a part of the function, which is gone through once more."""
+        for part in ast.walk(node):
+            for told in (self.choices, self.decided, self.operands):
+                told.pop(part, None)
+
     def lose(self, node: ast.AST) -> None:
         """Give up on the names in a part of the function."""
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
