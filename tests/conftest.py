@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.exhaustive)
         if item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError"]))
+
+
+@pytest.fixture(autouse=True)
+def in_english() -> Iterator[None]:
+    """Let no test speak on in the language of the one before."""
+    from smemviz.i18n import speaking
+
+    with speaking("en"):
+        yield
 
 
 @pytest.fixture(scope="session")

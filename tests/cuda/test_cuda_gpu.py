@@ -14,9 +14,11 @@ import pytest
 from helpers.feature_kernels_cuda import TEXT, TOGETHER
 from helpers.ptx_card import LockstepCard
 
+from smemviz.engines.gpu.ptx.accesses import Accesses
 from smemviz.engines.gpu.ptx.instrument import instrumented
 from smemviz.engines.gpu.ptx.passes import Passes, record, requests_of
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.steady_loops import steady_loops
 from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.lockstep.ptx.host.entry import Entry
@@ -73,6 +75,10 @@ QUICK = {
     ("helped", "source"),
 }
 QUICK |= {
+    ("rounds", "source"),
+    ("rounds", "compiled"),
+    ("stays", "source"),
+    ("stays", "compiled"),
     ("matrices", "compiled"),
     ("together", "compiled"),
     ("set_col_read_col", "source"),
@@ -229,6 +235,20 @@ def test_what_a_card_logged_is_read() -> None:
     stored = seen.values[~np.isnan(seen.values).all(axis=1)]
     assert stored.shape == (32, 32)  # one store a warp: the thread's own number
     np.testing.assert_array_equal(stored, np.arange(1024.0).reshape(32, 32))
+
+
+def loops_of(made: Made) -> list[tuple[int, int]]:
+    """Return for each loop whose rounds cost the same how many accesses and how many different ones are steady."""
+    ready = prepare(made.entry, made.configuration, made.place)
+    candidates = Accesses(ready.kernel, ready.sites).candidates
+    return [(len(one.steady), len(set(one.steady.values()))) for one in steady_loops(ready.kernel, candidates)]
+
+
+def test_loops_whose_rounds_cost_the_same_are_found() -> None:
+    """In that of a product everything moves by whole words, and its loads of global memory by whole sectors."""
+    assert loops_of(Made(gallery("matmul"), "tiled", "compiled")) == [(2 + 2 + 2 * 32, 6)]  # 32 rounds written out
+    assert loops_of(Made(gallery("matmul"), "tiled", "source")) == [(2, 2)]
+    assert len(loops_of(Made(FEATURES, "rounds", "source"))) == 10  # of 14
 
 
 @pytest.mark.skipif(PTXAS is None, reason="needs ptxas, of the CUDA toolkit")

@@ -150,6 +150,52 @@ def test_a_loop_over_an_array_goes_over_its_places():
     )
 
 
+LINE = "t = cuda.shared.array(64, int32)\n"
+MANY = "_many_shared"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("for k in range(8):\n    x = t[k]", True),
+        ("for k in range(n, 8):\n    t[4 * k + n] = abs(k)", True),
+        ("for k in range(8):\n    x = t[k * k]", False),
+        ("for k in range(8):\n    x = t[k // 2]", False),
+        ("for k in range(8):\n    n = k\n    x = t[n]", False),
+        ("for k in range(8):\n    x = t[k] if n else 0", False),
+        ("for k in range(8):\n    if n:\n        x = t[k]", False),
+        ("for k in range(8):\n    x = t[k]\n    cuda.syncthreads()", False),
+        ("for k in range(0, 8, 2):\n    x = t[k]", False),
+        ("for k in range(out[0]):\n    x = t[k]", False),
+        ("for k in range(8):\n    t[k] += 1", False),
+        ("for k in range(8):\n    x = out[k]", False),
+        ("for k in range(8):\n    x = t[k]\nelse:\n    x = 0", False),
+        ("while n:\n    x = t[n]", False),
+    ],
+)
+def test_loops_whose_rounds_cost_the_same_are_counted_at_once(body, found):
+    assert (MANY in instrumented(f"n = 3\n{LINE}{body}")) == found
+
+
+def test_such_a_loop_has_two_ways():
+    assert instrumented(f"{LINE}for k in range(1, 8):\n    x = t[2 * k] + out[k]").partition("\n")[2] == (
+        "_0 = _cuda.activemask()\n"
+        "_1 = range(1, 8)\n"
+        "_2 = _agreed(_1.start, _1.stop, _log)\n"
+        "if _2:\n"
+        "    _2 = _together(_steady_shared_load(0, t, 2 * _1.start, 2 * (_1.start + _1.step), _log)"
+        " & (2 * _1.start >= 0) & (2 * (_1.stop - _1.step) >= 0), _log)\n"
+        "if _2:\n"
+        "    _many_shared_load(0, t, 2 * _1.start, _1.stop - _1.start, _log)\n"
+        "    for k in _1:\n"
+        "        x = t[2 * k] + _load_global_load(1, out, k, _log)\n"
+        "else:\n"
+        "    for k in _1:\n"
+        "        x = _load_shared_load(0, t, 2 * k, _log) + _load_global_load(1, out, k, _log)\n"
+        "_cuda.syncwarp(_0)"
+    )
+
+
 def test_a_loop_over_arrays_side_by_side_ends_with_the_shortest():
     assert instrumented("for i, (x, y) in enumerate(zip(out, out[2:]), 5):\n    pass") == (
         "_1 = out\n"

@@ -17,6 +17,8 @@ TEXT = r"""
 // smemviz: talking<<<1, 32>>>(zeros(32))
 // smemviz: sizes<<<dim3(2, 2, 2), dim3(4, 4, 3)>>>(zeros(384))
 // smemviz: scaled<<<1, 32>>>(zeros(32), 4, 2.5)
+// smemviz: rounds<<<2, 64>>>(zeros(128), 16, random(512))
+// smemviz: stays<<<2, 64>>>(zeros(128), random(512), 8)
 
 __global__ void wide(float *data) {
     __shared__ float4 tile[64];
@@ -162,6 +164,49 @@ __global__ void sizes(int *out) {
     __syncthreads();
     int block = blockIdx.x + 2 * (blockIdx.y + 2 * blockIdx.z);
     out[block * 48 + threadIdx.x + 4 * threadIdx.y + 16 * threadIdx.z] = tile[threadIdx.z][threadIdx.x][threadIdx.y];
+}
+
+// Rounds that cost the same, and rounds that only look so: fewer lanes, other distances, less than a word.
+__global__ void rounds(int *out, int n, const int *in) {
+    __shared__ int tile[2][16][33];
+    __shared__ unsigned char small[256];
+    __shared__ double wide[128];
+    int t = threadIdx.x, warp = t / 32, lane = t % 32, total = 0;
+    for (int k = 0; k < n; k++) tile[warp][k][lane] = 3 * k + lane;
+    for (int k = 0; k < n / 4; k++) small[4 * t + k] = t + k;
+    for (int k = 0; k < n / 8; k++) wide[t + 64 * k] = t;
+    __syncthreads();
+    for (int k = 0; k < n; k++) total += tile[warp][k][lane] * tile[warp][15 - k][2 * k] + tile[warp][3][k + lane % 7];
+    for (int k = t % 5; k < n; k++) total += tile[warp][k][lane];
+    for (int k = 0; k < lane; k++) total += tile[warp][3][k];
+    for (int k = 0; k < warp * n; k++) total += tile[0][k][lane];
+    for (int k = 0; k < n / 2; k++) total += tile[warp][lane % 16][lane % 4 * k];
+    for (int k = 0; k < n / 4; k++) total += small[4 * t + k] + small[16 * k + lane];
+    for (int k = 0; k < n; k++) total += (int)wide[t / 4 + k];
+    if (lane < 20) for (int k = 0; k < n; k++) total += tile[warp][k][31 - lane];
+    for (int k = n; k > 0; k--) total += tile[warp][k - 1][lane] * (k & 1 ? 1 : tile[warp][3][k]);
+    int found = 0;
+    while (tile[warp][found][lane] < 9) found++;
+    for (unsigned k = lane; k < 32u; k += 8) total += tile[warp][2][k];
+    for (int k = 0; k < n; k++) total += in[k] + in[32 * k] + in[t] + in[8 * k + lane];
+    out[blockIdx.x * 64 + t] = total + found;
+}
+
+// Rounds with a barrier in them, and lanes that come to one loop at different times.
+__global__ void stays(int *out, const int *in, int n) {
+    __shared__ int line[64];
+    int t = threadIdx.x, total = 0;
+    for (int k = 0; k < n; k++) {
+        line[t] = in[64 * k + t];
+        __syncthreads();
+        total += line[63 - t];
+        __syncthreads();
+    }
+    for (int turn = 0; turn < 3; turn++) {
+        if ((t + turn) % 3 == 0) continue;
+        for (int k = 0; k < n; k++) total += line[(t + turn) % 8 + k];
+    }
+    out[blockIdx.x * 64 + t] = total;
 }
 
 __global__ void scaled(int *out, signed char by, double times) { out[threadIdx.x] = (int)(threadIdx.x * times) / by; }

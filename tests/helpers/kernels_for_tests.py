@@ -1,7 +1,7 @@
 """Kernels that hold one difficulty each, as a user would write them."""
 
 import numpy as np
-from numba import complex128, cuda, float32, float64, int8, int32, int64
+from numba import complex128, cuda, float32, float64, int8, int32, int64, uint8
 from numba.cuda.random import xoroshiro128p_uniform_float32
 
 PARTICLE = np.dtype([("x", np.float64), ("mass", np.float32), ("charge", np.int32), ("y", np.float64)], align=True)
@@ -265,6 +265,75 @@ def the_same_place_with_other_masks(out):
     out[t] = total
 
 
+@cuda.jit(device=True)
+def sum_of_row(tile, warp, row, n):
+    total = 0
+    for k in range(n):
+        total += tile[warp, row, k]
+    return total
+
+
+@cuda.jit
+def product_of_rows(out, rounds):
+    """One loop of rounds that cost the same, and one that some lanes leave early."""
+    tile = cuda.shared.array((16, PITCH), float32)
+    t = cuda.threadIdx.x
+    for k in range(16):
+        tile[k, t % 32] = k + t % 32
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(rounds):
+        total += tile[t % 16, k] * tile[k, t % 32]
+    for k in range(t % 32, 32):
+        total += tile[2, k]
+    out[t] = total
+
+
+@cuda.jit
+def loops_of_all_kinds(out, rounds):
+    """Rounds that cost the same, and rounds that only look so: fewer lanes, other distances, less than a word."""
+    tile = cuda.shared.array((2, 16, PITCH), int32)
+    small = cuda.shared.array(256, uint8)
+    pairs = cuda.shared.array((16, 8), float64)
+    t = cuda.threadIdx.x
+    warp, lane = t // 32, t % 32
+    for k in range(16):
+        tile[warp, k, lane] = 3 * k + lane
+    for k in range(4):
+        small[4 * t + k] = t + k
+    for k in range(2):
+        pairs[t // 4, t % 4 + 4 * k] = t
+    cuda.syncthreads()
+    total = 0
+    for k in range(rounds):
+        total += tile[warp, k, lane] * tile[warp, 15 - k, 2 * k] + tile[warp, 3, k + lane % 7]
+    for k in range(warp * rounds):  # the first warp not at all
+        total += tile[0, k, lane]
+    for k in range(-3, 5):  # from the end to the beginning
+        total += tile[warp, k, lane]
+    for k in range(8):  # lanes move apart
+        total += tile[warp, k, (k * lane) % 32] + tile[warp, lane % 16, (lane % 4) * k]
+    for k in range(4):  # four rounds in one word
+        total += small[4 * t + k] + small[16 * k + lane]
+    for k in range(8):
+        total += int(pairs[t // 4, k])
+    if lane < 20:
+        for k in range(rounds):
+            total += tile[warp, k, 31 - lane]
+    for row in range(warp, 16, 5):
+        total += tile[warp, row, lane]
+    for k in range(rounds):
+        if k > 4:
+            total += tile[warp, k, lane]
+    out[t] = total + sum_of_row(tile, warp, lane % 16, rounds)
+    for k in range(t % 5, rounds):  # some lanes begin later
+        total += tile[warp, k, lane]
+    for k in range(lane):  # and some go on longer
+        total += tile[warp, 3, k]
+    if total < 0:
+        out[t] = total
+
+
 def cases():
     """Return (kernel, grid, block, arguments, dynamic shared bytes) for each kernel."""
     float_grid = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
@@ -289,5 +358,7 @@ def cases():
         (barriers_that_count, 1, 64, (np.zeros(64, np.int32), np.arange(64, dtype=np.int32)), 0),
         (far_apart, 2, 64, (np.zeros(128, np.int64), np.ones((17, 2048), np.int32)), 0),
         (the_same_place_with_other_masks, 1, 64, (np.zeros(64, np.int64),), 0),
+        (product_of_rows, 2, 32, (np.zeros(64, np.float32), 16), 0),
+        (loops_of_all_kinds, 1, 64, (np.zeros(64, np.int64), 16), 0),
         (three_dimensions, 3, (8, 4, 2), (np.zeros((3, 2, 4, 8), np.int64),), 0),
     ]

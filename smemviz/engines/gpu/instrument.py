@@ -8,12 +8,11 @@ that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA:
 from __future__ import annotations
 
 import ast
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
-from smemviz.engines.gpu.steady_loops import Replaced, index_parts, names, steady_elements
+from smemviz.engines.gpu.steady_loops import index_parts, names, steady_elements, with_value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import canonical_name
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
@@ -211,31 +210,26 @@ class _Rewrite:
     def steady_loop(self, node: ast.For, elements: dict[ast.AST, int]) -> list[ast.stmt]:
         """Loop in one of two ways: without reports of elements that cost the same in every round, counted before.
 
-        That is so where all lanes go round as often, and where all of an element move by the same whole words.
+        That is so where all lanes go round as often, and where all of an element move by the same whole words. Lanes
+        that came together go on together, for with two ways the compiler would not see to it.
         """
         variable = ast.unparse(node.target)
-        places, first = self.temporary(node, self.expression(node.iter))
+        lanes, before = self.temporary(node, _of_cuda("activemask"))
+        places, given = self.temporary(node, self.expression(node.iter))
         start, stop, step = (ast.Attribute(places, name, ast.Load()) for name in ("start", "stop", "step"))
-        fits, second = self.temporary(node, self.call(AGREED, start, stop, _LOG_NAME))
+        second, last = ast.BinOp(start, ast.Add(), step), ast.BinOp(stop, ast.Sub(), step)
+        fits, agreed = self.temporary(node, self.call(AGREED, start, stop, _LOG_NAME))
         checks: list[ast.expr] = []
         counts: list[ast.stmt] = []
         for element, number in elements.items():
             assert isinstance(element, ast.Subscript)
-
-            def at(part: ast.expr, place: ast.expr) -> ast.expr:
-                new: ast.expr = Replaced(variable, place).visit(deepcopy(part))
-                return new
-
-            later = ast.BinOp(start, ast.Add(), step)
-            checks.append(
-                self.site("steady", number, element.value, at(element.slice, start), at(element.slice, later))
-            )
+            base, (index, later) = element.value, (with_value(element.slice, variable, at) for at in (start, second))
+            checks.append(self.site("steady", number, base, index, later))
             for part in index_parts(element):
                 if names(part, variable):  # below 0 it would count from the end
-                    ends = (start, ast.BinOp(stop, ast.Sub(), step))
-                    checks += [ast.Compare(at(part, end), [ast.GtE()], [ast.Constant(0)]) for end in ends]
-            rounds = ast.BinOp(stop, ast.Sub(), start)
-            counts.append(ast.Expr(self.site("many", number, element.value, at(element.slice, start), rounds)))
+                    ends = (with_value(part, variable, at) for at in (start, last))
+                    checks += [ast.Compare(end, [ast.GtE()], [ast.Constant(0)]) for end in ends]
+            counts.append(ast.Expr(self.site("many", number, base, index, ast.BinOp(stop, ast.Sub(), start))))
         check = reduce(lambda one, other: ast.BinOp(one, ast.BitAnd(), other), checks)
         look = ast.Assign([ast.Name(fits.id, ast.Store())], self.call(TOGETHER, check, _LOG_NAME))
         reported = ast.For(node.target, places, self.body(node.body), [])
@@ -248,7 +242,8 @@ class _Rewrite:
         counted = ast.For(node.target, places, self.body(node.body), [])
         self.tree = tree
         ways = (ast.If(fits, [look], []), ast.If(fits, [*counts, counted], [reported]))
-        return [first, second, *(self.place(way, node) for way in ways)]
+        again = (*ways, ast.Expr(_of_cuda("syncwarp", lanes)))
+        return [before, given, agreed, *(self.place(one, node) for one in again)]
 
     def stores(self, target: ast.expr) -> bool:
         """Tell whether an assignment's target holds a site to report."""
@@ -377,6 +372,10 @@ class _Rewrite:
 
     def place(self, new: _Node, old: ast.AST) -> _Node:
         return ast.copy_location(new, old)
+
+
+def _of_cuda(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name(f"{PREFIX}cuda", ast.Load()), name, ast.Load()), list(arguments), [])
 
 
 def _item(items: ast.expr, number: ast.expr) -> ast.Subscript:

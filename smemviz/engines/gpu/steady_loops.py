@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from copy import deepcopy
 
 from smemviz.frontends.numba.functions import as_dtype, canonical_name
 from smemviz.frontends.numba.sites import SiteTree
@@ -56,9 +57,13 @@ def names(node: ast.AST, name: str) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
-class Replaced(ast.NodeTransformer):
-    """Puts an expression in the place of a name, in a copy that it is given."""
+def with_value(node: ast.expr, name: str, value: ast.expr) -> ast.expr:
+    """Return an expression with another one in the place of a name."""
+    replaced: ast.expr = _Replaced(name, value).visit(deepcopy(node))
+    return replaced
 
+
+class _Replaced(ast.NodeTransformer):
     def __init__(self, name: str, value: ast.expr) -> None:
         self._name = name
         self._value = value

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from smemviz.engines.gpu.ptx.counting import whole_bytes
+from smemviz.engines.gpu.ptx.steady_loops import Candidate
 from smemviz.engines.lockstep.ptx.code.module import Address, Group, Instruction, Number, Operand, PtxError, Register
 from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
 from smemviz.engines.lockstep.ptx.sites import SiteMap
@@ -27,11 +29,12 @@ class Access:
 
 
 class Accesses:
-    """Finds the accesses of the instructions of one entry."""
+    """Finds the accesses of the instructions of one entry; does it wait for the whole grid, in memory of its own?"""
 
     def __init__(self, kernel: Kernel, sites: SiteMap) -> None:
         self._kernel = kernel
         self._sites = sites
+        self.waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
         self._of_shared = _pointers_to_shared(kernel.body)
 
     def of(self, instruction: Instruction) -> list[Access]:
@@ -54,6 +57,17 @@ class Accesses:
             held = {where: self._sites.number(raw, where) for where in self._spaces(space, place)}
             reported.append(Access(place, space == "generic", lanes, _stored(instruction), held))
         return reported
+
+    def candidates(self, instruction: Instruction) -> list[Candidate | None]:
+        """Return those that a loop may make steady, None for one that is never."""
+        return [self._candidate(access) for access in self.of(instruction)]
+
+    def _candidate(self, access: Access) -> Candidate | None:
+        space: Space = "shared" if access.is_generic else next(iter(access.sites))
+        if space == "global" and self.waits_for_grid:  # what lies in that memory is not counted
+            return None
+        number = access.sites[space]
+        return Candidate(access.address, access.is_generic, number, space, whole_bytes(self._sites.sites[number]))
 
     def _spaces(self, space: str, place: Address) -> tuple[Space, ...]:
         """Return the memories that an address of a space may mean."""

@@ -16,9 +16,9 @@ from typing import Literal
 
 from smemviz.engines.gpu.ptx import reports
 from smemviz.engines.gpu.ptx.accesses import Access, Accesses
-from smemviz.engines.gpu.ptx.counting import Counting, whole_bytes
+from smemviz.engines.gpu.ptx.counting import Counting
 from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
-from smemviz.engines.gpu.ptx.steady_loops import Candidate, Place, steady_loops
+from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
 from smemviz.engines.gpu.ptx.text import EntryText, head, variables
 from smemviz.engines.gpu.request_classes import shape_of_counts
 from smemviz.engines.lockstep.ptx.code.module import (
@@ -80,8 +80,7 @@ class _Rewrite:
         self._accesses = Accesses(kernel, sites)
         self._counting = Counting(shape_of_counts(sites.sites)[2])
         self._labels = 0
-        self._waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
-        self._loops = steady_loops(kernel, self._candidates) if mode == "count" else []
+        self._loops = steady_loops(kernel, self._accesses.candidates) if mode == "count" else []
         self._shares = {place: key for loop in self._loops for place, key in loop.steady.items()}
 
     def module(self, first_lines: str, threads: int) -> str:
@@ -106,7 +105,7 @@ class _Rewrite:
     def _begin(self) -> Iterator[str]:
         yield f"ld.param.u64 %s_launch, [{_LAUNCH}];"
         yield "mov.u32 %s_lane, %laneid;"
-        if self._waits_for_grid:
+        if self._accesses.waits_for_grid:
             yield "mov.b32 %s_low, %envreg2;"
             yield "mov.b32 %s_some, %envreg1;"
             yield "mov.b64 %s_workspace, {%s_low, %s_some};"
@@ -198,7 +197,7 @@ class _Rewrite:
             yield f"setp.lt.u32 %s_on, %s_lane, {access.lanes};"
             yield f"@!%s_on bra {after};"
         yield from self._address(access.address)
-        if "global" in access.sites and self._waits_for_grid:
+        if "global" in access.sites and self._accesses.waits_for_grid:
             yield "sub.s64 %s_far, %s_address, %s_workspace;"
             yield f"setp.lt.u64 %s_on, %s_far, {WORKSPACE_BYTES};"
             yield f"@%s_on bra {after};"
@@ -272,17 +271,6 @@ class _Rewrite:
         return [f"cvt.u64.u16 %s_value, {text};"] if kind in ("b16", "u16", "s16") else []
 
     # -- loops in which some accesses are steady
-
-    def _candidates(self, instruction: Instruction) -> list[Candidate | None]:
-        """Return the accesses of an instruction that a loop may have steady."""
-        return [self._candidate(access) for access in self._accesses.of(instruction)]
-
-    def _candidate(self, access: Access) -> Candidate | None:
-        space: Space = "shared" if access.is_generic else next(iter(access.sites))
-        if space == "global" and self._waits_for_grid:
-            return None
-        site = access.sites[space]
-        return Candidate(access.address, access.is_generic, site, space, whole_bytes(self._sites.sites[site]))
 
     def _back(self, number: int) -> Iterator[str]:
         """Go back to the first instruction of a loop: of its text without reports, if all lanes will go on together."""

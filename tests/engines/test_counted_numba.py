@@ -1,0 +1,41 @@
+"""What instrumented Numba kernels count, on a machine without a GPU: the requests of each class that lockstep sees."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.model.counting.summary import totals_of
+
+QUICK = ("early_return", "moving_by_bytes", "product_of_rows")
+FOUND_AS_RACES = ("views_and_swaps", "wide_patterns")  # Numba orders nothing within a warp, and PTX is looked at
+
+
+def cases():
+    if find_spec("numba_cuda") is None:
+        return []
+    from helpers.kernels_for_tests import cases as found
+
+    return [
+        pytest.param(*case[:4], id=name, marks=[] if name in QUICK else [pytest.mark.exhaustive])
+        for case in found()
+        if not case[4] and (name := case[0].py_func.__name__) not in FOUND_AS_RACES
+    ]
+
+
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda, which compiles")
+@pytest.mark.parametrize(("kernel", "grid", "block", "arguments"), cases())
+def test_as_many_requests_are_counted_as_lockstep_sees(kernel, grid, block, arguments):
+    from helpers.counted_numba import counted
+
+    ours, theirs = (tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))
+    totals, sites = counted(kernel, grid, block, ours)
+    (launch,) = smemviz.record(kernel, grid, block, theirs, engine="lockstep").launches
+
+    expected = totals_of(launch.sites, launch.requests)
+    assert sites == launch.sites
+    for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
+        np.testing.assert_array_equal(getattr(totals, name), getattr(expected, name))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
