@@ -18,7 +18,7 @@ from smemviz.app.router import NOWHERE, pages
 from smemviz.app.server.payload import CALLBACKS
 from smemviz.app.state import CONSTANT, LOOK, MOST_BANKS, RUN
 from smemviz.figures.drawing.style import THEMES, Theme
-from smemviz.lessons import SHOW
+from smemviz.lessons.lesson import SHOW
 from smemviz.reports.html.scripts import embedded
 
 CHOICES = ("array", "block", "elements", "launch")  # controls whose options a run turns out to have

@@ -39,10 +39,6 @@ class Address:
     look: Query
 
 
-def _nothing_to_connect(app: Dash, services: Services) -> None:
-    """A page without callbacks."""
-
-
 @dataclass(frozen=True)
 class Page:
     """A page of the dashboard.
@@ -55,7 +51,7 @@ class Page:
     path: str
     title: str
     lay_out: Callable[[Services, Address], list[Component] | Component]
-    register: Callable[[Dash, Services], None] = _nothing_to_connect
+    register: Callable[[Dash, Services], None] = lambda app, services: None
     link: str = ""
     header: str = ""
     below: bool = False

@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 from smemviz.errors import MissingError
 from smemviz.figures.drawing.style import MONO, THEMES, font
 from smemviz.i18n import _, ngettext
-from smemviz.lessons import LESSONS, Lesson, Question, Stage, Text
+from smemviz.lessons.course import LESSONS
+from smemviz.lessons.lesson import Lesson, Question, Stage, Text
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.images import Image, draw, require_browser
 from smemviz.reports.print_layout import Printed, Sheet, print_layout

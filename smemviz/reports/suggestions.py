@@ -16,7 +16,9 @@ from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.reports.recording import time_facts
 from smemviz.reports.terminal import output_console, print_json, table_of
-from smemviz.suggest import Answer, Refused, Rewrite, Suggestion
+from smemviz.suggest.answering import Answer
+from smemviz.suggest.rewrites import Rewrite
+from smemviz.suggest.suggestion import Refused, Suggestion
 from smemviz.wording.layout_changes import change_text
 
 if TYPE_CHECKING:

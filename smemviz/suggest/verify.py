@@ -44,6 +44,7 @@ class _Ran:
         )
 
 
+@dataclass(eq=False)
 class Verifier:
     """A kernel file as it is, run once by an engine, beside which rewritten ones are held.
 
@@ -51,21 +52,12 @@ class Verifier:
     has to be compiled, only ``kernels``.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        recording: Recording,
-        engine: EngineName,
-        kernels: Collection[str],
-        hardware: Hardware,
-        progress: Progress | None = None,
-    ) -> None:
-        self.program = program
-        self.recording = recording
-        self.engine = engine
-        self.kernels = kernels
-        self.hardware = hardware
-        self.progress = progress
+    program: Program
+    recording: Recording
+    engine: EngineName
+    kernels: Collection[str]
+    hardware: Hardware
+    progress: Progress | None = None
 
     @cached_property
     def _before(self) -> _Ran:

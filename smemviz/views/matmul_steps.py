@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import N_, _, ngettext
-from smemviz.model.counting.costs import rule_in
+from smemviz.model.counting.costs import SPACES
 from smemviz.model.counting.service import serve
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.wording.labels import count, lane_ranges, listed
 
@@ -118,7 +119,7 @@ def loaded(launch: Launch, rows: NDArray[np.intp]) -> tuple[Loaded, ...]:
         addresses = requests.addresses[rows[requests.site[rows] == index]]
         active = addresses[addresses >= 0]
         element = (active - array.address) // array.itemsize
-        cost = serve(addresses, rule_in(site.space, site.width, site.op)).wavefronts
+        cost = serve(addresses, SPACES[site.space].rule(site.width, site.op, H200)).wavefronts
         loads.append(
             Loaded(
                 array, site.op, element // array.shape[1], element % array.shape[1], len(active), len(addresses),

@@ -59,20 +59,16 @@ def explain(
     return tuple(explaining.site(i) for i in range(len(launch.sites)))
 
 
+@dataclass(eq=False)
 class Explaining:
     """A launch with what explanations share: offsets into arrays, the fixes of each array, and what is explained."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        hardware: Hardware = H200,
-        loaded: frozenset[int] = frozenset(),
-        spelling: Spelling = PYTHON,
-    ) -> None:
-        self.launch = launch
-        self.hardware = hardware
-        self.loaded = loaded
-        self._spelling = spelling
+    launch: Launch
+    hardware: Hardware = H200
+    loaded: frozenset[int] = frozenset()
+    spelling: Spelling = PYTHON
+
+    def __post_init__(self) -> None:
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
         self._fixes: dict[int, tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]] = {}
 
@@ -120,7 +116,7 @@ class Explaining:
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
         if steps and array is not None and _is_row(self.launch.arrays[array], site):
             steps = steps[:-1]
-        asked, why = described(pattern, steps, site.width, self._spelling), self._why(site, row, pattern)
+        asked, why = described(pattern, steps, site.width, self.spelling), self._why(site, row, pattern)
         if share is None:
             return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
         times, among = share
@@ -196,7 +192,7 @@ class Explaining:
 
     def fix_text(self, index: int, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
         """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
-        sentence = fix_text(self.launch.arrays[index], pad, swizzle, self._spelling)
+        sentence = fix_text(self.launch.arrays[index], pad, swizzle, self.spelling)
         if sentence is None:
             return None
         logged = _("Based on the logged requests only.") if self.launch.missing else ""

@@ -17,7 +17,7 @@ from smemviz import i18n as language
 from smemviz.app.english import marked
 from smemviz.app.factory import create_app
 from smemviz.i18n import English, speaking
-from smemviz.lessons import LESSONS
+from smemviz.lessons.course import LESSONS
 from smemviz.lessons.handout import handout_page, handout_sections
 from smemviz.paths import kernels_dir
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import lesson_at, view_lesson
-from smemviz.lessons import LESSONS, lesson_of
+from smemviz.lessons.course import LESSONS, lesson_of
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from helpers.pseudo import forgotten, pseudo
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
 from smemviz.figures.drawing.text import CHARACTERS
-from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
+from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.handout import handout_sections
-from smemviz.lessons.lesson import lanes_of
+from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
 
 # Code, constants and files of the gallery, as they stand in questions and pictures.
 DATA = [

@@ -9,7 +9,8 @@ from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import steps_of
-from smemviz.lessons import LESSONS, Lesson
+from smemviz.lessons.course import LESSONS
+from smemviz.lessons.lesson import Lesson
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from helpers.pseudo import forgotten, pseudo
 from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
-from smemviz.lessons import LESSONS
+from smemviz.lessons.course import LESSONS
 
 
 def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones() -> None:

@@ -20,8 +20,9 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest import Answer, NotRewrittenError, answer, rewritten
+from smemviz.suggest.answering import Answer, answer
 from smemviz.suggest.cuda.rewriting import CudaRewriting
+from smemviz.suggest.rewrites import NotRewrittenError, rewritten
 
 ROWS = """\
 {constants}__global__ void k(float *out) {{

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from smemviz.figures.drawing.projected import GAP, HEIGHT, TITLE, TYPE, WIDTH, slide
-from smemviz.lessons import lesson_of
+from smemviz.lessons.course import lesson_of
 
 
 def slides(name: str) -> tuple[list[go.Figure], bool]:

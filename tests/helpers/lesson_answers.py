@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from smemviz.lessons import Lesson
+from smemviz.lessons.lesson import Lesson
 
 
 def combinations(lesson: Lesson) -> list[dict[str, str]]:

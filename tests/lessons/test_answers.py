@@ -13,8 +13,8 @@ from helpers.reading import written
 
 import smemviz
 from smemviz.figures.drawing.text import LANES
-from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
-from smemviz.lessons.lesson import lanes_of
+from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
 from smemviz.model.layout.accesses import Access, requests
 from smemviz.model.layout.layouts import Layout
 from smemviz.paths import kernels_dir

@@ -12,8 +12,9 @@ import pytest
 from helpers.commands import Command
 
 from smemviz.i18n import LANGUAGES, gettext, speaking
-from smemviz.lessons import LESSONS, Lesson, lesson_of
+from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.handout import printed_to_fit
+from smemviz.lessons.lesson import Lesson
 
 
 def pages(path: Path) -> list[str]:

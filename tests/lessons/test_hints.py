@@ -7,7 +7,8 @@ import re
 import pytest
 from helpers.lesson_answers import combinations
 
-from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
+from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.lesson import Lesson, read_answer
 
 
 @pytest.mark.parametrize("rows", [4, 8, 16, 32])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.lessons import LESSONS, lesson_of, read_answer
+from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.lesson import read_answer
 
 
 @pytest.mark.parametrize(

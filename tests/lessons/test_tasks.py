@@ -6,7 +6,7 @@ import pytest
 
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import InputError
-from smemviz.lessons import LESSONS
+from smemviz.lessons.course import LESSONS
 from smemviz.lessons.tasks import TASKS, Task, task_of
 from smemviz.testing.tasks import what_is_missing
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import launches
 
 from smemviz.errors import InputError
-from smemviz.model.counting.summary import SiteSummary, add_totals, summarize, totals_of
+from smemviz.model.counting.summary import SiteSummary, added, summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, Totals
 
@@ -92,10 +92,10 @@ def test_totals_of_parts_add_up_to_the_totals_of_the_whole() -> None:
     whole = square().requests
     parts = [whole.select(np.arange(len(whole)) % 2 == i) for i in (0, 1)]
 
-    added = add_totals(totals_of(SITES, parts[0]), totals_of(SITES, parts[1]))
+    both = added(totals_of(SITES, parts[0]), totals_of(SITES, parts[1]))
 
     for name, column in vars(totals_of(SITES, whole)).items():
-        np.testing.assert_array_equal(getattr(added, name), column)
+        np.testing.assert_array_equal(getattr(both, name), column)
 
 
 def test_totals_of_count_degrees_and_leave_what_does_not_apply_at_0() -> None:

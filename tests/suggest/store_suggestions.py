@@ -24,7 +24,9 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts
-from smemviz.suggest import Suggestion, answer, rewritten
+from smemviz.suggest.answering import answer
+from smemviz.suggest.rewrites import rewritten
+from smemviz.suggest.suggestion import Suggestion
 
 FILES = ("transpose", "rectangle", "matmul", "square")
 FOLDER = Path("kernels/recordings/h200")

@@ -18,7 +18,8 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import EngineName
-from smemviz.suggest import Answer, answer, answering, verify
+from smemviz.suggest import answering, verify
+from smemviz.suggest.answering import Answer, answer
 from smemviz.suggest.languages import Language, Ran, language_of
 
 

@@ -13,7 +13,10 @@ from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
-from smemviz.suggest import Refused, Rewriting, Suggestion, Verifier, suggestions
+from smemviz.suggest.find import suggestions
+from smemviz.suggest.rewriting import Rewriting
+from smemviz.suggest.suggestion import Refused, Suggestion
+from smemviz.suggest.verify import Verifier
 
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
 

@@ -9,7 +9,8 @@ from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.suggest import Refused, suggestions
+from smemviz.suggest.find import suggestions
+from smemviz.suggest.suggestion import Refused
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)\nheld[ty, tx] = 1\ncuda.syncthreads()"
 UNTIL_DATA = "while k < 9:\n        if out[ty, k] == 0:\n            break\n        k += 1"

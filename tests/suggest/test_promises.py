@@ -15,7 +15,9 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
-from smemviz.suggest import Suggestion, Verifier, suggestions
+from smemviz.suggest.find import suggestions
+from smemviz.suggest.suggestion import Suggestion
+from smemviz.suggest.verify import Verifier
 
 
 def written(program: Program) -> list[Suggestion]:

@@ -9,7 +9,9 @@ from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest import Edit, NotRewrittenError, Rewriting, edited, rewritten, unified_diff
+from smemviz.suggest.edits import Edit, edited, unified_diff
+from smemviz.suggest.rewrites import NotRewrittenError, rewritten
+from smemviz.suggest.rewriting import Rewriting
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)"
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"

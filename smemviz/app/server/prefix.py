@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from flask import Flask, Response, redirect
-from werkzeug import Response as Redirect
 
 _WRITTEN = ("text/html", "application/json")  # what leads to pages
 
@@ -24,8 +23,4 @@ def lead_below(server: Flask, prefix: str) -> None:
         return response
 
     server.after_request(rewrite)
-    server.add_url_rule(prefix, "below", lambda: _to(f"{prefix}/"))
-
-
-def _to(path: str) -> Redirect:
-    return redirect(path, 308)
+    server.add_url_rule(prefix, "below", lambda: redirect(f"{prefix}/", 308))

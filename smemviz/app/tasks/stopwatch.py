@@ -60,6 +60,7 @@ class Stopwatch:
 
     def __init__(self, job: Job | None = None) -> None:
         self._tasks = Tasks(job or Job(environment=LINES), _read)
+        self.cancel = self._tasks.cancel
         self._gpu_lock = threading.Lock()
 
     @property
@@ -85,10 +86,6 @@ class Stopwatch:
     def start(self, shown: Shown, path: Path) -> bool:
         """Start measuring a kernel file with the constants shown; return False when something is being measured."""
         return self._tasks.start(_task(shown), command(path, shown.program.overrides))
-
-    def cancel(self) -> None:
-        """Stop measuring."""
-        self._tasks.cancel()
 
     def running(self) -> Running | None:
         """Say what is being measured, None when nothing is."""

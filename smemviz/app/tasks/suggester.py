@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.app.library import RunKey, Shown
-from smemviz.app.tasks.jobs import Job, Status
+from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.runner import Tasks, own_command
 from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
@@ -34,19 +34,12 @@ class Suggester:
 
     def __init__(self, job: Job | None = None) -> None:
         self._tasks = Tasks(job or Job(environment=LINES), _read, (_FAILED_A_CHECK,))
+        self.cancel, self.running = self._tasks.cancel, self._tasks.running
 
     def start(self, shown: Shown, path: Path, kernel: str) -> bool:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
         made = command(path, kernel, shown.program.overrides, shown.program.variant)
         return self._tasks.start(_Task(key_of(shown), kernel), made)
-
-    def cancel(self) -> None:
-        """Stop what is running."""
-        self._tasks.cancel()
-
-    def running(self) -> Status | None:
-        """Say how the one that is being worked on is doing, None when none is."""
-        return self._tasks.running()
 
     def problem(self, shown: Shown, kernel: str) -> str | None:
         """Say why the last try failed, None when it did not."""

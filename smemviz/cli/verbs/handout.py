@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check what can be checked, then count, draw and write."""
-    from smemviz.lessons import LESSONS, lesson_of
+    from smemviz.lessons.course import LESSONS, lesson_of
     from smemviz.lessons.handout import handouts
     from smemviz.reports.files import require_place, write_bytes
     from smemviz.reports.images import require_browser

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
-    from smemviz.suggest import Answer
+    from smemviz.suggest.answering import Answer
 
     Answered = tuple[dict[str, str], Recording, Answer, tuple[str, ...]]  # with its constants and notes
 
@@ -111,7 +111,7 @@ def _answer(
     """Answer for one choice of constants; this is what a process of a cluster does."""
     from smemviz.engines.backend import chosen
     from smemviz.model.hardware.hardware import Hardware
-    from smemviz.suggest import answer
+    from smemviz.suggest.answering import answer
 
     path, kernel = _named(file)
     with main_output(True):

@@ -27,7 +27,7 @@ from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch
+from smemviz.recordings.data import WARP_SIZE, Finding, Launch
 
 Place = tuple[str, int]
 
@@ -69,7 +69,8 @@ def launch(
     check_stores(kernel, table.sites, names, args)
     if table.cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
-    layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
+    same = _same_memory(table)
+    layout = place_shared(table.declarations, same, configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
@@ -98,7 +99,7 @@ def launch(
         dynamic_shared=configuration.dynamic_shared,
         shared_bytes=layout.nbytes,
         sites=table.sites,
-        arrays=(*_distinct(table, layout.placed), *arrays),
+        arrays=(*(array for i, array in enumerate(layout.placed) if same[i] == i), *arrays),
         requests=log.requests(),
         totals=log.totals,
     )
@@ -156,8 +157,3 @@ def _same_memory(table: SiteTable) -> list[int]:
     visit(table.root)
     lowest = {index: min(i for i, s in enumerate(same) if s == index) for index in set(same)}
     return [lowest[index] for index in same]
-
-
-def _distinct(table: SiteTable, placed: Sequence[ArrayInfo]) -> list[ArrayInfo]:
-    same = _same_memory(table)
-    return [array for i, array in enumerate(placed) if same[i] == i]

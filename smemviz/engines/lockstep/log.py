@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.model.counting.summary import add_requests, add_totals, totals_of
+from smemviz.model.counting.summary import add_requests, added, totals_of
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 ROW_BYTES = 550
@@ -177,7 +177,7 @@ class Log:
     def _count_from_here(self) -> None:
         self.totals = totals_of(self.sites, Requests.empty())
         for part in self._parts:
-            self.totals = add_totals(self.totals, totals_of(self.sites, part))
+            self.totals = added(self.totals, totals_of(self.sites, part))
         self._parts = [part.select(np.isin(part.block, self._chosen)) for part in self._parts]
         self._kept_rows = sum(len(part) for part in self._parts)
         self._count()
@@ -283,13 +283,7 @@ class NoLog(Log):
     def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
         """Note nothing."""
 
-    def add_serial(
-        self,
-        sites: NDArray[np.int32],
-        slots: NDArray[np.intp],
-        addresses: NDArray[np.int64],
-        values: NDArray[np.float64],
-    ) -> None:
+    def add_serial(self, *request: object) -> None:
         """Note nothing."""
 
     def barrier(self, mask: Mask) -> None:

@@ -44,6 +44,7 @@ class Turns:
         self._database = sqlite3.connect(
             file or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, cached_statements=32
         )
+        self.close = self._database.close
         for setting in ("journal_mode = MEMORY", "synchronous = OFF"):  # nothing here outlives the server
             self._database.execute(f"PRAGMA {setting}")
         self._database.execute(_TABLE)
@@ -73,10 +74,6 @@ class Turns:
         """Give a turn back, or a place in the queue."""
         with self._changing() as database:
             database.execute("DELETE FROM turns WHERE ticket = ?", (ticket.name,))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:

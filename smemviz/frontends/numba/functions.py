@@ -28,6 +28,8 @@ from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
 
+_parse = lru_cache(maxsize=32)(ast.parse)
+
 # The parts of numba.cuda whose functions go by their own names.
 _PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
 # What is a number of its own in each thread.
@@ -165,11 +167,6 @@ def _is_no_value(value: object) -> bool:
         return True
     named = isinstance(value, type | FunctionType | BuiltinFunctionType | np.ufunc) or hasattr(value, "definition")
     return named or _is_cuda(value) or (as_dtype(value) is not None and not isinstance(value, str))
-
-
-@lru_cache(maxsize=32)
-def _parse(source: str) -> ast.Module:
-    return ast.parse(source)
 
 
 def python_function(value: object) -> FunctionType | None:

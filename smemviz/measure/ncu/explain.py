@@ -18,7 +18,7 @@ from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, m
 from smemviz.measure.ncu.counts import Counts, CountsByWidth
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import english
-from smemviz.model.counting.costs import COUNTS, named, rule_in, unknown_at
+from smemviz.model.counting.costs import COUNTS, SPACES
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
@@ -125,7 +125,7 @@ class Unit:
     @cached_property
     def _uncountable(self) -> str | None:
         """Why the wavefronts cannot be told from the addresses, None when they can once the instruction is known."""
-        return None if self._complex else unknown_at(self.first, self.recorded.cc)
+        return None if self._complex else SPACES[self.first.space].unknown(self.first, self.recorded.cc)
 
     @cached_property
     def _as_recorded(self) -> CountsByWidth:
@@ -174,9 +174,9 @@ class Unit:
         none = np.zeros(len(log.era), np.int64)
         yield none + 1
         yield (log.addresses >= 0).sum(axis=1)
-        space = self.first.space
-        rule = rule_in(space, log.width, self.first.op, Hardware(self.recorded.cc))
-        counts = dict(named(space, serve(log.addresses, rule)))
+        space = SPACES[self.first.space]
+        rule = space.rule(log.width, self.first.op, Hardware(self.recorded.cc))
+        counts = dict(zip(space.counts, serve(log.addresses, rule), strict=False))
         yield from (counts.get(name, none) for name in COUNTS)
 
     def _after(self, log: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:

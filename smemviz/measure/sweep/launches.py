@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from numba import cuda
@@ -85,14 +86,14 @@ class Job:
         )
 
 
+@dataclass(eq=False)
 class Measure:
     """Measures the kernels of a file at one size, with matrices of its own."""
 
-    def __init__(self, job: Job, program: Program, size: Size, matrices: Matrices) -> None:
-        self.job = job
-        self.program = program
-        self.size = size
-        self.matrices = matrices
+    job: Job
+    program: Program
+    size: Size
+    matrices: Matrices
 
     def takes(self, kernel: str, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Tell whether a launch is measured; one that is expected to take too long is not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ class _Space(NamedTuple):
     """How the requests of one space are counted.
 
     A request of some width and operation is served by ``rule``, which gives ``counts``, in this order. ``unknown`` says
-    why the addresses of a site do not tell them, ``least`` how many of the first would do for served requests.
+    in English why the addresses of a site do not tell them, None where they do; ``least`` how many of the first would
+    do for served requests.
     """
 
     unit: str
@@ -32,7 +33,7 @@ class _Space(NamedTuple):
     least: Callable[[Service, NDArray[np.int64], int], NDArray[np.int64]]
 
 
-_SPACES: Mapping[str, _Space] = {
+SPACES: Mapping[str, _Space] = {
     "shared": _Space(
         unit="wavefront",
         counts=("wavefronts", "ideal", "degree"),
@@ -62,17 +63,12 @@ class RequestCosts(NamedTuple):
 
 def unit_of(space: str) -> str:
     """Return what is counted in a space, in the singular; wavefronts where an instruction reaches both."""
-    return _SPACES.get(space, _SPACES["shared"]).unit
+    return SPACES.get(space, SPACES["shared"]).unit
 
 
 def own_counts(space: str, count: Callable[[str], int]) -> dict[str, int | None]:
     """Return ``COUNTS`` by name: ``count`` of each that a space has, None for the others."""
-    return {name: count(name) if name in _SPACES[space].counts else None for name in COUNTS}
-
-
-def unknown_at(site: Site, cc: tuple[int, int]) -> str | None:
-    """Say in a sentence, in English, why addresses do not tell what requests of a site cost; None where they do."""
-    return _SPACES[site.space].unknown(site, cc)
+    return {name: count(name) if name in SPACES[space].counts else None for name in COUNTS}
 
 
 def rule_at(site: Site, hardware: Hardware = H200) -> Rule | None:
@@ -81,25 +77,17 @@ def rule_at(site: Site, hardware: Hardware = H200) -> Rule | None:
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
-    return rule_in(site.space, site.width, site.op, hardware) if unknown_at(site, hardware.cc) is None else None
-
-
-def rule_in(space: str, width: int, op: str, hardware: Hardware = H200) -> Rule:
-    """Return the rule that serves requests of some width and operation, by which their cost is its wavefronts."""
-    return _SPACES[space].rule(width, op, hardware)
-
-
-def named(space: str, served: Iterable[NDArray[np.int64]]) -> Iterable[tuple[str, NDArray[np.int64]]]:
-    """Give the counts of served requests with their names: of ``COUNTS``, or ``degree``."""
-    return zip(_SPACES[space].counts, served, strict=False)
+    space = SPACES[site.space]
+    return space.rule(site.width, site.op, hardware) if space.unknown(site, hardware.cc) is None else None
 
 
 def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H200) -> NDArray[np.int64]:
     """Return what requests of a site cost beyond what would do; 0 for operations that are not counted ahead."""
     if unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return np.zeros(len(addresses), np.int64)
-    served = serve(addresses, rule_in(site.space, site.width, site.op, hardware))
-    return served.wavefronts - _SPACES[site.space].least(served, addresses, site.width)
+    space = SPACES[site.space]
+    served = serve(addresses, space.rule(site.width, site.op, hardware))
+    return served.wavefronts - space.least(served, addresses, site.width)
 
 
 def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:
@@ -114,6 +102,7 @@ def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H
         site, at = launch.sites[i], site_of == i
         rule = rule_at(site, hardware)
         if rule is not None:
-            for name, count in named(site.space, serve(launch.requests.addresses[rows[at]], rule)):
+            served = serve(launch.requests.addresses[rows[at]], rule)
+            for name, count in zip(SPACES[site.space].counts, served, strict=False):
                 getattr(costs, name)[at] = count
     return costs._replace(excess=np.where(costs.wavefronts < 0, -1, costs.wavefronts - costs.ideal))

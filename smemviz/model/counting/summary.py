@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.cache import cached
-from smemviz.model.counting.costs import named, own_counts, rule_at, unknown_at
+from smemviz.model.counting.costs import SPACES, own_counts, rule_at
 from smemviz.model.counting.service import serve, serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.rules import same_rules, shared_rule
@@ -102,16 +102,11 @@ def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np
 
 
 def _add_counts(totals: Totals, i: int, site: Site, served: Iterable[NDArray[np.int64]], times: int = 1) -> None:
-    for name, counts in named(site.space, served):
+    for name, counts in zip(SPACES[site.space].counts, served, strict=False):
         if name == "degree":
             totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
         else:
             getattr(totals, name)[i] += counts.sum() * times
-
-
-def add_totals(left: Totals, right: Totals) -> Totals:
-    """Return the totals of two lots of requests to the same sites."""
-    return added(left, right)
 
 
 def _zeros(n: int) -> Totals:
@@ -123,7 +118,7 @@ def _zeros(n: int) -> Totals:
 
 def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: bool = True) -> SiteSummary:
     requests = int(totals.requests[i])
-    reason = unknown_at(site, cc)
+    reason = SPACES[site.space].unknown(site, cc)
     if reason is not None:
         return SiteSummary(requests, None, None, None, None, None, complete, reason)
     counts = own_counts(site.space, lambda name: int(getattr(totals, name)[i]))

@@ -135,7 +135,7 @@ def smallest_fix(
         hardware: whose rules count.
         possible: whether a layout may be taken; asked of those only that would be.
     """
-    passes = passes or no_excess
+    passes = passes or (lambda scores: all(score.excess == 0 for score in scores))
     elements = array.nbytes // array.itemsize
     before = tuple(score(access, array.itemsize, None, hardware) for access in accesses)
     best: LayoutFix[L] | None = None
@@ -187,11 +187,6 @@ def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) 
     both = _scored(wanted, [layout.plain, layout], layout.itemsize, hardware, layout.base)
     (_, before), (_, after) = both
     return _fix(layout, before, after)
-
-
-def no_excess(scores: Sequence[Score]) -> bool:
-    """Whether no access takes a wavefront more than it need."""
-    return all(score.excess == 0 for score in scores)
 
 
 def _fix(layout: Layout, before: tuple[Score, ...], after: tuple[Score, ...]) -> LayoutFix[Layout]:

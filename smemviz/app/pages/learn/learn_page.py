@@ -18,7 +18,8 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
 from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
-from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Text, lesson_of
+from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.lesson import SHOW, Knob, Lesson, Question, Text
 from smemviz.lessons.tasks import Task
 from smemviz.wording.grammar import sentences
 

@@ -16,7 +16,8 @@ from smemviz.errors import InputError
 from smemviz.figures.drawing.projected import slide
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import _
-from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
+from smemviz.lessons.course import lesson_of
+from smemviz.lessons.lesson import SHOW, Lesson, Panel, Stage, read_answer, written
 
 _OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")
 LEARN_PROPERTIES = (

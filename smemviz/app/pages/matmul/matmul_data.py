@@ -10,7 +10,7 @@ from pathlib import Path
 from smemviz.app.cache import Cache
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.tasks.jobs import Job, Status
+from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.runner import Tasks, own_command
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor
@@ -88,6 +88,7 @@ class Products:
         self.path = kernels_dir() / f"{FILE}.py"
         self._library = Library([self.path], texts, local=local, sandbox=sandbox)
         self._tasks = Tasks(job, self._read)
+        self.cancel, self.running = self._tasks.cancel, self._tasks.running
         self._measured: dict[str, Sweep] = {}  # on this machine, by the source it is of
         self._counts: Cache[tuple[str, Size, int], Mapping[str, Counted]] = Cache(_MOST_BYTES)
         self._steps: Cache[str, tuple[Launch, tuple[Step, ...]]] = Cache(_MOST_BYTES)
@@ -143,14 +144,6 @@ class Products:
     def measure(self, state: ProductState) -> bool:
         """Start measuring a size on this machine's GPU; return False when something is being measured."""
         return self._tasks.start(self.program.sha256, command(self.path, state))
-
-    def cancel(self) -> None:
-        """Stop measuring."""
-        self._tasks.cancel()
-
-    def running(self) -> Status | None:
-        """Return how the measurement is doing, None when there is none."""
-        return self._tasks.running()
 
     @property
     def problem(self) -> str:

@@ -43,6 +43,7 @@ class Hazards:
         """``threads`` is how many a block has."""
         self._sites = sites
         self._in_global = in_global
+        self.fence, self.grid_barrier = in_global.fence, in_global.grid_barrier
         self._cells = cells
         self._blocks = blocks
         self._written = Written(cells, placed, threads, findings)
@@ -61,14 +62,6 @@ class Hazards:
         )
         if self._kept > _KEPT:
             self._settle(unfinished=True)
-
-    def fence(self, mask: Mask) -> None:
-        """Let threads pass a fence of global memory."""
-        self._in_global.fence(mask)
-
-    def grid_barrier(self) -> None:
-        """Let every block pass a barrier of the grid."""
-        self._in_global.grid_barrier()
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""

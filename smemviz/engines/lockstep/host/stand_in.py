@@ -51,8 +51,9 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
         "forall": lambda kernel, *given, **named: configured(kernel).forall(*given, **named),
     }
     cuda = Cuda("", start)
+    of_the_host = {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, _of_the_host(cuda)))
+        stack.enter_context(replaced(module, of_the_host))
         stack.enter_context(replaced(kernels, launching))
         stack.enter_context(replaced(importlib.import_module("numba"), decorators(cuda)))
         stack.enter_context(_forking())
@@ -77,11 +78,6 @@ def _tell_outer(recorder: Recorder) -> None:
     """Give what a recorder saw to the one around it."""
     if _active:
         _active[-1].take_over(recorder.launches, recorder.findings)
-
-
-def _of_the_host(cuda: Cuda) -> dict[str, Any]:
-    """Return what the module offers a host: its functions, and the list of devices."""
-    return {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}
 
 
 @contextmanager

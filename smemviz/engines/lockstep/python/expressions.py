@@ -117,10 +117,6 @@ def _host_object(frame: Frame, node: ast.expr) -> object:
         raise frame.unknown(node, code, frame.canonical(node), names.VALUES) from None
 
 
-def _items(frame: Frame, node: ast.Tuple) -> Value:
-    return operations.bounded(frame, node, tuple(values(frame, node.elts)))
-
-
 def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
     """Return what expressions are worth, the items of a starred tuple one by one."""
     elements: list[Value] = []
@@ -185,6 +181,6 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
-    ast.Tuple: _items,
+    ast.Tuple: lambda frame, node: operations.bounded(frame, node, tuple(values(frame, node.elts))),
     ast.NamedExpr: _named,
 }

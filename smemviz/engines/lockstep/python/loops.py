@@ -70,7 +70,8 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
     """Yield where there is a next item, and how to get it, for what a loop goes over."""
     name = frame.canonical(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name == "builtins.enumerate" and node.args:
-        number = frame.value([*node.args, *(k.value for k in node.keywords)][1]) if _has_start(node) else 0
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        number = frame.value(given[1]) if len(given) == 2 else 0
         for test, item in _items_of(frame, node.args[0]):
             yield test, partial(_pair, number, item)
             number = binary(ast.Add, number, 1)
@@ -229,10 +230,6 @@ def _pair(number: Value, item: Callable[[], Value]) -> Value:
 
 def _each_of(items: Sequence[Callable[[], Value]]) -> Value:
     return tuple(item() for item in items)
-
-
-def _has_start(node: ast.Call) -> bool:
-    return len(node.args) + len(node.keywords) == 2
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Frame, Any], Mask]] = {

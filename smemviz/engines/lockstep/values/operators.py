@@ -53,7 +53,7 @@ _UFUNCS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.NotEq: np.not_equal,
 }
 # Python's own integers are faster than NumPy's; what leaves 64 bits is wrapped.
-_PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = {
+PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -111,8 +111,8 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
         NoRuleError: when there is none for the types.
         NotAScalarError: when a side is no number.
     """
-    if type(left) is int and type(right) is int and op in _PYTHON_INTEGERS:
-        result = _PYTHON_INTEGERS[op](left, right)
+    if type(left) is int and type(right) is int and op in PYTHON_INTEGERS:
+        result = PYTHON_INTEGERS[op](left, right)
         return result if INT64_MIN <= result <= INT64_MAX else wrap(result)
     left_dtype, right_dtype = dtype_of(left), dtype_of(right)
     left_type, right_type, function = _rules.get((op, left_dtype, right_dtype)) or rule_of(op, left_dtype, right_dtype)
@@ -139,11 +139,6 @@ def rule_of(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
     if rule is None:
         rule = _rules[op, left, right] = _find_rule(op, left, right)
     return rule
-
-
-def of_python_integers(op: type[ast.AST]) -> Callable[[int, int], Any] | None:
-    """Return an operator on two int64 as a function of Python's integers, whose result may need to be wrapped."""
-    return _PYTHON_INTEGERS.get(op)
 
 
 def _find_rule(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:

@@ -53,10 +53,6 @@ def indices(visit: Visit, node: ast.expr) -> int:
     return picked
 
 
-def _new_axes(visit: Visit, node: ast.expr) -> int:
-    return sum(_is_new_axis(visit, part) for part in node.elts) if isinstance(node, ast.Tuple) else 0
-
-
 def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
     """Tell whether a part of an index is ``None`` or ``np.newaxis``."""
     return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
@@ -80,7 +76,7 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
         return None
     if picked > base.ndim:
         raise wrong_indices(visit, node, picked, base)
-    new = _new_axes(visit, node.slice)
+    new = sum(_is_new_axis(visit, part) for part in node.slice.elts) if isinstance(node.slice, ast.Tuple) else 0
     if new and op == "store":
         visit.tree.in_lockstep.append(node)
     if base.is_record or (picked < base.ndim + new and op == "load"):

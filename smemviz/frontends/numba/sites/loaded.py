@@ -133,9 +133,7 @@ class _Text:
         return any(isinstance(node, ast.Break | ast.Continue) for way in branches for node in ast.walk(way))
 
 
-@lru_cache(maxsize=8)
-def _read(source: str) -> _Text:
-    return _Text(source)
+_read = lru_cache(maxsize=8)(_Text)
 
 
 def _is_loaded(text: _Text, function: ast.FunctionDef, site: Site) -> bool:

@@ -170,10 +170,6 @@ def _not_recorded(name: str) -> Callable[..., Any]:
     return made
 
 
-def _memoize(for_each_device: bool = False) -> Callable[..., Any]:
-    return functools.cache
-
-
 def _asnumpy(a: Any, stream: Any = None, order: Any = "C", out: Any = None, *, blocking: bool = True) -> Any:
     if out is None:
         return np.array(a, order=order, subok=False)
@@ -192,16 +188,6 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
 
     def raw_kernel(code: str, name: str, options: Sequence[str] = (), *_: Any, **__: Any) -> RawKernel:
         return RawKernel(kernels, code, name, options)
-
-    def raw_module(
-        code: str | None = None,
-        *,
-        path: str | None = None,
-        options: Sequence[str] = (),
-        name_expressions: Sequence[str] | None = None,
-        **_: Any,
-    ) -> RawModule:
-        return RawModule(kernels, code, path=path, options=options, name_expressions=name_expressions)
 
     runtime = {
         "deviceSynchronize": nothing,
@@ -222,18 +208,18 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
     made: dict[str, Any] = {
         "__version__": "0+smemviz",
         "ndarray": ndarray,
-        "array": lambda obj, *given, **named: on_device(np.array(obj, *given, **_only(named, "blocking"))),
+        "array": lambda obj, *given, blocking=None, **named: on_device(np.array(obj, *given, **named)),
         "asnumpy": _asnumpy,
         "empty": numbers.of_numpy(np.zeros),  # what is in new memory is not told
         "empty_like": numbers.of_numpy(np.zeros_like),
         "from_dlpack": _from_dlpack,
         "RawKernel": raw_kernel,
-        "RawModule": raw_module,
+        "RawModule": functools.partial(RawModule, kernels),
         "get_array_module": lambda *arrays: modules[0],
         "get_default_memory_pool": _Pool,
         "get_default_pinned_memory_pool": _Pool,
         "is_available": lambda: True,
-        "memoize": _memoize,
+        "memoize": lambda for_each_device=False: functools.cache,
         "clear_memo": nothing,
     }
     for name in ("asarray", "ascontiguousarray", "asfortranarray", "asanyarray"):
@@ -260,7 +246,3 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
         Module("cupyx.jit", script, jit),
     ]
     return modules
-
-
-def _only(named: dict[str, Any], *without: str) -> dict[str, Any]:
-    return {name: value for name, value in named.items() if name not in without}

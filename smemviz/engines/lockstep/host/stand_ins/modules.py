@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.host.stand_in import replaced
@@ -102,18 +102,14 @@ class _Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Refuse the modules of a package."""
-        if any(name == package or name.startswith(f"{package}.") for package in self._packages):
-            self._refuse(name)
-
-    def _refuse(self, name: str) -> NoReturn:
-        raise ModuleNotFoundError(self._instead(name), name=name)
+        if _is_of(name, self._packages):
+            raise ModuleNotFoundError(self._instead(name), name=name)
 
 
 @contextmanager
 def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterator[None]:
     """Let modules be imported in the place of ``packages`` while this lasts; nothing else of them is found."""
     before = {name: module for name, module in sys.modules.items() if _is_of(name, packages)}
-    finder: Any = _Finder(packages, _unknown)
     with ExitStack() as stack:
         for package in packages:
             outer, _, last = package.rpartition(".")
@@ -122,11 +118,10 @@ def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterato
         for name in before:
             del sys.modules[name]
         sys.modules.update(modules)
-        sys.meta_path.insert(0, finder)
         try:
-            yield
+            with refused(packages, _unknown):
+                yield
         finally:
-            sys.meta_path.remove(finder)
             for name in [name for name in sys.modules if _is_of(name, packages)]:
                 del sys.modules[name]
             sys.modules.update(before)

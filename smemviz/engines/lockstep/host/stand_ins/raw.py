@@ -68,9 +68,9 @@ class RawModule(Known):
         kernels: RawKernels,
         code: str | None = None,
         *,
-        path: str | None = None,
         options: Sequence[str] = (),
         name_expressions: Sequence[str] | None = None,
+        **_: Any,
     ) -> None:
         if code is None:
             what = english("a RawModule of a compiled file runs on a GPU only; give it code")

@@ -50,32 +50,26 @@ def flatten(module: Module, entry: Function) -> Flat:
     return flat
 
 
+@dataclass
 class _Copy:
     """Copies one function, with ``passed`` in the place of its parameters and results."""
 
     _count = 0
 
-    def __init__(
-        self,
-        module: Module,
-        flat: Flat,
-        function: Function,
-        prefix: str,
-        passed: dict[str, Operand],
-        calls: tuple[Place, ...] = (),
-        names: frozenset[str] = frozenset(),  # the functions that it is copied into
-    ) -> None:
-        self._module = module
-        self._flat = flat
-        self._function = function
-        self._prefix = prefix
-        self._passed = passed
-        self._calls = calls
-        self._names = names | {function.name}
-        self._own = {v.name for v in function.variables if v.space in ("param", "local")}
+    module: Module
+    flat: Flat
+    function: Function
+    prefix: str
+    passed: dict[str, Operand]
+    calls: tuple[Place, ...] = ()
+    names: frozenset[str] = frozenset()  # the functions that it is copied into
+
+    def __post_init__(self) -> None:
+        self.names |= {self.function.name}
+        self._own = {v.name for v in self.function.variables if v.space in ("param", "local")}
 
     def copy(self) -> None:
-        function, flat, prefix = self._function, self._flat, self._prefix
+        function, flat, prefix = self.function, self.flat, self.prefix
         flat.registers |= {prefix + name: kind for name, kind in function.registers.items()}
         flat.tables |= {
             prefix + name: tuple(prefix + label for label in table) for name, table in function.tables.items()
@@ -98,36 +92,36 @@ class _Copy:
         instruction = replace(instruction, place=self._called_from(instruction.place))
         operands = tuple(self._renamed(operand) for operand in instruction.operands)
         guard = (
-            Guard(Register(self._prefix + instruction.guard.register.name), instruction.guard.negated)
+            Guard(Register(self.prefix + instruction.guard.register.name), instruction.guard.negated)
             if instruction.guard
             else None
         )
         if instruction.opcode == "call":
             self._call(instruction, operands, guard)
-        elif instruction.opcode == "ret" and self._prefix:
-            end = (Symbol(f"{self._prefix}$end"),)
-            self._flat.body.append(Instruction(("bra", "uni"), guard, end, instruction.place, instruction.text))
+        elif instruction.opcode == "ret" and self.prefix:
+            end = (Symbol(f"{self.prefix}$end"),)
+            self.flat.body.append(Instruction(("bra", "uni"), guard, end, instruction.place, instruction.text))
         else:
-            self._flat.body.append(replace(instruction, operands=operands, guard=guard))
+            self.flat.body.append(replace(instruction, operands=operands, guard=guard))
 
     def _called_from(self, place: Place) -> Place:
         """Return a place with that of the call that led there; the call itself where there is none."""
-        if not self._calls:
+        if not self.calls:
             return place
         if not place.line:
-            return self._calls[-1]
-        return replace(place, outer=self._called_from(place.outer) if place.outer else self._calls[-1])
+            return self.calls[-1]
+        return replace(place, outer=self._called_from(place.outer) if place.outer else self.calls[-1])
 
     def _renamed(self, operand: Operand) -> Operand:
         match operand:
             case Register(name=name):
-                passed = self._passed.get(name)
-                return passed if passed is not None else Register(self._prefix + name)
+                passed = self.passed.get(name)
+                return passed if passed is not None else Register(self.prefix + name)
             case Symbol(name=name, offset=offset):
-                if name in self._passed:
-                    return self._passed[name]
-                if name in self._function.labels or name in self._own or name in self._function.tables:
-                    return Symbol(self._prefix + name, offset)
+                if name in self.passed:
+                    return self.passed[name]
+                if name in self.function.labels or name in self._own or name in self.function.tables:
+                    return Symbol(self.prefix + name, offset)
                 return operand
             case Address(base=base, offset=offset):
                 renamed = self._renamed(base)
@@ -151,20 +145,20 @@ class _Copy:
         name = target.name
         if name in HOST_CALLS:
             call = Instruction((name,), guard, (*results, *given), instruction.place, instruction.text)
-            self._flat.body.append(call)
+            self.flat.body.append(call)
             return
-        function = self._module.functions.get(name)
+        function = self.module.functions.get(name)
         if function is None or not function.has_body:
             raise PtxError(f"{name} has no body here and is not executed", instruction.place)
-        if name in self._names:
+        if name in self.names:
             raise PtxError(f"{name} calls itself, which is not executed", instruction.place)
         _Copy._count += 1
         prefix = f"{_Copy._count}:"
         if guard is not None:
             skip = Guard(guard.register, not guard.negated)
-            self._flat.body.append(
+            self.flat.body.append(
                 Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), instruction.place, instruction.text)
             )
         places = (*function.parameters, *function.results)
         passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
-        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, instruction.place), self._names).copy()
+        _Copy(self.module, self.flat, function, prefix, passed, (*self.calls, instruction.place), self.names).copy()

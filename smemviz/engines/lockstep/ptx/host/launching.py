@@ -38,6 +38,8 @@ from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 from smemviz.recordings.spelling import CPP
 
+_parsed = lru_cache(maxsize=16)(parse)
+
 # Makes one launch of a kernel with its arguments, at a place.
 Make = Callable[[Entry, Configuration, Sequence[Any], Place, LaunchOptions], Made]
 
@@ -162,11 +164,6 @@ def _run(machine: Machine, steps: Sequence[Step], limits: Limits, batches: Itera
             machine.end()
             return
         machine.end()
-
-
-@lru_cache(maxsize=16)
-def _parsed(ptx: str) -> Module:
-    return parse(ptx)
 
 
 @lru_cache(maxsize=64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.flo
 MemoryAt = Callable[[int], NDArray[np.uint8] | None]
 
 
+@dataclass(eq=False)
 class RawKernels:
     """Makes the launches of raw kernels; those of ``script`` stand in its strings.
 
@@ -34,28 +36,18 @@ class RawKernels:
     passed for. CuPy and cuda.core pass numbers alike, ``library`` is the one that messages name.
     """
 
-    def __init__(
-        self,
-        script: Program,
-        recorder: Recorder,
-        make: Make,
-        row_bytes: int,
-        memory_at: MemoryAt,
-        library: str = "CuPy",
-        numbers: str = "cupy",
-    ) -> None:
-        self._script = script
-        self._recorder = recorder
-        self._make = make
-        self._row_bytes = row_bytes
-        self._memory_at = memory_at
-        self._library = library
-        self._numbers = numbers
-        self._others: dict[str, str] = {}
+    script: Program
+    recorder: Recorder
+    make: Make
+    row_bytes: int
+    memory_at: MemoryAt
+    library: str = "CuPy"
+    numbers: str = "cupy"
+    _others: dict[str, str] = field(default_factory=dict, init=False)
 
     def program(self, code: str, name: str, options: Sequence[str]) -> CudaProgram:
         """Return a text of CUDA C++ as a program."""
-        return embedded(code, name, options, self._script, self._others)
+        return embedded(code, name, options, self.script, self._others)
 
     def launch(
         self,
@@ -81,15 +73,15 @@ class RawKernels:
             if entry.symbol != name and name not in expressions:
                 what = english(
                     '{library} finds no {name}, which C++ gives another name; write extern "C" before it',
-                    library=self._library,
+                    library=self.library,
                     name=name,
                 )
                 raise LaunchError(*place, what)
             grid, block, dynamic = shape
             passed = self._passed(entry, args, place)
-            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), passed, place, options)
+            return self.make(entry, configuration(place, (grid, block, 0, dynamic)), passed, place, options)
 
-        return self._recorder.make(name, make, self._row_bytes, program.file)
+        return self.recorder.make(name, make, self.row_bytes, program.file)
 
     def _passed(self, entry: Entry, args: Sequence[Any], place: tuple[str, int]) -> list[Any]:
         """Return the arguments with arrays for addresses and bytes for what is no number of C++'s own."""
@@ -108,7 +100,7 @@ class RawKernels:
         return passed
 
     def _array_at(self, address: int, parameter: Parameter, place: tuple[str, int]) -> NDArray[Any]:
-        memory = self._memory_at(address)
+        memory = self.memory_at(address)
         if memory is None:
             what = english(
                 "{name} is a pointer, and there is no array at {address}: pass the array, or keep it until the launch",
@@ -136,8 +128,8 @@ class RawKernels:
                 "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
                 name=parameter.name,
                 dtype=dtype,
-                library=self._library,
-                numbers=self._numbers,
+                library=self.library,
+                numbers=self.numbers,
                 value=value,
                 passed=str(passed),
             ),

@@ -18,10 +18,10 @@ from smemviz.engines.lockstep.python.alone.values import is_known, type_of
 from smemviz.engines.lockstep.python.alone.writer import Writer
 from smemviz.engines.lockstep.values.operators import (
     COMPARISONS,
+    PYTHON_INTEGERS,
     SYMBOLS,
     NoRuleError,
     binary,
-    of_python_integers,
     rule_of,
 )
 from smemviz.engines.lockstep.values.typing import (
@@ -195,7 +195,7 @@ def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtyp
     if op is ast.Div and dtype in (FLOAT64, FLOAT32):
         return _quotient(writer, a, b, dtype)
     if op in (ast.FloorDiv, ast.Mod) and dtype == INT64:
-        sign, function = "//" if op is ast.FloorDiv else "%", of_python_integers(op)
+        sign, function = "//" if op is ast.FloorDiv else "%", PYTHON_INTEGERS.get(op)
         if b.within[0] > 0:
             return Atom(f"({a.text} {sign} {b.text})", dtype, _of_division(op, a.within, b.within))
         a, b = simple(writer, a), simple(writer, b)

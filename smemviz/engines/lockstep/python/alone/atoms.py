@@ -70,11 +70,6 @@ def full(dtype: Dtype) -> Span:
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
-def is_near(low: int, high: int) -> bool:
-    """Tell whether integers are near 0."""
-    return NEAR[0] <= low and high <= NEAR[1]
-
-
 def union(spans: list[Span]) -> Span:
     """Return the smallest span of several."""
     return min(low for low, _ in spans), max(high for _, high in spans)

@@ -83,10 +83,6 @@ def _float(*values: Value) -> Dtype:
     return FLOAT32 if fits else FLOAT64
 
 
-def _cbrt(x: Value) -> Value:
-    return np.cbrt(cast(x, _float(x)))
-
-
 def selp(test: Value, then: Value, otherwise: Value) -> Value:
     """Return ``then`` where ``test`` holds, else ``otherwise``; Numba wants both of one type."""
     dtype, second = dtype_of(then), dtype_of(otherwise)
@@ -109,7 +105,7 @@ CALLS: dict[str, Rule] = {
     "cuda.ffs": plain(ffs, 1),
     "cuda.brev": plain(brev, 1),
     "cuda.fma": plain(fma, 3),
-    "cuda.cbrt": plain(_cbrt, 1),
+    "cuda.cbrt": plain(lambda x: np.cbrt(cast(x, _float(x))), 1),
     "cuda.selp": plain(selp, 3),
     "cuda.nanosleep": plain(_nanosleep, 1),
 }

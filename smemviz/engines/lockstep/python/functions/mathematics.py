@@ -36,10 +36,6 @@ def _gamma_pole(x: float) -> float:
     return math.copysign(math.inf, x) if x == 0 else math.nan
 
 
-def _lgamma_pole(x: float) -> float:
-    return math.inf
-
-
 def elementwise(
     function: Callable[..., float], count: int = 1, at_pole: Callable[..., float] = _not_a_number
 ) -> Callable[..., Any]:
@@ -109,10 +105,6 @@ def _modf(x: Value) -> Value:
     return fraction, whole
 
 
-def _ldexp(x: Value, exponent: Value) -> Value:
-    return np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32))
-
-
 INVERSE: dict[str, Function] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
@@ -135,7 +127,7 @@ UNARY: dict[str, Function] = {
     "math.fabs": _unary(np.fabs, half=True),
     "math.floor": _unary(np.floor, half=True),
     "math.gamma": _unary(elementwise(math.gamma, 1, _gamma_pole)),
-    "math.lgamma": _unary(elementwise(math.lgamma, 1, _lgamma_pole)),
+    "math.lgamma": _unary(elementwise(math.lgamma, 1, lambda x: math.inf)),
     "math.log": _unary(np.log, half=True),
     "math.log10": _unary(np.log10, half=True),
     "math.log1p": _unary(np.log1p),
@@ -158,7 +150,7 @@ BINARY: dict[str, Function] = {
     "math.copysign": _binary(np.copysign),
     "math.fmod": _binary(np.fmod),
     "math.hypot": _binary(np.hypot),
-    "math.ldexp": _ldexp,
+    "math.ldexp": lambda x, exponent: np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32)),
     "math.nextafter": _binary(np.nextafter),
     "math.pow": _binary(np.power),
     "math.remainder": _binary(elementwise(math.remainder, 2)),

@@ -144,10 +144,6 @@ def _round_to(x: Any, digits: Any) -> Any:
     return np.where(np.isfinite(scaled), back, x)
 
 
-def _divmod(x: Value, y: Value) -> Value:
-    return binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)
-
-
 def _sum(items: Value, start: Value = 0) -> Value:
     if not isinstance(items, tuple):
         raise NotAScalarError(english("what is no tuple"))
@@ -203,10 +199,6 @@ def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return arguments[0]
 
 
-def _this_grid(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    return Grid()
-
-
 def _unrolled(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], tuple):
         raise frame.wrong(node, english("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
@@ -245,7 +237,7 @@ CALLS: dict[str, Rule] = {
     "builtins.abs": plain(_abs, 1),
     "builtins.breakpoint": Rule(_nothing, 0, 0),
     "builtins.complex": plain(_complex, 1, 2),
-    "builtins.divmod": plain(_divmod, 2),
+    "builtins.divmod": plain(lambda x, y: (binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)), 2),
     "builtins.len": plain(_len, 1),
     "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
     "builtins.ord": plain(_ord, 1),
@@ -261,7 +253,7 @@ CALLS: dict[str, Rule] = {
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
     "cuda.threadfence_system": Rule(_fence, 0, 0),
     "cuda.const.array_like": Rule(_array_like, 1, 1),
-    "cuda.cg.this_grid": Rule(_this_grid, 0, 0),
+    "cuda.cg.this_grid": Rule(lambda frame, node, arguments: Grid(), 0, 0),
     "cuda.literal_unroll": Rule(_unrolled, 1, 1),
     "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
     "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),

@@ -129,22 +129,10 @@ def _matching(frame: Frame, node: ast.Call, arguments: list[Value]) -> tuple[Wor
     return members, words & members
 
 
-def _match_any(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    return _matching(frame, node, arguments)[1].view(INT32)
-
-
 def _match_all(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     members, same = _matching(frame, node, arguments)
     every = same == members
     return np.where(every, members, np.uint32(0)).view(INT32), every
-
-
-def _activemask(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    return _each(_words(frame.mask.lanes))
-
-
-def _lanemask_lt(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    return (_BITS - np.uint32(1))[frame.machine.registers["cuda.laneid"]]
 
 
 def _syncwarp(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
@@ -175,10 +163,10 @@ CALLS: dict[str, Rule] = {
     "cuda.any_sync": Rule(partial(_vote, lambda members, holds: holds != 0), 2, 2),
     "cuda.eq_sync": Rule(partial(_vote, lambda members, holds: (holds == members) | (holds == 0)), 2, 2),
     "cuda.ballot_sync": Rule(partial(_vote, lambda members, holds: holds.view(INT32)), 2, 2),
-    "cuda.match_any_sync": Rule(_match_any, 2, 2),
+    "cuda.match_any_sync": Rule(lambda frame, node, arguments: _matching(frame, node, arguments)[1].view(INT32), 2, 2),
     "cuda.match_all_sync": Rule(_match_all, 2, 2),
-    "cuda.activemask": Rule(_activemask, 0, 0),
-    "cuda.lanemask_lt": Rule(_lanemask_lt, 0, 0),
+    "cuda.activemask": Rule(lambda frame, node, arguments: _each(_words(frame.mask.lanes)), 0, 0),
+    "cuda.lanemask_lt": Rule(lambda frame, *_: (_BITS - np.uint32(1))[frame.machine.registers["cuda.laneid"]], 0, 0),
     "cuda.syncwarp": Rule(_syncwarp, 0, 1),
     "cuda.syncthreads_count": Rule(partial(_syncthreads, lambda h, p: (h & p).sum(axis=1)), 1, 1),
     "cuda.syncthreads_and": Rule(partial(_syncthreads, lambda h, p: (h | ~p).all(axis=1)), 1, 1),

@@ -54,7 +54,7 @@ class Study(Machine):
         self.shared_views = {}
         self.shared = SharedMemory(np.zeros(0, np.uint8), self.layout.start, 0, None)
         nothing: Any = SimpleNamespace()
-        nothing.fence = nothing.syncwarp = nothing.grid_barrier = _ignore
+        nothing.fence = nothing.syncwarp = nothing.grid_barrier = lambda *_: None
         self.hazards = nothing
 
     def of(self, tree: SiteTree, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
@@ -93,10 +93,6 @@ def _of_one_warp(value: Any) -> Any:
         items = map(_of_one_warp, value)
         return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
     return value
-
-
-def _ignore(*_: Any) -> None:
-    """Do nothing."""
 
 
 class Visit(Frame):
