@@ -44,6 +44,15 @@ BODIES = {
             out[i] = i
             real[i - 1] += out[-1] + i
     """,
+    "functions of math, in double and in single precision": """
+        single = float32(0.3)
+        for i in range(out.size):
+            x = i * 0.37 - 3
+            real[i] = math.sin(x) * math.exp(-x) + math.atan2(x, 2.0) + math.pow(2.0, x) + math.exp(300 * x)
+            real[i] += math.log(x)
+            single = math.cos(single) + math.hypot(single, float32(2)) + math.floor(math.sinh(single) % float32(3))
+            out[i] = 1000 * single + math.ceil(x)
+    """,
     "other types": """
         x = 1
         for i in range(5):
@@ -275,6 +284,14 @@ STRANGE = """
         real[__import__] = exec * x if exec > 1 else math.sqrt(exec)
         out[__import__ + 3] = bound(__import__)
 """
+
+
+def test_a_function_of_math_is_called_as_it_is(monkeypatch):
+    texts = []
+    compiled = run._compiled
+    monkeypatch.setattr(run, "_compiled", lambda writer: texts.append("\n".join(writer.lines)) or compiled(writer))
+    body("if cuda.grid(1) == 0:\n    for i in range(9):\n        out[0] += math.sin(i * 0.1)", np.zeros(1))
+    assert "R.call" not in texts[0]
 
 
 def test_nothing_that_a_kernel_says_gets_into_the_text(monkeypatch):

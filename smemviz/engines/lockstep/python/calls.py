@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -113,6 +114,9 @@ def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
 
 def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
     """Return the arguments of a call by the names of the parameters."""
+    one_by_one = () if tree.function.fixed else _one_by_one(node, tree.function.node)
+    if one_by_one:
+        return {name: frame.value(argument) for name, argument in one_by_one}
     parameters = tree.function.node.args
     if parameters.kwarg or parameters.kwonlyargs:
         what = english("{function} with ** or keyword-only parameters", function=tree.function.name)
@@ -143,6 +147,17 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     if parameters.vararg:
         bound[parameters.vararg.arg] = tuple(given[len(wanted) :])
     return {name: value for name, value in bound.items() if name not in fixed}
+
+
+@lru_cache(maxsize=4096)
+def _one_by_one(node: ast.Call, function: ast.FunctionDef) -> tuple[tuple[str, ast.expr], ...]:
+    """Return each parameter with its argument, nothing where they do not simply follow each other."""
+    wanted = function.args
+    names = [parameter.arg for parameter in (*wanted.posonlyargs, *wanted.args)]
+    starred = wanted.vararg or wanted.kwarg or wanted.kwonlyargs or any(isinstance(a, ast.Starred) for a in node.args)
+    if starred or node.keywords or len(names) != len(node.args):
+        return ()
+    return tuple(zip(names, node.args, strict=True))
 
 
 def _given(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:

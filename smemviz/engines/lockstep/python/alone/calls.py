@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.python.alone.values import is_known, type_of
 from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
+from smemviz.engines.lockstep.python.functions.mathematics import of_floats
 from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
 from smemviz.frontends.numba.functions import as_dtype
 
@@ -92,6 +93,10 @@ def _of_numbers(writer: Writer, name: str, given: list[Atom], result: Dtype) -> 
         return Atom(f"abs({given[0].text})", result, span)
     if name == "builtins.abs" and given[0].dtype == COMPLEX128:
         return Atom(f"{writer.constant(_magnitude)}({given[0].text})", result)
+    ufunc = of_floats(name)
+    if ufunc is not None and {atom.dtype for atom in given} in ({FLOAT64}, {FLOAT32}) and result == given[0].dtype:
+        numbers = ", ".join(writer.opened(atom) for atom in given)
+        return writer.let(closed(f"{writer.constant(ufunc)}({numbers})", result), result)
     if name == "builtins.complex" and result == COMPLEX128 and all(atom.dtype != COMPLEX128 for atom in given):
         parts = [converted(writer, atom, FLOAT64).text for atom in given]
         return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
