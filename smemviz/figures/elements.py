@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.cells import cells, frames, key
+from smemviz.figures.drawing.cells import Marked, cells, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
@@ -89,7 +89,7 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
             cells(z, palette, hover=_hover(looked, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, counts, untouched=len(counts.element) < fold.size),
-            frames(x, y, here, {"color": colours.frame, "width": 1.5}, _("this request")),
+            frames(Marked(x, y, here), {"color": colours.frame, "width": 1.5}, _("this request")),
         ],
         layout(
             colours,

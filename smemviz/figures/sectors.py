@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.cells import cells, key, strikes
+from smemviz.figures.drawing.cells import Marked, cells, key, strikes
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.drawing.text import LANES, cell_text, fitting_size, lane_badge
 from smemviz.i18n import _
@@ -59,7 +59,7 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
                 y=y,
                 meta={"rows": names, "columns": [_span(i * size, size) for i in x.tolist()]},
             ),
-            strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
+            strikes(Marked(x, y, placed.wasted()), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
             _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
             cell_text(x, y, texts, size=font, colour=colours.ink, weight=600, meta=LANES),
             key(colours.ramp[0], _("bytes of a lane")),

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cells, corners, frames, key
+from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, Marked, badges, cells, corners, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.i18n import _
@@ -116,16 +116,17 @@ def draw_grid(
     row = min(height / len(y), _ROOMY)
     values = fitting_size(grid.longest, lanes.shape[1], row / 2, width) if lanes.size <= _MOST_VALUES else 0
     corner = (min(_MARK * lanes.shape[1] / width, 0.3), _MARK / row)
-    struck = {"color": colours.conflict, "width": 2.5}
+    colliding = Marked(x, y, conflict & first)
+    plainly, struck = {"color": colours.frame, "width": 1.25}, {"color": colours.conflict, "width": 2.5}
     # What the cells hold in which lanes are, below these.
     below, sizes = _values(grid, lanes != ""), [values] if roomy and values else []
     written_on = ((plain, colours.frame), (conflict, colours.conflict))  # above the values of their cells
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, named, values),
-        *(badges(x, y, which & first, colour, wide=wide) for which, colour in written_on if roomy),
-        frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, _("lane of this request"), wide=wide),
-        frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
-        corners(x, y, conflict & first, colours, lower=corner if roomy else None),
+        *(badges(Marked(x, y, which & first), colour, wide=wide) for which, colour in written_on if roomy),
+        frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide),
+        frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
+        corners(colliding, colours, lower=corner if roomy else None),
         *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
         *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
         key(colours.ramp[0], _("bank {bank}", bank=0)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -21,6 +21,14 @@ BADGES = "badges"  # the meta of a trace that fills what lanes are written on
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
 
 
+class Marked(NamedTuple):
+    """Cells that carry a mark: ``where`` of those in columns ``x`` and rows ``y``."""
+
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    where: NDArray[np.bool_]
+
+
 def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | None = None, **more: Any) -> go.Heatmap:
     """Colour cells: the one of value i gets colour i of the palette, one that is NaN none; ``hover`` is their text."""
     shown: dict[str, Any] = {"hoverinfo": "skip"}
@@ -36,36 +44,17 @@ def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | 
     )
 
 
-def frames(
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    where: NDArray[np.bool_],
-    line: dict[str, Any],
-    name: str,
-    *,
-    wide: int = 1,
-) -> go.Scatter:
+def frames(at: Marked, line: dict[str, Any], name: str, *, wide: int = 1) -> go.Scatter:
     """Draw a frame round each cell, or ``wide`` cells from it on, all in one line that lifts its pen between them."""
-    return _outline(
-        x, y, where, _widened(_FRAME, wide), mode="lines", line=line, name=name, showlegend=bool(where.any())
-    )
+    return _outline(at, _widened(_FRAME, wide), line=line, name=name, showlegend=bool(at.where.any()))
 
 
-def badges(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colour: str, *, wide: int = 1
-) -> go.Scatter:
+def badges(at: Marked, colour: str, *, wide: int = 1) -> go.Scatter:
     """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
-    return _filled(x, y, where, _widened(_BADGE, wide), colour).update(meta=BADGES)
+    return _filled(at, _widened(_BADGE, wide), colour).update(meta=BADGES)
 
 
-def corners(
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    where: NDArray[np.bool_],
-    theme: Theme,
-    *,
-    lower: tuple[float, float] | None = None,
-) -> go.Scatter:
+def corners(at: Marked, theme: Theme, *, lower: tuple[float, float] | None = None) -> go.Scatter:
     """Fill the upper left corner of each cell: the mark of a conflict that needs no colour.
 
     ``lower`` fills the lower right one instead, so much of a cell's width and height.
@@ -73,14 +62,12 @@ def corners(
     shape = _CORNER
     if lower:
         shape = ((_EDGE, _EDGE), (_EDGE - lower[0], _EDGE), (_EDGE, _EDGE - lower[1]), (_EDGE, _EDGE))
-    return _filled(x, y, where, shape, theme.conflict)
+    return _filled(at, shape, theme.conflict)
 
 
-def strikes(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], line: dict[str, Any], name: str
-) -> go.Scatter:
+def strikes(at: Marked, line: dict[str, Any], name: str) -> go.Scatter:
     """Strike each cell through: the mark of waste that needs no colour."""
-    return _outline(x, y, where, _STRIKE, mode="lines", line=line, name=name, showlegend=bool(where.any()))
+    return _outline(at, _STRIKE, line=line, name=name, showlegend=bool(at.where.any()))
 
 
 def box(ends: tuple[float, float], rows: tuple[float, float], line: dict[str, Any], **more: Any) -> go.Scatter:
@@ -102,29 +89,17 @@ def _widened(shape: Sequence[tuple[float, float]], wide: int) -> list[tuple[floa
     return [(px + (wide - 1) * (px > 0), py) for px, py in shape]
 
 
-def _filled(
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    where: NDArray[np.bool_],
-    shape: Sequence[tuple[float, float]],
-    colour: str,
-) -> go.Scatter:
-    fill = {"fill": "toself", "fillcolor": colour}
-    return _outline(x, y, where, shape, mode="lines", line={"width": 0}, showlegend=False, **fill)
+def _filled(at: Marked, shape: Sequence[tuple[float, float]], colour: str) -> go.Scatter:
+    return _outline(at, shape, line={"width": 0}, showlegend=False, fill="toself", fillcolor=colour)
 
 
-def _outline(
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    where: NDArray[np.bool_],
-    shape: Sequence[tuple[float, float]],
-    **more: Any,
-) -> go.Scatter:
-    row, column = np.nonzero(where)
+def _outline(at: Marked, shape: Sequence[tuple[float, float]], **more: Any) -> go.Scatter:
+    row, column = np.nonzero(at.where)
     points = np.array([*shape, (np.nan, np.nan)])
     return go.Scatter(
-        x=(x[column][:, np.newaxis] + points[:, 0]).ravel(),
-        y=(y[row][:, np.newaxis] + points[:, 1]).ravel(),
+        x=(at.x[column][:, np.newaxis] + points[:, 0]).ravel(),
+        y=(at.y[row][:, np.newaxis] + points[:, 1]).ravel(),
+        mode="lines",
         hoverinfo="skip",
         **more,
     )
