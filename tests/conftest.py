@@ -39,10 +39,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Repeat what a browser did not show in time, and what was measured while the GPU changed its clock.
 
-    Twice at most; the summary names every test that was repeated.
-
-    A test in a browser is exhaustive but for the few that every change has to pass.
+    Twice at most; the summary names every test that was repeated. A test in a browser is exhaustive but for the few
+    that every change has to pass. Tests on a GPU come first, for they take longest and all the others fit beside them.
     """
+    items.sort(key=lambda item: item.get_closest_marker("gpu") is None)
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError", "TimeoutError"]))
