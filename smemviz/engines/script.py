@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -82,8 +83,14 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     if kind == "gpu":
         what = english(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
-            "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep, "
-            "those of PyCUDA and of the driver itself with none: launch them with cupy.RawKernel or cuda.core"
+            "Those that Numba makes of @vectorize and @guvectorize are recorded with engine lockstep, "
+            "those of cuda.reduce, PyCUDA and the driver itself with none: write a kernel, or launch them with "
+            "cupy.RawKernel or cuda.core"
+        )
+        return KernelFileError(program.file, 1, what)
+    if not program.kernels and re.search(r"\bcuda\.[rR]educe\b", program.source):
+        what = english(
+            "was run and launched no kernel that is recorded: cuda.reduce makes its own; write one to see it"
         )
         return KernelFileError(program.file, 1, what)
     if not program.kernels:

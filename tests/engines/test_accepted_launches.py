@@ -160,3 +160,23 @@ def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: st
     recording = script(tmp_path, FORKED.replace("METHOD", method))
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
     assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
+
+
+def test_a_script_of_cuda_reduce_alone_is_told_that_its_kernels_are_not_recorded(tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError, match=r"cuda\.reduce makes its own; write one to see it"):
+        script(tmp_path, "from numba import cuda\nassert cuda.reduce(lambda a, b: a + b)([1.0, 2.0]) == 3\n")
+
+
+def test_a_vectorized_function_without_a_signature_is_told_of_one(tmp_path: Path) -> None:
+    text = """
+import numpy as np
+from numba import vectorize
+
+@vectorize(target="cuda")
+def same(x, y):
+    return x
+
+same(np.ones(3), np.ones(3, np.float32))
+"""
+    with pytest.raises(KernelFileError, match=r"vectorize\(\['float64\(float64, float32\)'\], target='cuda'\)"):
+        script(tmp_path, text)

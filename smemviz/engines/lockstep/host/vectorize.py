@@ -79,6 +79,10 @@ class Vectorized:
     def _types(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Return the one signature that fits: arrays exactly, numbers where nothing fits exactly."""
         own = [np.asarray(_array(argument)).dtype for argument in args]
+        if not self._kernels:
+            example = f"{own[0]}({', '.join(map(str, own))})"
+            what = f"{self.__name__} has no signature, which Numba wants for target='cuda'"
+            raise TypeError(f"No matching version. {what}: vectorize(['{example}'], target='cuda')")
         is_array = [hasattr(argument, "shape") and not isinstance(argument, np.generic) for argument in args]
         exact = [known for known in self._kernels if list(known) == own]
         fitting = [
