@@ -30,8 +30,8 @@ from smemviz.frontends.numba.sites import Declaration, SiteTable, find_sites
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Requests
 
-# With more, fewer warps run at once; with fewer, they spill: where each request of a product, 2,048 cubed, is counted by
-# itself, that takes 16 times as long as the clean kernel with these, 18 with 64, 21 with 255 (H200).
+# With more, fewer warps run at once; with fewer, they spill: where each request of a product, 2,048 cubed, is counted
+# by itself, that takes 16 times as long as the clean kernel with these, 18 with 64, 21 with 255 (H200).
 _MOST_REGISTERS = 72
 
 ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts
