@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import plotly.graph_objects as go
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES, ThemeName
-from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
+from smemviz.figures.drawing.text import CHARACTERS, LANES, characters, text_at
 from smemviz.reports.vectors import in_vectors
 
 _BODY = 12  # pixels: the type of a figure as it is drawn
@@ -30,6 +31,7 @@ _STROKE, _INSIDE = 0.1, 0.9  # of a cell: its frame is as wide at most, and so f
 _LOWER = 0.12  # font sizes by which numerals in the middle of a line stand above the middle of its cell
 _AVERAGE = 0.54  # of the letters of a sentence
 _CAPTION, _CAPTION_LINE = 11, 15
+_LEADING = 1.3  # font sizes from line to line of a label
 _KEY_LINE, _KEY_ENTRY, _KEY_TYPE = 19, 42, 11.5  # pixels: a row of the key, its symbol with its gaps, its type
 # What stays on one line, with the space behind it: a word; a Chinese letter with marks that may not begin a line.
 _PIECE = re.compile(r"[\u3400-\u9fff][\u3001-\u3011\uff00-\uff5e.,;:)]*\s*|[^\s\u3400-\u9fff]+\s*|\s+")
@@ -88,6 +90,7 @@ def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", ca
     for trace in printed.data:
         _fit(trace, printed.layout, plot, smallest, stroke)
     _fit_pairs(printed, plot)
+    _title_above(printed)
     _close_up(printed)
     printed = in_vectors(printed, plot)
     _lower(printed)
@@ -177,19 +180,51 @@ def _largest(texts: Sequence[str], room: float) -> float:
 
 
 def _fit_pairs(figure: go.Figure, plot: float) -> None:
-    """Shrink labels that stand at both ends of one row until they do not meet."""
+    """Fold labels that stand at both ends of one row and would meet: one below the other, in rows as high as that."""
     labels = [t for t in figure.data if t.type == "scatter" and t.mode == "text" and t.meta != CHARACTERS]
     ends = [[t for t in labels if t.textposition == f"middle {side}"] for side in ("right", "left")]
-    for left in ends[0]:
-        for right in ends[1]:
-            if list(left.y) != list(right.y):
-                continue
-            longest = max(
-                characters(_letters(a), _AVERAGE) + characters(_letters(b), _AVERAGE) + 2
-                for a, b in zip(left.text, right.text, strict=True)
-            )
-            size = min(left.textfont.size, plot / (_AVERAGE * longest))
-            left.textfont.size = right.textfont.size = _possible(size)
+    for left, right in product(*ends):
+        if list(left.y) != list(right.y):
+            continue
+        size = left.textfont.size
+        columns = int(plot / (_AVERAGE * size))
+        pairs = [(_letters(a), _letters(b)) for a, b in zip(left.text, right.text, strict=True)]
+        if all(characters(a, _AVERAGE) + characters(b, _AVERAGE) + 2 <= columns for a, b in pairs):
+            continue
+        left.text = [f"{_folded(a, columns)}<br>{'<br>'.join(_lines(b, columns))}" for a, (_, b) in
+                     zip(left.text, pairs, strict=True)]  # fmt: skip
+        left.y, right.visible = np.round(left.y), False
+        _make_room(figure, size * (_LEADING * max(text.count("<br>") + 1 for text in left.text) + 1))
+
+
+def _folded(text: str, columns: int) -> str:
+    """Break a label into lines of so many characters; what is bold at its end stays so."""
+    plain, _, bold = text.partition("<b>")
+    if not bold:
+        return "<br>".join(_lines(plain, columns))
+    first, *others = _lines(plain + _letters(bold), columns)
+    return "<br>".join([f"{plain}<b>{first[len(plain) :]}</b>", *(f"<b>{line}</b>" for line in others)])
+
+
+def _make_room(figure: go.Figure, pixels: float) -> None:
+    """Make every row of a figure at least so many pixels high."""
+    layout = figure.layout
+    rows = abs(layout.yaxis.range[0] - layout.yaxis.range[1])
+    high = layout.height - layout.margin.t - layout.margin.b
+    layout.height += max(rows * pixels - high, 0)
+
+
+def _title_above(figure: go.Figure) -> None:
+    """Write what rows count above them where it would be longer than they are high."""
+    layout, title = figure.layout, figure.layout.yaxis.title
+    high = layout.height - layout.margin.t - layout.margin.b
+    if not title.text or layout.showlegend or characters(title.text, _AVERAGE) * _AVERAGE * _BODY <= high:
+        return
+    above = text_at(f"↓ {title.text}", 0, 1, title.font.color, xref="paper", yref="paper")
+    figure.add_annotation(**above, xanchor="left", yanchor="bottom", xshift=-layout.margin.l + 4)
+    figure.update_yaxes(title_text="")
+    layout.margin.t += _KEY_LINE
+    layout.height += _KEY_LINE
 
 
 def _possible(size: float) -> float:

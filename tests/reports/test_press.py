@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -71,13 +72,31 @@ def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
     assert {t.legend for t in wide.data} <= {None, "legend"}
 
 
-def test_names_and_totals_at_both_ends_of_a_row_do_not_meet(square: Recording) -> None:
-    sizes = texts_of(print_layout(drawn(square, "warps").figure, Sheet(5.0)).figure)
-    left = next(text for text in sizes if text.startswith("line 53 · load"))
-    right = next(text for text in sizes if "1,024 wavefronts" in text)
-    letters = len(left) - len("<b></b>") + len(right)
-    assert sizes[left] == sizes[right]
-    assert letters * 0.54 * sizes[left] <= Sheet(5.0).pixels - 24
+@pytest.mark.parametrize(
+    ("of", "kernel", "width"), [("square", None, 5.0), ("matmul", "paired_lanes", 8.0)], ids=["narrow", "long"]
+)
+def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: str | None, width: float) -> None:
+    figure = picture(h200(of), "warps", Wanted(kernel=kernel)).figure
+    shown = print_layout(figure, Sheet(width))
+    layout = shown.figure.layout
+    plot = shown.width - layout.margin.l - layout.margin.r
+    row = (shown.height - layout.margin.t - layout.margin.b) / abs(layout.yaxis.range[1] - layout.yaxis.range[0])
+    labels = [t for t in shown.figure.data if t.mode == "text" and t.textposition and t.visible is not False]
+    assert [t.textposition for t in labels] == ["middle right"]
+    assert labels[0].textfont.size == 12
+    for text in labels[0].text:
+        lines = re.sub("</?b>", "", text).split("<br>")
+        assert max(map(len, lines)) * 0.54 * 12 <= plot
+        assert len(lines) * 1.3 * 12 < row
+        assert "line " in lines[0]
+        assert any(re.match("(global|shared) · ", line) for line in lines[1:])
+
+
+def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high(square: Recording) -> None:
+    low = print_layout(picture(square, "banks", Wanted(kernel="set_row_read_row")).figure, Sheet()).figure
+    high = print_layout(picture(square, "banks", Wanted(kernel="set_row_read_col")).figure, Sheet()).figure
+    assert [low.layout.yaxis.title.text, low.layout.annotations[0].text] == ["", "↓ wavefront"]
+    assert [high.layout.yaxis.title.text, len(high.layout.annotations)] == ["wavefront", 0]
 
 
 def test_the_figure_of_the_page_stays_as_it_is(square: Recording) -> None:
