@@ -37,26 +37,6 @@
     return { site: number("site"), warp: number("warp"), step: number("step") };
   }
 
-  // The colours of so many banks, light and dark.
-  function paint(banks) {
-    const id = "picture-colours";
-    const sheet = at(id) || document.head.appendChild(Object.assign(document.createElement("style"), { id }));
-    if (sheet.dataset.banks === String(banks)) return;
-    sheet.dataset.banks = banks;
-    const mixed = (ramp, i) => {
-      const spot = (i * (ramp.length - 1)) / Math.max(banks - 1, 1);
-      const low = Math.min(Math.floor(spot), ramp.length - 2);
-      const channel = (colour, c) => parseInt(colour.slice(1 + 2 * c, 3 + 2 * c), 16);
-      const mix = (c) => Math.round(channel(ramp[low], c) + (channel(ramp[low + 1], c) - channel(ramp[low], c)) * (spot - low));
-      return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
-    };
-    const rule = ({ named, ramps }) => [
-      ...Object.entries(named).map(([name, colour]) => `--${name}:${colour}`),
-      ...Object.entries(ramps).flatMap(([name, ramp]) => Array.from({ length: banks }, (_, i) => `--${name}${i}:${mixed(ramp, i)}`)),
-    ].join(";");
-    sheet.textContent = `:root{${rule(names.themes.light)}}[data-mantine-color-scheme="dark"]{${rule(names.themes.dark)}}`;
-  }
-
   // The pixels a picture may take: all that is left of the first screen, or of a narrow one a part.
   function room(figure) {
     const top = figure.getBoundingClientRect().top + window.scrollY;
@@ -68,29 +48,10 @@
 
   const rooms = () => ({ tile: room(at("tile")), request: room(at("request")) });
 
-  function key(id, entries) {
-    const list = at(`${id}-key`);
-    const said = JSON.stringify(entries);
-    if (list.dataset.said === said) return;
-    list.dataset.said = said;
-    list.replaceChildren(...entries.map(([look, text]) => {
-      const entry = document.createElement("li");
-      const mark = document.createElement("i");
-      mark.className = `mark-${look.replace(/\d+$/, "")}`;
-      if (/\d$/.test(look)) mark.style.background = `var(--${look})`;
-      entry.append(mark, text);
-      return entry;
-    }));
-  }
-
   function put(id, picture) {
-    const figure = at(id);
-    figure.innerHTML = picture.svg || "";
-    if (!picture.svg) figure.textContent = picture.note;
-    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at });
-    key(id, picture.legend || []);
-    if (id === "request") at("request-note").textContent = picture.part || "";
-    figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
+    window.smemviz.put(at(id), picture);
+    window.smemviz.key(at(`${id}-key`), picture.legend || []);
+    if (id === "request") at("request-note").textContent = picture.part || picture.short || "";
   }
 
   function draw() {
@@ -278,7 +239,7 @@
         let address = 0;
         const base = played.block.base.map((step) => (address += step));
         launch = { ...played, sent: played, block: { ...played.block, base } };
-        paint(launch.banks);
+        window.smemviz.paint(launch.banks);
       }
       // Which request of a site it is stands in the URL only.
       place = inUrl().site === null ? present.position : placeOf(inUrl());

@@ -26,5 +26,5 @@
     return createElement(tag, { ...attributes, ref: element, "data-dash-is-loading": isLoading || undefined });
   }
 
-  window.smemviz_components = { Written };
+  window.smemviz_components = { ...window.smemviz_components, Written };
 })();

@@ -10,7 +10,8 @@ window.pictures = (function () {
   const MOST = 64; // rows and columns that are drawn
   const WIDEST = 44; // a cell in a room
   const HIGHEST = 36;
-  const LEAST = 9; // pixels of type that can be read
+  const LEAST = 10; // pixels of type that can be read
+  const EDGES = 4; // pixels of a cell that its frame takes, left and right
   const LETTER = 0.62; // of its size is a letter wide
 
   const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -53,10 +54,10 @@ window.pictures = (function () {
     let from = -Infinity;
     return cells.map(({ x, said, kind }, i) => {
       const letters = Math.max(String(said).length, 1);
-      const fits = LETTER * Math.max(letters, most) * LEAST <= width;
+      const fits = LETTER * Math.max(letters, most) * LEAST + EDGES <= width;
       const next = Math.min(i + 1 < cells.length ? cells[i + 1].x : end, end);
       const beside = !fits && x + width + 3 + LETTER * letters * LEAST <= next;
-      const room = fits ? width - 2 : beside ? next - x - width - 3 : 0;
+      const room = fits ? width - EDGES : beside ? next - x - width - 3 : 0;
       const size = Math.min(Math.max(room / (LETTER * Math.max(letters, most)), LEAST), tall, fits ? 13 : 11);
       const long = LETTER * letters * size;
       const middle = beside ? x + width + 3 + long / 2 : x + width / 2;

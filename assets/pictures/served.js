@@ -6,6 +6,7 @@
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
+  const FEW = 8; // rows
   const LONGEST = 15; // letters that fit there
 
   const counted = (count) => Array.from({ length: count }, (_, i) => i);
@@ -95,6 +96,7 @@
       says: shape.cost,
       note: shape.wavefronts > rows ? `${note} ${more}` : note,
       part: shape.wavefronts > rows ? more : "",
+      short: rows < FEW ? note : "", // beside a higher picture it leaves room for that
       legend: [
         ["bank0", gettext("bank {bank}", { bank: 0 })],
         [`bank${banks - 1}`, gettext("bank {bank}", { bank: banks - 1 })],

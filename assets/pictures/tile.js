@@ -30,10 +30,12 @@
     return [first, first + MOST];
   }
 
-  // What a cell is and holds, and who is there, a line each.
-  function told({ bank, touched, kept, here }) {
-    const lines = [gettext("bank {bank}", { bank })];
-    if (kept) {
+  // What a cell is and holds, and who is there, a line each; `words` are an array's own, of cells that hold nothing.
+  function told({ address, bank, touched, kept, here }, words) {
+    const lines = [words.faint ? gettext("byte {address}, bank {bank}", { address: address.toLocaleString("en"), bank }) : gettext("bank {bank}", { bank })];
+    if (words.faint) {
+      if (!kept) lines.push(touched ? words.faint : words.unused);
+    } else if (kept) {
       const from = { value: kept.value, thread: kept.warp * 32 + kept.lane, warp: kept.warp, lane: kept.lane };
       lines.push(gettext("holds {value} from thread {thread} (warp {warp}, lane {lane})", from));
     } else {
@@ -52,8 +54,11 @@
     return kept;
   }
 
+  // What the server says a cell holds: [value, thread].
+  const heldIn = (held) => held && { value: held[0], warp: Math.floor(held[1] / 32), lane: held[1] % 32 };
+
   function cellsOf(request, array, lanes, rows, columns) {
-    const held = request.contents();
+    const held = array.held ? null : request.contents();
     const across = array.columns;
     return rows.map((row) =>
       columns.map((column) => {
@@ -61,8 +66,8 @@
         const address = array.address[i];
         if (address < 0 || address === undefined) return null; // beyond the end of a folded vector
         const [name, touched, bank] = [array.names[i], array.touched[i], request.bank(address)];
-        const kept = keptIn(held, address, array.size, array.element);
-        return { name, touched, bank, kept, here: lanes.get(address) };
+        const kept = array.held ? heldIn(array.held[i]) : keptIn(held, address, array.size, array.element);
+        return { name, address, touched, bank, kept, here: lanes.get(address) };
       }),
     );
   }
@@ -85,22 +90,22 @@
   function values(cells, width, height) {
     const longest = Math.max(0, ...cells.flat().map((cell) => (cell && cell.kept ? String(cell.kept.value).length : 0)));
     const size = Math.min(11, (width - 2) / (LETTER * longest), height - 5);
-    if (!longest || size < LEAST - 1.5 || cells.length * cells[0].length > MOST_VALUES) return "";
+    if (!longest || size < LEAST || cells.length * cells[0].length > MOST_VALUES) return "";
     return cells.map((one, row) => one.map((cell, column) => {
       if (!cell || !cell.kept || cell.here) return "";
       return text(LEFT + (column + 0.5) * width - 0.5, (row + 0.5) * height + size * 0.36, cell.kept.value, "value", size);
     }).join("")).join("");
   }
 
-  function legend(cells, banks) {
+  function legend(cells, banks, words) {
     const all = cells.flat().filter(Boolean);
     return [
       ["bank0", gettext("bank {bank}", { bank: 0 })],
       [`bank${banks - 1}`, gettext("bank {bank}", { bank: banks - 1 })],
       all.some(({ here }) => here && !here.hot) && ["lane", gettext("lane of this request")],
       all.some(({ here }) => here && here.hot) && ["bad", gettext("lane in conflict: bold, corner marked")],
-      all.some(({ touched, kept }) => touched && !kept) && ["faint", gettext("nothing stored yet")],
-      all.some(({ touched }) => !touched) && ["unused", gettext("never touched")],
+      all.some(({ touched, kept }) => touched && !kept) && ["faint", words.faint || gettext("nothing stored yet")],
+      all.some(({ touched }) => !touched) && ["unused", words.unused || gettext("never touched")],
     ].filter(Boolean);
   }
 
@@ -116,6 +121,9 @@
     const lanes = lanesIn(request, array);
     const { columns } = array;
     const rows = array.address.length / columns;
+    const words = array.words || {};
+    const [firstRow, firstColumn] = array.from || [0, 0]; // of what the server sent of the array
+    const [allRows, allColumns] = array.of || [rows, columns];
     const where = array.address.map((address, i) => (lanes.has(address) ? i : -1)).filter((i) => i >= 0);
     const [top, bottom] = windowOf(rows, where.map((i) => Math.floor(i / columns)));
     const [left, right] = windowOf(columns, where.map((i) => i % columns));
@@ -140,33 +148,33 @@
     });
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {
-      parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, row, "axis"));
+      parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, firstRow + row, "axis"));
     }
     for (let column = left; column < right; column += across_step) {
-      parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, column, "axis"));
+      parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, firstColumn + column, "axis"));
     }
     parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
     const named = { array: array.name, cost: request.shape.cost };
-    const isPart = bottom - top < rows || right - left < columns;
+    const isPart = bottom - top < allRows || right - left < allColumns;
     return {
       svg: svg(across + 2, down + FOOT, parts),
       says: where.length
         ? gettext("{array} with the lanes of this request: {cost}", named)
         : gettext("{array}, where this request has no lane", named),
-      note: noted(request, isPart, rows, columns),
-      part: isPart ? gettext("Shown is a part of {rows} x {columns} elements.", { rows, columns }) : "",
-      legend: legend(cells, request.banks),
+      note: noted(request, isPart, allRows, allColumns),
+      part: isPart ? gettext("Shown is a part of {rows} x {columns} elements.", { rows: allRows, columns: allColumns }) : "",
+      legend: legend(cells, request.banks, words),
       at(x, y) {
         const cell = (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
-        return cell ? [cell.name, ...told(cell)] : null;
+        return cell ? [cell.name, ...told(cell, words)] : null;
       },
       tables: () => [
         {
           down: array.titles[1],
           across: array.titles[0],
-          columns: counted(left, right),
-          heads: counted(top, bottom),
-          rows: cells.map((one) => one.map((cell) => (cell ? told(cell).join("; ") : ""))),
+          columns: counted(firstColumn + left, firstColumn + right),
+          heads: counted(firstRow + top, firstRow + bottom),
+          rows: cells.map((one) => one.map((cell) => (cell ? told(cell, words).join("; ") : ""))),
         },
       ],
     };

@@ -37,8 +37,8 @@ def banks(
     return draw_banks(service, where.banks, colours, says=present(now, hardware))
 
 
-def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
-    """Draw a request that was served by so many banks, and ``says`` so, in a plot at least ``width`` pixels wide."""
+def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -> go.Figure:
+    """Draw a request that was served by so many banks, and ``says`` so."""
     rows = min(service.wavefronts, _MOST_WAVEFRONTS)
     lanes, words, hover = _texts(service, rows, banks)
     busy = lanes != ""
@@ -49,13 +49,13 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str, w
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
-    room = width / banks * _free(busy)
+    room = PLOT_WIDTH / banks * _free(busy)
     badges = np.vectorize(lane_badge, otypes=[object])(lanes, room)
     lanes_fit = [
         fitting_size(len(text), 1, row_height / 2, pixels)
         for text, pixels in zip(badges[busy], room[busy], strict=True)
     ]
-    words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2, width)
+    words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2)
     for text, line, chosen, colour, weight in (
         (badges, 0, busy & ~crowded, colours.ink, 600),
         (badges, 0, busy & crowded, colours.ink, 900),

@@ -22,7 +22,7 @@ from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
-from smemviz.views.grid import Grid, declared, lanes_in, physical
+from smemviz.views.grid import Grid, around, declared, lanes_in, physical
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import present
 
@@ -47,12 +47,11 @@ def tile(
     banks: int | None = None,
     hardware: Hardware = H200,
     theme: ThemeName = "light",
-    width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Draw one shared array at a moment of a block; the physical view draws all of shared memory.
 
     ``banks`` draws it for another number of banks than the hardware has, counted from the first byte of the first
-    array. The plot is at least ``width`` pixels wide.
+    array.
     """
     colours = THEMES[theme]
     arrays = now.launch.shared_arrays
@@ -62,23 +61,8 @@ def tile(
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
     service = bank_service(now, where, hardware)
-    conflicting = _("lane in conflict") if width < PLOT_WIDTH else ""
-    return draw_grid(
-        grid, service, where, colours, _hover,
-        says=present(now, hardware), named=view == "physical", conflicting=conflicting, width=width,
-    )  # fmt: skip
-
-
-def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:
-    """Choose what to draw: everything, or as much as can be read around the present request."""
-    window = []
-    for size, most, at in zip(lanes.shape, (_MOST_ROWS, _MOST_COLUMNS), np.nonzero(lanes != ""), strict=True):
-        first = 0
-        if size > most and len(at):
-            centred = (int(at.min()) + int(at.max()) + 1 - most) // 2
-            first = int(np.clip(min(centred, at.min()), 0, size - most))
-        window.append(slice(first, min(first + most, size)))
-    return window[0], window[1]
+    says, named = present(now, hardware), view == "physical"
+    return draw_grid(grid, service, where, colours, _hover, says=says, named=named)
 
 
 Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.object_]]
@@ -96,17 +80,15 @@ def draw_grid(
     conflicting: str = "",
     empty_yet: str = "",
     untouched: str = "",
-    width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Put the cells, the lanes on them, and the key above.
 
-    ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide;
-    ``conflicting``, ``empty_yet`` and ``untouched`` name those lanes and cells in the key, where the usual words do
-    not. ``says`` is a sentence about the request; with ``named`` a cell's row and column do not tell which element it
-    is.
+    ``hover`` gives the text of cells from their grid, banks and lanes; ``conflicting``, ``empty_yet`` and
+    ``untouched`` name those lanes and cells in the key, where the usual words do not. ``says`` is a sentence about the
+    request; with ``named`` a cell's row and column do not tell which element it is.
     """
     lanes, conflict = lanes_in(whole, service)
-    rows, columns = _window(lanes)
+    rows, columns = around(lanes != "", (_MOST_ROWS, _MOST_COLUMNS))
     grid, lanes, conflict = whole.window(rows, columns), lanes[rows, columns], conflict[rows, columns]
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
     plain = (lanes != "") & ~conflict
@@ -114,8 +96,8 @@ def draw_grid(
     roomy = lanes.size <= _MOST_VALUES and len(y) <= _MOST_ROOMY
     height = int(np.clip(len(y) * (_ROOMY if roomy else _ROW), _LOWEST, _HIGHEST))
     row = min(height / len(y), _ROOMY)
-    values = fitting_size(grid.longest, lanes.shape[1], row / 2, width) if lanes.size <= _MOST_VALUES else 0
-    corner = (min(_MARK * lanes.shape[1] / width, 0.3), _MARK / row)
+    values = fitting_size(grid.longest, lanes.shape[1], row / 2) if lanes.size <= _MOST_VALUES else 0
+    corner = (min(_MARK * lanes.shape[1] / PLOT_WIDTH, 0.3), _MARK / row)
     colliding = Marked(x, y, conflict & first)
     plainly, struck = {"color": colours.frame, "width": 1.25}, {"color": colours.conflict, "width": 2.5}
     # What the cells hold in which lanes are, below these.
@@ -127,7 +109,7 @@ def draw_grid(
         frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide),
         frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(colliding, colours, lower=corner if roomy else None),
-        *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
+        *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, roomy),
         *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
         key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
@@ -137,7 +119,7 @@ def draw_grid(
         traces.append(key(blend(colours.faint, 3)[1], empty_yet or _("nothing stored yet"), edge=colours.muted))
     if not grid.touched[there].all():
         traces.append(key(colours.unused, untouched or _("never touched")))
-    top = _TOP + _KEY_LINE * (_key_width(traces) > width)
+    top = _TOP + _KEY_LINE * (_key_width(traces) > PLOT_WIDTH)
     titles = [
         title if drawn == size else _("{title} ({size} in all)", title=title, size=size)
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
@@ -175,13 +157,12 @@ def _lanes(
     conflict: NDArray[np.bool_],
     height: float,
     colours: Theme,
-    width: int,
     roomy: bool,
 ) -> list[go.Scatter]:
     """Write the lanes into their cells, in ``height`` pixels: those in conflict bold; above the values if ``roomy``."""
     columns = lanes.shape[1] / wide
-    texts = np.array([lane_badge(text, width / columns) for text in lanes.ravel()], object).reshape(lanes.shape)
-    size = fitting_size(max(map(len, texts.ravel())) + _AROUND, columns, height, width)
+    texts = np.array([lane_badge(text, PLOT_WIDTH / columns) for text in lanes.ravel()], object).reshape(lanes.shape)
+    size = fitting_size(max(map(len, texts.ravel())) + _AROUND, columns, height)
     middle, line = x + (wide - 1) / 2, y + BADGE_MIDDLE if roomy else y
     colour = colours.paper if roomy else colours.ink
     return [

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.drawing.text import PLOT_WIDTH
 from smemviz.figures.layout_tile import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
@@ -39,8 +38,8 @@ def _pictures(shown: Pictured, caption_text: str, theme: ThemeName) -> tuple[Pan
     """Draw the array, and the banks by wavefront, of a request."""
     caption = _("Each column is a bank, each row a wavefront. {said}", said=caption_text)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), caption_text),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), caption),
+        Panel(_("Tile"), lab_tile(shown, theme=theme), caption_text),
+        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), caption),
     )
 
 
@@ -80,8 +79,8 @@ def _bank(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         by_bank = _("A row of cells is a row of banks. {said}", said=because)
         return (
-            Panel(_("As indexed"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), because),
-            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme, width=PLOT_WIDTH), by_bank),
+            Panel(_("As indexed"), lab_tile(shown, theme=theme), because),
+            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank),
         )
 
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "

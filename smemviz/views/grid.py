@@ -131,6 +131,18 @@ def touched(launch: Launch, addresses: NDArray[np.int64], size: int) -> NDArray[
     return reached
 
 
+def around(where: NDArray[np.bool_], most: tuple[int, int]) -> tuple[slice, slice]:
+    """Choose what to draw: everything, or as many rows and columns as can be read around what is marked."""
+    window = []
+    for size, limit, at in zip(where.shape, most, np.nonzero(where), strict=True):
+        first = 0
+        if size > limit and len(at):
+            centred = (int(at.min()) + int(at.max()) + 1 - limit) // 2
+            first = int(np.clip(min(centred, at.min()), 0, size - limit))
+        window.append(slice(first, min(first + limit, size)))
+    return window[0], window[1]
+
+
 def lanes_in(grid: Grid, service: BankService) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """Write into each cell the lanes that the request has there, and tell in which cells a lane is in conflict."""
     lanes: dict[tuple[int, int], list[int]] = {}

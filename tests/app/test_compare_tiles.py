@@ -64,7 +64,7 @@ def test_both_tiles_are_on_the_first_screen(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": height})
         page.goto("/compare?file=square&launch=square:set_row_read_col&launch=square:set_row_read_col_pad")
         settle(page)
-        expect(page.locator("#compare-tiles .heatmaplayer image")).to_have_count(2)
+        expect(page.locator("#compare-tiles svg")).to_have_count(2)
         left, right = (one.bounding_box() for one in page.locator("#compare-tiles .tile-of").all())
         assert left is not None
         assert right is not None

@@ -139,7 +139,8 @@ def test_a_large_table_is_cut_and_says_so(page: Page) -> None:
     settle(page, "/lab?A=64x128%20float32")
     page.get_by_role("button", name="Table of Tile of set-up A").click()
     region = page.get_by_role("region", name="Table of Tile of set-up A")
-    expect(region).to_contain_text("The first 32 of 64 rows and 64 of 128 columns. Copy takes all.")
+    expect(page.locator("#lab-A-tile .note")).to_have_text("Shown is a part of 64 x 128 elements.")
+    expect(region).to_contain_text("The first 32 of 64 rows. Copy takes all.")
     expect(region.locator("td")).to_have_count(32 * 64)
 
 

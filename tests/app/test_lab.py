@@ -36,7 +36,7 @@ def text(component: object) -> str:
 
 def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> None:
     """32 wavefronts for the rows, 32 x 32 for the columns: HARDWARE rules, 32 banks of 4 bytes."""
-    filling = view_lab({}, "light")
+    filling = view_lab({})
     assert filling["lab-headline.children"] == "32-way conflict, 1,056 wavefronts where 64 would do"
     assert filling["lab-A-sentence.children"] == (
         "Column load, request 1 of 32. Warp 0, step 0: 32 lanes, 32-way: 32 wavefronts where 1 would do."
@@ -82,7 +82,7 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
     ],
 )
 def test_known_layouts_cost_what_is_known_of_them(query: dict[str, str], said: str) -> None:
-    assert view_lab(query, "light")["lab-headline.children"] == said
+    assert view_lab(query)["lab-headline.children"] == said
 
 
 @pytest.mark.parametrize(
@@ -117,21 +117,21 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line(
     assert "\n" not in side.errors[field]
     ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
     assert errors_of(query, ids) == [side.errors[field], ""]
-    assert view_lab(query, "light")["lab-headline.children"] == "This cannot be counted"
+    assert view_lab(query)["lab-headline.children"] == "This cannot be counted"
     assert view_layouts(query)["lab-results.children"] == []
 
 
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
-    filling = view_lab(FLOATS | {"A": "32x32; pad=x"}, "light")
+    filling = view_lab(FLOATS | {"A": "32x32; pad=x"})
     assert filling["lab-headline.children"] == "B: no conflict, 64 wavefronts"
     assert filling["lab-A-results.className"] == "panel lab-side old"
-    assert "lab-A-tile.figure" not in filling
+    assert "lab-A-tile.data" not in filling
     assert filling["lab-B-results.className"] == "panel lab-side"
     assert filling["lab-B-pictures.hidden"] is False
 
 
 def test_both_set_ups_picture_the_same_request() -> None:
-    filling = view_lab(FLOATS | {"ACCESS": "2", "REQUEST": "5"}, "light")
+    filling = view_lab(FLOATS | {"ACCESS": "2", "REQUEST": "5"})
     assert filling["lab-A-sentence.children"].startswith("Column load, request 5 of 32.")
     assert filling["lab-B-sentence.children"].startswith("Column load, request 5 of 32.")
     assert filling["lab-shown.data"] | {"options": None} == {
@@ -158,11 +158,11 @@ def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
 
 
 def test_a_change_is_counted_and_drawn_within_300_ms() -> None:
-    view_lab(FLOATS, "light")  # loads the compiled loop
+    view_lab(FLOATS)  # loads the compiled loop
     took = []
     for pad in range(2, 8):
         began = time.process_time()
-        view_lab(FLOATS | {"B": f"32x32 float32; pad={pad}"}, "light")
+        view_lab(FLOATS | {"B": f"32x32 float32; pad={pad}"})
         took.append(time.process_time() - began)
     assert min(took) < 0.3
 

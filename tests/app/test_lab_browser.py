@@ -93,7 +93,7 @@ def test_a_formula_that_makes_no_sense_is_said_at_its_field(page: Page) -> None:
 def test_the_picture_is_on_the_first_screen_beside_its_form(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/lab")
-    expect(page.locator("#lab-A-tile .heatmaplayer image").first).to_be_visible()
+    expect(page.locator("#lab-A-tile svg").first).to_be_visible()
     form, tile, banks = (page.locator(one).bounding_box() for one in ("#lab-A", "#lab-A-tile", "#lab-A-banks"))
     assert form is not None
     assert tile is not None

@@ -47,7 +47,7 @@ OPTIONS = [
 )
 def test_what_the_lab_shows(query: dict[str, str]) -> None:
     with pseudo():
-        shown = view_lab(query, "light")
+        shown = view_lab(query)
         assert (
             forgotten([value for name, value in shown.items() if not name.endswith((".href", ".className"))], CODE)
             == []

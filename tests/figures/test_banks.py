@@ -62,9 +62,7 @@ def test_lanes_that_share_a_word_are_named_where_the_banks_beside_them_are_idle(
     # tile[lane // 4, 0] in rows of 8 words: 8 words in 4 banks, with 7 idle banks between them.
     launch = square_launch("set_row_read_col", (32, 8), lambda x, y: y * 32 + x, lambda x, y: x // 4 * 8)
     where = bank_layout(launch)
-    figure = draw_banks(
-        bank_service(request_view(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410
-    )
+    figure = draw_banks(bank_service(request_view(launch, warp=0, step=1), where), 32, THEMES["light"], says="")
     lanes = {text for text in written(figure).values() if text.startswith("L")}
     assert lanes == {f"L{first}-{first + 3}" for first in range(0, 32, 4)}
     texts = [trace for trace in figure.data if trace.type == "scatter"]

@@ -21,11 +21,12 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import worst_request
-from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.data import Launch
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
-from smemviz.views.grid import Grid, declared, physical
+from smemviz.views.grid import declared, physical
+from smemviz.views.one_request import cells_data, shape_of
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import action, badge, cost, headline_of
@@ -138,16 +139,8 @@ class _Shapes:
         return self._known[key]
 
     def _serve(self, now: RequestView, lanes: NDArray[np.int64], base: int) -> Played:
-        """Serve a request: per lane and word its place after ``base``, wavefront, and whether it is in conflict."""
         service = bank_service(now, self._where, self._hardware)
-        columns = (service.lane, service.address - base, service.wavefront, service.conflict.astype(np.int64))
-        return {
-            "cost": cost(now, self._hardware),
-            "lanes": lanes.tolist(),
-            "wavefronts": service.wavefronts,
-            "words": np.stack(columns, axis=1).tolist() if service.reason is None else [],
-            "reason": service.reason,
-        }
+        return shape_of(service, lanes, base, cost(now, self._hardware))
 
 
 def _explained(recording: Recording, launch: Launch, hardware: Hardware) -> list[Played]:
@@ -180,27 +173,14 @@ def _arrays(now: RequestView, where: BankLayout, room: int, view: View = "declar
     """Return the cells of shared arrays, row by row; ``address`` is -1 where there is no cell."""
     arrays = [array for array in now.launch.shared_arrays if array.nbytes]
     if view == "physical" and arrays:
-        return [_cells(arrays[-1], physical(now, arrays, where))]
+        return [cells_data(physical(now, arrays, where), arrays[-1].name, arrays[-1].itemsize)]
     drawn = []
     for array in arrays:
         cells = math.prod(array.shape)
         if cells <= room:
             room -= cells
-            drawn.append(_cells(array, declared(now, array, where)))
+            drawn.append(cells_data(declared(now, array, where), array.name, array.itemsize))
     return drawn
-
-
-def _cells(array: ArrayInfo, grid: Grid) -> Played:
-    return {
-        "name": array.name,
-        "size": grid.size,
-        "element": array.itemsize,
-        "columns": grid.address.shape[1],
-        "address": grid.address.ravel().tolist(),
-        "names": grid.name.ravel().tolist(),
-        "touched": grid.touched.ravel().astype(int).tolist(),
-        "titles": [grid.x_title, grid.y_title],
-    }
 
 
 def _globals(now: RequestView) -> list[Played]:

@@ -87,7 +87,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-headline.children": headline(rows),
         "compare-origin.children": _origin(rows),
         "compare-notices.children": [],
-        "compare-tiles.children": tiles(rows, look.theme),
+        "compare-tiles.children": tiles(rows),
         "compare-sectors-panel.hidden": len(set(map(_bars, rows))) == 1,  # which tells nothing
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),

@@ -7,25 +7,23 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.drawn import Drawn
 from smemviz.app.components.frames import scroller
-from smemviz.app.components.graph import download, graph
+from smemviz.app.components.graph import download
 from smemviz.app.components.rich import rich
-from smemviz.figures.drawing.projected import relabel
-from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.tile import tile
 from smemviz.i18n import _
 from smemviz.model.playback.request_view import RequestView
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.comparison import Row, extremes
+from smemviz.views.one_request import drawn_request
 from smemviz.wording.grammar import capital
 from smemviz.wording.sentences import present
 
-_WIDTH = 370  # pixels of a plot; two stand side by side
-_TALL, _LOW, _TYPE = 600, 500, 11  # pixels of a picture that is drawn lower, so that both are seen at once
+_HIGHEST = 560  # pixels of a picture; two are on the first screen
 
 
-def tiles(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
+def tiles(rows: Sequence[Row]) -> list[Component]:
     """Show the tiles of the two launches to look at, nothing where fewer than two use shared memory."""
     shared = [row for row in rows if any(array.nbytes for array in row.entry.launch.shared_arrays)]
     if len(shared) < 2:
@@ -33,7 +31,7 @@ def tiles(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
     left, right = extremes(shared)
     lead = max((left, right), key=lambda row: row.excess)
     first = worst_request(lead.entry.launch, lead.entry.hardware)
-    pictures = [_picture(row, _same_access(row, first), place, theme) for place, row in enumerate((left, right))]
+    pictures = [_picture(row, _same_access(row, first), place) for place, row in enumerate((left, right))]
     if len(shared) == 2:
         return pictures
     return [*pictures, html.P(_("Pick two launches to see the tiles of others."), className="note")]
@@ -50,22 +48,21 @@ def _same_access(row: Row, other: RequestView) -> RequestView:
     return worst_request(launch, row.entry.hardware, site=alike[0] if alike else None)
 
 
-def _picture(row: Row, now: RequestView, place: int, theme: ThemeName) -> Component:
+def _picture(row: Row, now: RequestView, place: int) -> Component:
     launch, hardware = row.entry.launch, row.entry.hardware
     site = launch.sites[launch.requests.site[now.row]] if now.row is not None else None
-    array = site.array if site else launch.shared_arrays[0].name
-    figure = tile(now, array, hardware=hardware, theme=theme, width=_WIDTH)
-    if figure.layout.height > _TALL:
-        figure.update_layout(height=_LOW)
-        relabel(figure, _WIDTH, _LOW - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
-    drawn = graph({"type": "tile-of", "launch": place}, figure)
-    sentence = capital(present(now, hardware))
-    code = html.Code(site.source if site else array)
+    name = site.array if site and site.space == "shared" else ""
+    arrays = [array for array in launch.shared_arrays if array.nbytes]
+    array = next((array for array in arrays if array.name == name), arrays[0])
+    says = present(now, hardware)
+    drawn = Drawn({"type": "tile-of", "launch": place}, "tile", _HIGHEST, drawn_request(now, array, says, hardware))
+    sentence = capital(says)
+    code = html.Code(site.source if site else array.name)
     return html.Section(
         [
             html.Div([html.H2(row.entry.name), download(row.entry.name)], className="panel-head"),
             html.P(rich("{source}: {sentence}", source=code, sentence=sentence), className="tile-sentence"),
-            scroller(html.Div(drawn, className="sheet"), label=_("Tile of {name}", name=row.entry.name)),
+            scroller(drawn, label=_("Tile of {name}", name=row.entry.name)),
         ],
         className="panel tile-of",
         **{"aria-label": row.entry.name},

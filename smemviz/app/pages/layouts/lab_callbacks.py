@@ -27,15 +27,14 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(  # type: ignore[untyped-decorator]
         [*outputs(LAB_PROPERTIES), Output(_CONTROLS, "error")],
         Input("run", "data"),
-        Input("theme", "data"),
         State("place", "data"),
         State(_CONTROLS, "id"),
     )
-    def show_lab(query: Query, theme: str, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
+    def show_lab(query: Query, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
         if not is_at(place, LAB):
             return [*values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
         return [
-            *values(LAB_PROPERTIES, view_lab(query, theme)),
+            *values(LAB_PROPERTIES, view_lab(query)),
             [translated(error) if error else "" for error in errors_of(query, ids)],
         ]
 

@@ -9,8 +9,9 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.components.drawn import Drawn, Kind
 from smemviz.app.components.frames import page_head, scroller, section, text_button
-from smemviz.app.components.graph import download, graph
+from smemviz.app.components.graph import download
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
 from smemviz.i18n import N_, _
@@ -23,6 +24,7 @@ _SWIZZLES = ("xor 5", "xor 3 2", "Swizzle<3, 3, 3>", "Swizzle<3, 2, 5>", "column
 _FORMULAS = ("lane, warp", "lane, 0, lane < 16")
 _OPERATIONS = ("load", "store", *MATRICES, "atomic_add", "atomic_max", "reduce_add", "reduce_inc")
 _DTYPES = [name for name in dict.fromkeys(DTYPES.values()) if not name.startswith("complex")]
+_HIGHEST = 440  # pixels of a picture; both are on the first screen
 _NARROW = {"across": N_("Across"), "warps": N_("Warps"), "steps": N_("Steps")}
 _HELP = N_(
     "An access is a pattern, or a formula in lane, warp and step for the index: lane, warp. After it may stand "
@@ -217,14 +219,15 @@ def _results(side: str) -> Component:
     tile = _("Tile of set-up {side}", side=side)
     banks = _("Banks by wavefront of set-up {side}", side=side)
     lanes = _("Lanes of set-up {side}", side=side)
+    parts: tuple[tuple[Kind, str, str], ...] = (("tile", _("Tile"), tile), ("banks", _("Banks by wavefront"), banks))
     pictures = [
         html.Section(
             [
                 html.Div([html.H3(title), download(name)], className="panel-head"),
-                scroller(html.Div(graph(f"lab-{side}-{part}"), className="sheet lab-sheet"), label=name),
+                scroller(Drawn(f"lab-{side}-{part}", part, _HIGHEST), label=name),
             ]
         )
-        for part, title, name in (("tile", _("Tile"), tile), ("banks", _("Banks by wavefront"), banks))
+        for part, title, name in parts
     ]
     return section(
         f"lab-{side}-costs",

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from smemviz.errors import InputError
-from smemviz.figures.layout_tile import LabView
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.layouts import Layout, layout_of, whole
 from smemviz.model.layout.swizzles import swizzle_of
+from smemviz.views.layout_grid import LabView
 from smemviz.views.layout_lab import SetUp
 
 SIDES = ("A", "B")

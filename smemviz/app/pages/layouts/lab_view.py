@@ -10,15 +10,12 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
-from smemviz.app.components.graph import drawn
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.links import query_of
 from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
-from smemviz.app.state import LookState
-from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.layout_tile import LabView, lab_banks, lab_tile
 from smemviz.i18n import N_, _
+from smemviz.views.layout_grid import LabView, layout_data
 from smemviz.views.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
@@ -39,10 +36,8 @@ _OF_SIDE = (
     "array.children",
     "counts.children",
     "sentence.children",
-    "tile.figure",
-    "tile.style",
-    "banks.figure",
-    "banks.style",
+    "tile.data",
+    "banks.data",
     "lanes.children",
     "pictures.hidden",
     "results.className",
@@ -59,9 +54,9 @@ _RESULTS = "panel lab-side"
 _WRONG = N_("This set-up cannot be counted: see the field that is marked.")
 
 
-def view_lab(query: Query, theme: str) -> Filling:
+def view_lab(query: Query) -> Filling:
     """Count and picture the set-ups that the query asks for."""
-    state, look = LabState.read(query), LookState.read({"theme": theme}).theme
+    state = LabState.read(query)
     setups = {name: side.setup for name, side in state.sides.items() if side.setup}
     filling: Filling = {
         "lab-headline.children": capital(headline(setups, named=len(state.sides) > 1))
@@ -78,7 +73,7 @@ def view_lab(query: Query, theme: str) -> Filling:
             continue
         access, request = (shown.access, shown.request) if shown else (state.access, state.request)
         now = picture(side.setup, access, request)
-        filling |= {f"lab-{name}-{key}": value for key, value in _pictures(now, state.view, look).items()}
+        filling |= {f"lab-{name}-{key}": value for key, value in _pictures(now, state.view).items()}
         shown = shown or now
     return filling | {"lab-shown.data": _shown(shown, state.view)}
 
@@ -116,20 +111,21 @@ def _result_row(row: LayoutRow, query: Query) -> list[object]:
     return [name, *row.cells, html.Div([html.Pre(row.code), copy], className="lab-code")]
 
 
-def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
+def _pictures(now: Pictured, view: LabView) -> Filling:
     request = _(
         "{access}, request {number} of {count}.",
         access=capital(access_text(now.kind)),
         number=now.request + 1,
         count=now.count,
     )
+    data = layout_data(now, view)
     counts = [[*row, *[""] * (len(COUNT_HEADS) - len(row))] for row in count_rows(now.setup)]
     return {
         "array.children": array_text(now.setup),
         "counts.children": _table(COUNT_HEADS, counts, _("What each access costs")),
         "sentence.children": sentences(request, request_text(now)),
-        **drawn("tile", lab_tile(now, view=view, theme=theme)),
-        **drawn("banks", lab_banks(now, theme=theme)),
+        "tile.data": data,
+        "banks.data": data,
         "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
         "pictures.hidden": False,
         "results.className": _RESULTS,
