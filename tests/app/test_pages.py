@@ -8,15 +8,22 @@ from helpers.components import parts, text
 from helpers.gallery import RECORDINGS
 from helpers.made_kernels import FILLS
 
+from smemviz.app.addresses import LEARN
+from smemviz.app.english import as_html
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
-from smemviz.app.pages.gallery_page import gallery_page
+from smemviz.app.pages.editor_page import editor_page
+from smemviz.app.pages.gallery_page import gallery_page, heading
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.pages.kernel.source_view import source_view
+from smemviz.app.pages.learn.learn_page import learn_page
+from smemviz.app.pages.learn.task_panel import task_after
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.app.texts import Texts
 from smemviz.errors import InputError
+from smemviz.lessons.course import LESSONS
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
@@ -202,3 +209,23 @@ def test_the_same_kernel_elsewhere_is_linked_beside_its_name(served: Library) ->
     links = page["twins"].children
     assert [text(link) for link in links] == ["The same in Python", "What the compiler did"]
     assert all(isinstance(link, html.A) for link in links)  # what is written as HTML knows no link of Dash's
+
+
+def test_a_kernel_of_the_gallery_can_be_changed_in_the_editor_and_its_fix_leads_to_a_lesson(texts: Texts) -> None:
+    query = {"file": "square", "kernel": "set_row_read_col"}
+    page = kernel_page(Library(gallery(), texts), Stopwatch(), query, {"theme": "light", "site": "1"})
+    links = {text(link): link.href for link in page["twins"].children}
+    assert links["Change it in the editor"] == "/editor?file=square&kernel=set_row_read_col"
+    start = editor_page(texts, query)["editor-start-text"].data
+    assert start == {"text": (kernels_dir() / "square.py").read_text("utf-8"), "meant": True}
+    assert 'href="/learn/padding"' in as_html(page["why"].html)
+    page = kernel_page(Library(gallery()), Stopwatch(), query, {"theme": "light"})
+    assert "Change it in the editor" not in [text(link) for link in page["twins"].children]
+
+
+def test_what_a_newcomer_reads_first_says_what_its_numbers_mean() -> None:
+    assert "32-way: lanes of one request want 32 words of one bank" in text(heading())
+    fixes = sum(task_after(lesson.slug) is not None for lesson in LESSONS)
+    assert fixes == 5
+    assert "After 5 of them there is a kernel to fix." in text(html.Div(learn_page(LEARN)))
+    assert "a kernel to fix" not in text(html.Div(learn_page(LEARN, editor=False)))

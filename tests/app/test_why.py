@@ -32,7 +32,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served: Library) ->
         "Stride of 32 words. Neighbouring lanes are 32 words apart, 1 row down: "
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
         "Fix. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
-        "no excess is left at its 2 accesses, 992 before. On every GPU"
+        "no excess is left at its 2 accesses, 992 before. Lesson: A pad of one · On every GPU"
     )
 
 

@@ -187,7 +187,9 @@ def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
 
 
 def _start_text(texts: Texts, file: str, task: Task | None) -> tuple[str, bool]:
-    """Return the text that the URL names, where it is still here, else the first; and whether it is the one named."""
+    """Return the text or the gallery file that the URL names, else the first; and whether it is the one named."""
+    if file in _starts():
+        return _start(file), True
     if file in texts:
         try:
             return texts.program(file).source, True

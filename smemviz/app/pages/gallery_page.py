@@ -70,7 +70,10 @@ def heading() -> Component:
         "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or before a class.",
         learn=html.A(_("Learn"), href=LEARN),
     )
-    what = _("Pick a kernel to see which lane touches which bank, and what that costs.")
+    what = _(
+        "Pick a kernel to see which lane touches which bank, and what that costs. 32-way: lanes of one request want 32 "
+        "words of one bank, which gives them one after the other."
+    )
     return page_title(_("Shared memory, seen"), what, html.P(begin), _legend())
 
 

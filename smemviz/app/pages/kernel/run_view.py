@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.addresses import COMPARE, KERNEL
+from smemviz.app.addresses import COMPARE, EDITOR, KERNEL
 from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import notice
 from smemviz.app.components.launches import (
@@ -34,6 +34,7 @@ from smemviz.errors import LaunchError, PlaceError, SmemvizError
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.paths import gallery
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.places import access_of
 from smemviz.recordings.spelling import is_cuda_file
@@ -81,7 +82,11 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     return {
         "kernels.html": _kernel_links(shown, launch, query, hardware),
         "eyebrow.html": _named(shown, launch.kernel),
-        "twins.html": [*_twin_link(library, launch.kernel, query), *_views_link(launch.kernel, query)],
+        "twins.html": [
+            *_twin_link(library, launch.kernel, query),
+            *_views_link(launch.kernel, query),
+            *_copy_link(library, launch.kernel, query),
+        ],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
         "notices.html": _notices(shown, launch, findings, query),
@@ -160,6 +165,14 @@ def _views_link(kernel: str, query: Query) -> list[Component]:
     rest = [(name, value) for name, value in query.items() if name not in ("file", "kernel", "launch")]
     href = f"{COMPARE}?{urlencode([('file', file), *picks, *rest])}"
     return [html.A(_("What the compiler did"), href=href)]
+
+
+def _copy_link(library: Library, kernel: str, query: Query) -> list[Component]:
+    """Link a kernel of the gallery in the editor, where it can be changed and run."""
+    file = query.get("file", "")
+    if library.texts is None or library.is_text(file) or library.kernel_file(file) not in gallery():
+        return []
+    return [html.A(_("Change it in the editor"), href=f"{EDITOR}?{urlencode({'file': file, 'kernel': kernel})}")]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.addresses import GPUS
+from smemviz.app.addresses import GPUS, LEARN
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich
@@ -17,6 +17,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
+from smemviz.lessons.course import lesson_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch
@@ -47,7 +48,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     asked = {name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")}
     each = [
         html.Div(
-            _paragraphs(explaining.site(i), _on_every_gpu(run_query, asked, launch, i, now.block)),
+            _paragraphs(explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, asked, launch, i, now.block)),
             hidden=i != site,
             **{"data-site": str(i)},
         )
@@ -56,13 +57,21 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     return {"why.html": each}
 
 
-def _paragraphs(explained: Explained, link: Component | None) -> list[Component]:
-    """Say in a sentence why the site costs what it costs, and in another what would fix it."""
+def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
+    """Say in a sentence why the site costs what it costs, and in another what would fix it, with what teaches that."""
     lines = [(capital(_("{pattern}.", pattern=explained.pattern)), explained.because), (_("Fix."), explained.fix)]
     shown = [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
+    if explained.fix:
+        shown[-1].children = [*shown[-1].children, " ", lesson]
     if link is not None:
-        shown[-1].children = [*shown[-1].children, " ", link]
+        shown[-1].children = [*shown[-1].children, " · " if explained.fix else " ", link]
     return shown
+
+
+def _lesson(launch: Launch, site: int) -> Component:
+    """Link the lesson on the way in which a site can be wasteful."""
+    lesson = lesson_of("sectors" if launch.sites[site].space == "global" else "padding")
+    return html.A(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}")
 
 
 def _on_every_gpu(run: Query, look: Query, launch: Launch, site: int, block: int) -> Component | None:

@@ -62,8 +62,12 @@ def _list(editor: bool) -> list[Component]:
         "{n} short lessons. Each asks before it shows, and counts the answer as you turn its knobs.",
         len(LESSONS),
     )
+    fixes = sum(task_after(lesson.slug) is not None for lesson in LESSONS) if editor else 0
+    after = _("After {n} of them there is a kernel to fix.", n=fixes) if fixes else ""
     return [
-        page_title(_("Learn"), sentences(course, _("Each can be presented to a class, and printed as a handout."))),
+        page_title(
+            _("Learn"), sentences(course, after, _("Each can be presented to a class, and printed as a handout."))
+        ),
         html.Div(
             [
                 html.Output("", id="learn-count"),
