@@ -347,7 +347,9 @@ class _Rewrite:
 
     def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
         name = probe_name(action, self.table.sites[index])
-        return self.call(name, ast.Constant(index), *arguments, _LOG_NAME)
+        # No literal, for each of which Numba would compile the function anew.
+        number = ast.Call(ast.Name(f"{PREFIX}int64", ast.Load()), [ast.Constant(index)], [])
+        return self.call(name, number, *arguments, _LOG_NAME)
 
     def call(self, name: str, *arguments: ast.expr) -> ast.Call:
         return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])

@@ -36,7 +36,7 @@ from smemviz.engines.gpu.instrument import (
     field_at,
     probe_name,
 )
-from smemviz.engines.gpu.request_classes import served_as
+from smemviz.engines.gpu.request_classes import ServedAs, served_as
 from smemviz.engines.gpu.warp_classes import first_lane, inlined, knowing
 from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
 from smemviz.recordings.data import WARP_SIZE, Site
@@ -61,9 +61,9 @@ def _warp_index() -> Any:
 
 
 @cache
-def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
-    """Build the device function that reports one address of one kind of site."""
-    know = knowing(space, op, width)
+def _report(served: ServedAs | None) -> Any:
+    """Build the device function that reports one address, of shared memory that serves it so or of global memory."""
+    know = knowing(served)
 
     def report(site: Any, address: Any, value: Any, log: Any) -> None:
         mode, chosen, warp, counters, classes, used, epochs, cursor, facts, addresses, values, _, kept = log
@@ -85,8 +85,7 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
                 step = cuda.atomic.add(used, warp, 1)
             if row < addresses.shape[0]:
                 addresses[row, cuda.laneid] = address
-                if keeps_value:
-                    values[row, cuda.laneid] = value
+                values[row, cuda.laneid] = value
                 if cuda.laneid == leader:
                     facts[row, SITE] = site
                     facts[row, EPOCH] = epochs[warp]
@@ -106,8 +105,13 @@ class _Kind(NamedTuple):
     field: str
 
 
+def _served(site: _Kind) -> ServedAs | None:
+    """Return how shared memory serves a site, None for one of global memory."""
+    return served_as(site.op, site.width) if site.space == "shared" else None
+
+
 def _load(site: _Kind) -> Any:
-    report = _report(site.space, "load", site.width)
+    report = _report(_served(site))
     address_of = _ADDRESS_OF[site.space]
 
     def load(number: Any, array: Any, index: Any, log: Any) -> Any:
@@ -119,7 +123,7 @@ def _load(site: _Kind) -> Any:
 
 def _store(site: _Kind) -> Any:
     keeps_value = site.space == "shared" and np.dtype(site.dtype).kind != "c"
-    report = _report(site.space, "store", site.width, keeps_value)
+    report = _report(_served(site))
     cast = numba.from_dtype(np.dtype(site.dtype))
     address_of = _ADDRESS_OF[site.space]
 
@@ -152,7 +156,7 @@ def _field_of_record(action: str, site: _Kind) -> Any:
     namespace = {
         "nan": np.nan,
         "address_of": field_address(site.field, site.space == "shared"),
-        "report": _report(site.space, site.op, site.width),
+        "report": _report(_served(site)),
     }
     exec(_FIELD[action].format(name=site.field), namespace)
     return inlined(namespace[action])
@@ -177,7 +181,7 @@ def _call(site: _Kind, name: str, parameters: str) -> Any:
         "cuda": cuda,
         "nan": np.nan,
         "address_of": _ADDRESS_OF[site.space],
-        "report": _report(site.space, site.op, site.width),
+        "report": _report(_served(site)),
     }
     exec(_CALL.format(name=name, parameters=parameters, index=index), namespace)
     return inlined(namespace["call"])
@@ -212,7 +216,7 @@ def _steady(site: _Kind) -> Any:
 
 def _many(site: _Kind) -> Any:
     """Build the device function that counts an element once for each round of a loop."""
-    know = knowing(site.space, site.op, site.width)
+    know = knowing(_served(site))
     address_of = _ADDRESS_OF[site.space]
 
     def many(number: Any, array: Any, index: Any, rounds: Any, log: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numba
 from numba import cuda
 
-from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, served_as
+from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, ServedAs
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE
 
 
@@ -83,9 +83,9 @@ def _has_partners(mask: Any, address: Any, distance: Any) -> Any:
     return numba.uint32(cuda.ballot_sync(mask, inactive or other == numba.int32(address))) == mask
 
 
-def _shared_class(op: str, width: int) -> Any:
+def _shared_class(served: ServedAs) -> Any:
     """Build the device function that works out the class of a shared request."""
-    unit, banks, group_size, merges, shares = served_as(op, width)
+    unit, banks, group_size, merges, shares = served
 
     def degree_of(mask: Any, address: Any) -> Any:
         key = address // unit
@@ -124,11 +124,14 @@ def _global_class(mask: Any, address: Any) -> Any:
 
 
 @cache
-def knowing(space: str, op: str, width: int) -> Any:
-    """Build the device function that makes sure that a thread knows the class of a request."""
-    shared = space == "shared"
-    class_of = _shared_class(op, width) if shared else _global_class
-    whole = served_as(op, width).piece_bytes if shared else SECTOR_BYTES
+def knowing(served: ServedAs | None) -> Any:
+    """Build the device function that makes sure that a thread knows the class of a request.
+
+    That is of one of shared memory, which is served so, or of global memory.
+    """
+    shared = served is not None
+    class_of = _shared_class(served) if served else _global_class
+    whole = served.piece_bytes if served else SECTOR_BYTES
 
     def know(site: Any, address: Any, mask: Any, leader: Any, classes: Any, kept: Any) -> None:
         near, far, masks, known = kept
