@@ -207,7 +207,7 @@ class _Rewrite:
             return self.items(node, _item(array, number), target)
         return self.site("load", self.tree.loads[node], array, number)
 
-    def steady_loop(self, node: ast.For, elements: dict[ast.AST, int]) -> list[ast.stmt]:
+    def steady_loop(self, node: ast.For, elements: dict[ast.Subscript, int]) -> list[ast.stmt]:
         """Loop in one of two ways: without reports of elements that cost the same in every round, counted before.
 
         That is so where all lanes go round as often, and where all of an element move by the same whole words. Lanes
@@ -222,7 +222,6 @@ class _Rewrite:
         checks: list[ast.expr] = []
         counts: list[ast.stmt] = []
         for element, number in elements.items():
-            assert isinstance(element, ast.Subscript)
             base, (index, later) = element.value, (with_value(element.slice, variable, at) for at in (start, second))
             checks.append(self.site("steady", number, base, index, later))
             for part in index_parts(element):
@@ -347,7 +346,7 @@ class _Rewrite:
 
     def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
         name = probe_name(action, self.table.sites[index])
-        # No literal, for each of which Numba would compile the function anew.
+        # No literal, for each of which Numba would compile it anew.
         number = ast.Call(ast.Name(f"{PREFIX}int64", ast.Load()), [ast.Constant(index)], [])
         return self.call(name, number, *arguments, _LOG_NAME)
 

@@ -19,7 +19,7 @@ _PART_LANES = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Lambda, ast.ListComp, a
 _MODULES = ("math.", "builtins.", "numpy.", "operator.")
 
 
-def steady_elements(node: ast.For, tree: SiteTree, sites: Sequence[Site]) -> dict[ast.AST, int]:
+def steady_elements(node: ast.For, tree: SiteTree, sites: Sequence[Site]) -> dict[ast.Subscript, int]:
     """Return the elements that a loop may count at once, each with the site it is; none where it is no such loop."""
     if not (isinstance(node.target, ast.Name) and _is_range(node.iter, tree) and not node.orelse):
         return {}
@@ -33,7 +33,7 @@ def steady_elements(node: ast.For, tree: SiteTree, sites: Sequence[Site]) -> dic
         isinstance(part, _PART_LANES) or (isinstance(part, ast.Call) and not _is_plain(part, tree)) for part in parts
     ):
         return {}
-    found: dict[ast.AST, int] = {}
+    found: dict[ast.Subscript, int] = {}
     for part in parts:
         number = tree.loads.get(part, tree.stores.get(part))
         if number is None or sites[number].space != "shared" or (part in tree.loads and part in tree.stores):
