@@ -12,8 +12,8 @@ from smemviz.figures.drawing.style import THEMES, ThemeName
 from smemviz.figures.tile import draw_grid
 from smemviz.i18n import _, pgettext
 from smemviz.views.grid import Grid
-from smemviz.views.layout_grid import LabView, layout_grid
-from smemviz.views.layout_lab import Pictured, element_text, request_text
+from smemviz.views.layouts.layout_grid import LabView, layout_grid
+from smemviz.views.layouts.layout_lab import Pictured, element_text, request_text
 
 _WIDTH = 362  # pixels between the margins, of the narrowest
 _TALL, _LOW, _TYPE, _LEAST = 600, 470, 11, 9  # pixels of a picture that is drawn lower, so that it is seen at once

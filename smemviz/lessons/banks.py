@@ -15,7 +15,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.views.layout_lab import Pictured, SetUp, picture
+from smemviz.views.layouts.layout_lab import Pictured, SetUp, picture
 from smemviz.wording.labels import lane_ranges
 
 _COLUMN = 5  # of the element that the first lesson asks for

@@ -24,7 +24,7 @@ from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback.bank_service import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
-from smemviz.views.layout_lab import SetUp, picture
+from smemviz.views.layouts.layout_lab import SetUp, picture
 from smemviz.wording.grammar import clauses
 
 _MOST_PAD = 32  # words; from there on rows begin where they began before

@@ -12,7 +12,7 @@ from smemviz.lessons.lesson import Panel
 from smemviz.model.layout.accesses import elements
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.views.layout_lab import Pictured
+from smemviz.views.layouts.layout_lab import Pictured
 from smemviz.wording.labels import lane_ranges
 
 

@@ -15,8 +15,8 @@ from smemviz.app.components.links import query_of
 from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.i18n import N_, _
-from smemviz.views.layout_grid import LabView, layout_data
-from smemviz.views.layout_lab import (
+from smemviz.views.layouts.layout_grid import LabView, layout_data
+from smemviz.views.layouts.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
     Pictured,
@@ -28,7 +28,7 @@ from smemviz.views.layout_lab import (
     picture,
     request_text,
 )
-from smemviz.views.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
+from smemviz.views.layouts.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
 from smemviz.wording.grammar import capital, items, sentences
 from smemviz.wording.sentences import rule
 

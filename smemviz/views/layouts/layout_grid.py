@@ -11,7 +11,7 @@ from smemviz.i18n import _, pgettext
 from smemviz.model.layout.accesses import elements
 from smemviz.model.layout.layouts import Layout
 from smemviz.views.grid import Grid
-from smemviz.views.layout_lab import Pictured, element_text, request_text
+from smemviz.views.layouts.layout_lab import Pictured, element_text, request_text
 from smemviz.views.one_request import request_data
 
 LabView = Literal["index", "banks"]
