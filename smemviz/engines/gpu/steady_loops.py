@@ -23,15 +23,16 @@ def steady_elements(node: ast.For, tree: SiteTree, sites: Sequence[Site]) -> dic
     """Return the elements that a loop may count at once, each with the site it is; none where it is no such loop."""
     if not (isinstance(node.target, ast.Name) and _is_range(node.iter, tree) and not node.orelse):
         return {}
-    assigned = {node.target.id}
+    assigned: set[str] = set()
     for statement in node.body:
         if not isinstance(statement, _STATEMENTS):
             return {}
         assigned |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if node.target.id in assigned:
+        return {}
+    assigned.add(node.target.id)
     parts = [part for statement in node.body for part in ast.walk(statement)]
-    if any(
-        isinstance(part, _PART_LANES) or (isinstance(part, ast.Call) and not _is_plain(part, tree)) for part in parts
-    ):
+    if any(_parts_lanes(part) or (isinstance(part, ast.Call) and not _is_plain(part, tree)) for part in parts):
         return {}
     found: dict[ast.Subscript, int] = {}
     for part in parts:
@@ -81,6 +82,11 @@ def _is_range(node: ast.expr, tree: SiteTree) -> bool:
         and not node.keywords
         and not any(isinstance(part, ast.Call | ast.Subscript) for argument in node.args for part in ast.walk(argument))
     )
+
+
+def _parts_lanes(part: ast.AST) -> bool:
+    """Tell whether lanes may leave out a part of an expression, as in ``a < b < c`` where a is not less."""
+    return isinstance(part, _PART_LANES) or (isinstance(part, ast.Compare) and len(part.ops) > 1)
 
 
 def _is_plain(call: ast.Call, tree: SiteTree) -> bool:

@@ -33,7 +33,7 @@ _INTEGERS = ("b32", "u32", "s32", "b64", "u64", "s64")
 class Form:
     """A sum of terms, each so many times, and a constant; a term is what a register held when the round began.
 
-    Where it is not exact it is right in its last 32 bits.
+    Where it is not exact it is right in its last 32 bits, and the terms that cancel out in these stay.
     """
 
     terms: tuple[tuple[str, int], ...] = ()
@@ -45,8 +45,9 @@ class Form:
         factors = dict(self.terms)
         for name, factor in other.terms:
             factors[name] = factors.get(name, 0) + factor * times
-        terms = tuple(sorted((name, factor) for name, factor in factors.items() if factor))
-        return Form(terms, self.constant + other.constant * times, self.is_exact and other.is_exact)
+        is_exact = self.is_exact and other.is_exact
+        terms = tuple(sorted((name, factor) for name, factor in factors.items() if factor or not is_exact))
+        return Form(terms, self.constant + other.constant * times, is_exact)
 
     def times(self, factor: int) -> Form:
         """Return it so many times."""
@@ -76,6 +77,7 @@ class Round:
             return
         form = self._form(instruction) if len(names) == 1 and instruction.guard is None else None
         self._held.update(dict.fromkeys(names, form))
+        self._tests.update(dict.fromkeys(names))
 
     def held(self, operand: Operand) -> Form | None:
         """Return the form of an operand, None where it has none."""
@@ -98,7 +100,8 @@ class Round:
         """Return by how much registers grow each round, those that do; the round must have gone by."""
         grown: dict[str, int] = {}
         for name, form in self._held.items():
-            if form is not None and form.terms == ((name, 1),):
+            is_whole = form is not None and (form.is_exact or SIZES[self._kernel.registers[name]] == 4)
+            if form is not None and is_whole and form.terms == ((name, 1),):
                 grown[name] = form.constant
         return grown
 

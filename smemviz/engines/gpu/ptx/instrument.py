@@ -5,7 +5,8 @@ told of their launch by one more parameter. No report branches where the lanes o
 all meet again where those of the clean kernel do, and what they do together would be written as several requests.
 
 Of a loop in which some accesses are steady (``steady_loops``) the first kernel has a second text, without reports of
-them. It goes there after a round that all lanes made together, and adds what they are counted as when it leaves.
+them. It goes there after a round, and accesses, that all lanes made together, and adds what they are counted as when it
+leaves.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
+from smemviz.recordings.operation_names import FRAGMENTS
 
 Mode = Literal["count", "write"]
 NAME = "smemviz_kernel"
@@ -280,6 +282,8 @@ class _Rewrite:
             yield f"{_opposite(guard)}bra {after};"
         yield "activemask.b32 %s_group;"
         yield f"setp.eq.b32 %s_p, %s_group, %s_together{number};"
+        for kept in self._kept_by_all(number):
+            yield f"setp.eq.and.b32 %s_p, %s_group, %s_mask{kept}, %s_p;"
         yield from leader()
         for name in self._loops[number].agreed:
             for line in self._in_32_bits(name):
@@ -290,6 +294,12 @@ class _Rewrite:
         yield f"@%s_q bra $steady_{number};"
         yield f"bra {self._text.operand(last.operands[-1])};"
         yield f"{after}:"
+
+    def _kept_by_all(self, number: int) -> list[int]:
+        """Return what a thread keeps for the steady accesses of a loop that all lanes make, not the first alone."""
+        shares = set(self._loops[number].steady.values())
+        of_all = [share for share in shares if self._sites.sites[share.site].op not in FRAGMENTS]
+        return sorted(self._counting.kept(share, share.space) for share in of_all)
 
     def _in_32_bits(self, name: str) -> Iterator[str]:
         """Put what a register holds into ``%s_low``, one half after the other where it is longer."""

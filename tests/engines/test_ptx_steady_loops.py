@@ -1,0 +1,82 @@
+"""Which loops of PTX have rounds that cost the same: what compilers seldom write, and people in ``asm`` may."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemviz.engines.gpu.ptx.accesses import Accesses
+from smemviz.engines.gpu.ptx.instrument import instrumented
+from smemviz.engines.gpu.ptx.steady_loops import SteadyLoop, steady_loops
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.sites import SiteMap
+from smemviz.engines.lockstep.ptx.steps import steps_of
+
+TEXT = """.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    .shared .align 4 .b8 t[4096];
+    ld.param.u32 %r1, [n];
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r2, 0;
+    mov.u32 %r3, %tid.x;
+    mov.u64 %rd2, 0;
+$head:
+    {round}
+    @%p1 bra $head;
+    ret;
+}}
+"""
+MOVE = "ld.shared.u32 %r4, [%r2]; add.s32 %r2, %r2, 4;"
+TEST = "setp.lt.s32 %p1, %r2, %r1;"
+
+
+def loops_with(round_: str) -> list[SteadyLoop]:
+    kernel, sites = prepared(round_)
+    return steady_loops(kernel, Accesses(kernel, sites).candidates)
+
+
+def prepared(round_: str) -> tuple[Kernel, SiteMap]:
+    kernel = Kernel(parse(TEXT.format(round=round_)), "k")
+    steps_of(kernel)
+    return kernel, SiteMap(kernel, "", {})
+
+
+def test_a_loop_that_moves_on_by_a_word() -> None:
+    (loop,) = loops_with(f"{MOVE} {TEST}")
+    assert len(loop.steady) == 1
+    assert loop.agreed == ("%r1", "%r2")
+
+
+def test_a_predicate_that_something_else_sets_is_not_known() -> None:
+    assert loops_with(f"{MOVE} {TEST} isspacep.shared %p1, %rd1;") == []
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        ("add.s64 %rd2, %rd2, 128;", 2),
+        ("cvt.u32.u64 %r5, %rd2; add.s32 %r5, %r5, 128; cvt.u64.u32 %rd2, %r5;", 1),  # wraps in 32 bits
+    ],
+)
+def test_a_pointer_moves_on_in_all_its_bits(step: str, found: int) -> None:
+    (loop,) = loops_with(f"{MOVE} add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r6, [%rd3]; {step} {TEST}")
+    assert len(loop.steady) == found
+
+
+def test_lanes_agree_on_what_cancels_out_in_32_bits_alone() -> None:
+    """The difference of both is 0, or 2 to the power of 32 where the register is negative."""
+    differ = "add.s32 %r3, %r3, 4; cvt.u64.u32 %rd3, %r3; cvt.s64.s32 %rd4, %r3; sub.s64 %rd5, %rd3, %rd4;"
+    (loop,) = loops_with(f"{MOVE} {differ} add.s64 %rd2, %rd2, 1; add.s64 %rd5, %rd5, %rd2; setp.lt.u64 %p1, %rd5, 9;")
+    assert loop.agreed == ("%r3", "%rd2")
+
+
+def test_rounds_are_left_uncounted_only_by_the_lanes_that_made_the_last_access_together() -> None:
+    kernel, sites = prepared(f"{MOVE} {TEST}")
+    text = instrumented(kernel, TEXT, sites, "count", 32)
+    assert "setp.eq.b32 %s_p, %s_group, %s_together0;\n    setp.eq.and.b32 %s_p, %s_group, %s_mask0, %s_p;" in text
