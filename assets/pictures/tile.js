@@ -2,9 +2,10 @@
 (function () {
   "use strict";
 
-  const { LEFT, FOOT, MOST, LEAST, LETTER, badge, ranges, text, sized, line, every, box, fills, put, upright, svg, step } =
+  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, line, every, box, fills, put, upright, svg, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
+  const SMALLEST = 7.5; // pixels of type of what a cell holds, which it also says when one points at it
 
   // The lanes in each cell of the array, and whether one of them is in conflict.
   function lanesIn(request, array) {
@@ -90,7 +91,7 @@
   function values(cells, width, height) {
     const longest = Math.max(0, ...cells.flat().map((cell) => (cell && cell.kept ? String(cell.kept.value).length : 0)));
     const size = Math.min(11, (width - 2) / (LETTER * longest), height - 5);
-    if (!longest || size < LEAST || cells.length * cells[0].length > MOST_VALUES) return "";
+    if (!longest || size < SMALLEST || cells.length * cells[0].length > MOST_VALUES) return "";
     return cells.map((one, row) => one.map((cell, column) => {
       if (!cell || !cell.kept || cell.here) return "";
       return text(LEFT + (column + 0.5) * width - 0.5, (row + 0.5) * height + size * 0.36, cell.kept.value, "value", size);

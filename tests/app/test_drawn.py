@@ -11,9 +11,9 @@ pytestmark = pytest.mark.browser
 LAB = "/lab?B=32x32%20float32;%20pad=1"
 COMPARE = "/compare?file=square&launch=square:set_row_read_col&launch=square:set_row_read_col_pad"
 KERNEL = "/kernel?file=square&kernel=set_row_read_col&site=1"
-SMALLEST = 10  # pixels
+SMALLEST = {".hot, .here": 10, ".value": 7.5}  # pixels; a cell says what it holds when one points at it too
 # The sizes at which the marks in cells are drawn on the screen.
-SIZES = """() => [...document.querySelectorAll(".own-figure svg :is(.hot, .here, .value)")]
+SIZES = """(kinds) => [...document.querySelectorAll(`.own-figure svg :is(${kinds})`)]
   .filter((one) => one.checkVisibility())
   .map((one) => parseFloat(getComputedStyle(one).fontSize) * Math.hypot(one.getScreenCTM().b, one.getScreenCTM().d))"""
 # The marks that reach beyond the picture that they are in.
@@ -31,9 +31,9 @@ def test_tiles_are_of_one_kind_and_their_marks_can_be_read(page: Page, path: str
         page.goto(path)
         settle(page)
         expect(page.locator(".own-figure svg").first).to_be_visible()
-        sizes = page.evaluate(SIZES)
-        assert len(sizes) > 10, width
-        assert min(sizes) >= SMALLEST, width
+        assert len(page.evaluate(SIZES, ".hot, .here")) > 10, width
+        for kinds, smallest in SMALLEST.items():
+            assert min(page.evaluate(SIZES, kinds), default=smallest) >= smallest, (width, kinds)
         assert page.evaluate(BEYOND) == [], width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#lab-page .js-plotly-plot, .tile-of .js-plotly-plot").count() == 0
