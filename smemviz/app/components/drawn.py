@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dash.development.base_component import Component
+from smemviz.app.components.written import OwnComponent
 
 Kind = Literal["tile", "banks"]
 
 
-class Drawn(Component):  # type: ignore[misc]
+class Drawn(OwnComponent):
     """A shared array, or the banks that serve a request, no higher than so many pixels."""
 
-    _namespace = "smemviz_components"
     _type = "Drawn"
     _prop_names = ("id", "kind", "height", "data")
-    _valid_wildcard_attributes = ()
 
     def __init__(self, identity: str | dict[str, Any], kind: Kind, height: int, data: Any = None) -> None:
         self.__dict__.update(id=identity, kind=kind, height=height, data=data)

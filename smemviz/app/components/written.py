@@ -10,7 +10,14 @@ from smemviz.app.english import as_html
 from smemviz.app.markup import tag_of
 
 
-class Written(Component):  # type: ignore[misc]
+class OwnComponent(Component):  # type: ignore[misc]
+    """A component whose part in the browser is one of ``window.smemviz_components``."""
+
+    _namespace = "smemviz_components"
+    _valid_wildcard_attributes = ()
+
+
+class Written(OwnComponent):
     """An element of Dash's html whose content reaches the browser as HTML, which ``assets/written.js`` places.
 
     Every component that a page has takes time at every change of any. This is one, whatever is in it: a list, or a
@@ -18,10 +25,8 @@ class Written(Component):  # type: ignore[misc]
     within them can be connected.
     """
 
-    _namespace = "smemviz_components"
     _type = "Written"
     _prop_names = ("children", "id")
-    _valid_wildcard_attributes = ()
 
     def __init__(self, element: Component) -> None:
         self.__dict__.update(element.to_plotly_json()["props"])

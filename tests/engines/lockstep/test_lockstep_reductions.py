@@ -44,7 +44,7 @@ def test_every_method_of_the_table_is_compared():
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(DTYPES).flatmap(
         lambda dtype: arrays(dtype, st.sampled_from([(1,), (9,), (2, 3), (2, 1, 4)]), elements=_values(dtype))
