@@ -29,6 +29,21 @@ def compiles():
 
 def ptx_of(source, args, name="kernel"):
     """Return what numba-cuda compiles a kernel of a file to, for arguments like these; its error is raised."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "mine.py"
+        file.write_text(source, encoding="utf-8")
+
+        def load():
+            spec = importlib.util.spec_from_file_location("mine", file)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return getattr(module, name).py_func
+
+        return compiled(load, args)
+
+
+def compiled(load, args):
+    """Return the PTX of the function that ``load`` returns, as a kernel for arguments like these."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from numba import cuda, typeof
@@ -36,34 +51,33 @@ def ptx_of(source, args, name="kernel"):
 
         # What it asks the GPU for where a device function is compiled.
         device = SimpleNamespace(compute_capability=_CC)
-        asked = patch.object(dispatcher, "get_current_device", lambda: device)
-        with asked, tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "mine.py"
-            file.write_text(source, encoding="utf-8")
-            spec = importlib.util.spec_from_file_location("mine", file)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            kernel = getattr(module, name).py_func
-            types = tuple(map(typeof, args))
-            return cuda.compile(kernel, types, device=False, cc=_CC, abi="numba")[0]
+        with patch.object(dispatcher, "get_current_device", lambda: device):
+            return cuda.compile(load(), tuple(map(typeof, args)), device=False, cc=_CC, abi="numba")[0]
 
 
 def run_ptx(ptx, args, block=8, grid=1):
-    """Run it; arrays among ``args`` are written as it writes them."""
+    """Run it; arrays among ``args``, those in tuples too, are written as it writes them."""
     name = _ENTRY.search(ptx)[1]
     card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=name, line=1))
-    parameters, held = [], []
-    for one in args:
-        if isinstance(one, np.ndarray):
-            assert one.flags.c_contiguous
-            place = card.place("", one.reshape(-1).view(np.uint8))
-            held.append((one, place))
-            words = [0, 0, one.size, one.itemsize, place.start, *one.shape, *one.strides]
-            parameters += [np.array([word], np.int64).view(np.uint8) for word in words]
-        else:
-            dtype = {int: np.int64, float: np.float64}.get(type(one))
-            parameters.append(np.array([one], dtype).view(np.uint8))
+    held = []
+    parameters = list(_parameters(card, args, held))
     kernel = SimpleNamespace(ptx=ptx, name=name, cooperative=False)
     card.run(kernel, configuration(_PLACE, (grid, block)), parameters)
     for array, place in held:
         array.reshape(-1).view(np.uint8)[:] = place.data[: array.nbytes]
+
+
+def _parameters(card, values, held):
+    """Give the parameters that arguments become, as bytes; arrays are noted with the places that they get."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _parameters(card, value, held)
+        elif isinstance(value, np.ndarray):
+            assert value.flags.c_contiguous
+            place = card.place("", value.reshape(-1).view(np.uint8))
+            held.append((value, place))
+            words = [0, 0, value.size, value.itemsize, place.start, *value.shape, *value.strides]
+            yield from (np.array([word], np.int64).view(np.uint8) for word in words)
+        else:
+            dtype = {int: np.int64, float: np.float64}.get(type(value))
+            yield np.array([value], dtype).view(np.uint8)
