@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from smemviz.engines.gpu.ptx.forms import SHARED_WINDOW, Form, Round
+from smemviz.engines.lockstep.ptx.code.blocks import block_ranges
 from smemviz.engines.lockstep.ptx.code.flatten import HOST_CALLS, Flat
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Symbol
 from smemviz.engines.lockstep.ptx.kernel import Kernel
@@ -124,18 +125,13 @@ def _steady(
 
 def _simple_loops(flat: Flat) -> Iterator[tuple[range, ...]]:
     """Give the loops that have one way round, each as the blocks on it."""
-    body = flat.body
-    ends = (
-        number + 1 for number, instruction in enumerate(body) if instruction.opcode in ("bra", "brx", "ret", "exit")
-    )
-    starts = sorted(start for start in {0, *flat.labels.values(), *ends} if start < len(body))
-    blocks = {start: range(start, stop) for start, stop in zip(starts, [*starts[1:], len(body)], strict=True)}
+    blocks = {block.start: block for block in block_ranges(flat)}
     after = {start: _after(flat, block) for start, block in blocks.items()}
     before: dict[int, list[int]] = defaultdict(list)
     for start, nexts in after.items():
         for next_ in nexts:
             before[next_].append(start)
-    for head in starts:
+    for head in blocks:
         backs = [start for start in before[head] if start >= head]
         if len(backs) != 1 or not _branches_back(flat, blocks[backs[0]], head):
             continue

@@ -47,18 +47,24 @@ def find_blocks(flat: Flat) -> list[Block]:
     Raises:
         PtxError: for a branch to where there is no label.
     """
+    ranges = block_ranges(flat)
+    number = {range_.start: index for index, range_ in enumerate(ranges)}
+    labels = {label: number.get(at, len(ranges)) for label, at in flat.labels.items()}
+    blocks = []
+    for index, range_ in enumerate(ranges):
+        part = flat.body[range_.start : range_.stop]
+        end = part[-1] if part[-1].opcode in _ENDS else None
+        targets = _targets(end, labels, flat.tables, len(ranges)) if end else ()
+        blocks.append(Block(tuple(part[:-1] if end else part), end, index + 1, targets))
+    return _renumbered(blocks)
+
+
+def block_ranges(flat: Flat) -> list[range]:
+    """Return the numbers of the instructions of each block, in the order of the text."""
     body = flat.body
     starts = {0, *flat.labels.values(), *(at + 1 for at, instruction in enumerate(body) if instruction.opcode in _ENDS)}
     cuts = sorted(start for start in starts if start < len(body))
-    number = {start: index for index, start in enumerate(cuts)}
-    labels = {label: number.get(at, len(cuts)) for label, at in flat.labels.items()}
-    blocks = []
-    for index, (start, stop) in enumerate(zip(cuts, [*cuts[1:], len(body)], strict=True)):
-        part = body[start:stop]
-        end = part[-1] if part[-1].opcode in _ENDS else None
-        targets = _targets(end, labels, flat.tables, len(cuts)) if end else ()
-        blocks.append(Block(tuple(part[:-1] if end else part), end, index + 1, targets))
-    return _renumbered(blocks)
+    return [range(start, stop) for start, stop in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
 def _targets(
