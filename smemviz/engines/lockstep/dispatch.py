@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration, configuration, launch_place
-from smemviz.engines.lockstep.values.typing import cast
+from smemviz.engines.lockstep.values.typing import Dtype, cast
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import english
@@ -43,6 +43,11 @@ class Dispatcher:
         self._launcher = launcher
         self._globals: dict[Any, dict[str, Any]] = {}
         self._signatures, self._returns = _signatures(file, signature)
+
+    def types(self, count: int) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
+        """Return what ``cast_arguments`` and ``cast_result`` cast numbers to: nothing where there is no signature."""
+        fitting = (tuple(map(_number_type, types)) for types in self._signatures if len(types) == count)
+        return next(fitting, ()), _number_type(self._returns[0]) if self._returns else None
 
     def cast_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a device function's arguments, numbers cast to the types of its signature, if it has one."""
@@ -159,9 +164,14 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _number_as(wanted: Any, value: Any) -> Any:
-    dtype = as_dtype(wanted)
+    dtype = _number_type(wanted)
     is_number = isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
-    return value if dtype is None or dtype.fields is not None or not is_number else cast(value, dtype)
+    return value if dtype is None or not is_number else cast(value, dtype)
+
+
+def _number_type(wanted: Any) -> Dtype | None:
+    dtype = as_dtype(wanted)
+    return None if dtype is None or dtype.fields is not None else dtype
 
 
 def _signatures(file: str, given: Any) -> tuple[list[Sequence[Any]], list[Any]]:

@@ -274,8 +274,8 @@ def test_as_many_turns_are_counted(monkeypatch):
 
 OWN = re.compile(
     r"loop|[VUMRFz]|me|noted?|group|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|complex|bool|abs|len|"
-    r"[tvkcqpmbof]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
-    r"atomic|index"
+    r"[tvkcqpmbofxR]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
+    r"atomic|index|within"
 )
 STRANGE = """
     __class__ = x ** 0

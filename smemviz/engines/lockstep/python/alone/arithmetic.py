@@ -144,7 +144,7 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
         dtype = None
     if left_dtype is None or right_dtype is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
         sides = f"{writer.opened(settled(writer, left))}, {writer.opened(settled(writer, right))}"
-        return writer.let(f"R.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
+        return writer.let(f"{writer.runner}.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
     if op is ast.Pow and right.text == "2" and left_type in (INT64, FLOAT32, FLOAT64):  # what squaring comes to
         left = simple(writer, left)
         op, right, right_type = ast.Mult, left, left_type

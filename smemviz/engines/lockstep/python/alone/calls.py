@@ -10,6 +10,7 @@ import numpy as np
 from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, operate, settled, simple, value
 from smemviz.engines.lockstep.python.alone.atoms import Atom, full, of_load, union
 from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of, bound, reach, view
+from smemviz.engines.lockstep.python.alone.inlined import inlined
 from smemviz.engines.lockstep.python.alone.values import is_known, type_of
 from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.functions import names
@@ -31,7 +32,12 @@ _ORDERED = {"max": ">", "min": "<"}
 def call(writer: Writer, node: ast.Call) -> Atom | None:
     """Write a call of a function of numbers, None for any other."""
     frame = writer.frame
-    if node in frame.tree.calls or node in frame.tree.declarations or node.keywords:
+    if node in frame.tree.calls:
+        atoms = inlined(writer, node)
+        if len(atoms) != 1:
+            raise NotWrittenError
+        return atoms[0]
+    if node in frame.tree.declarations or node.keywords:
         return None
     if any(isinstance(argument, ast.Starred) for argument in node.args):
         return None
@@ -59,7 +65,7 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     if made is not None:
         return made
     arguments = ", ".join(writer.opened(atom) for atom in given)
-    text = f"R.call({writer.constant(node)}, {writer.constant(name)}, [{arguments}])"
+    text = f"{writer.runner}.call({writer.constant(node)}, {writer.constant(name)}, [{arguments}])"
     return writer.let(closed(text, result), result)
 
 
@@ -152,7 +158,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     writer.indent -= 1
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
-    far = f"R.atomic({call}, {view(writer, made)}, {made.indices}, {writer.opened(given)})"
+    far = f"{writer.runner}.atomic({call}, {view(writer, made)}, {made.indices}, {writer.opened(given)})"
     writer.astray(f"{old} = {closed(far, dtype) if used else far}", made.place)
     writer.note(made.place, writer.frame.tree.atomics.get(node), made.access)
     return of_load(old, dtype)

@@ -9,7 +9,7 @@ from smemviz.engines.lockstep.python.alone.accesses import Access
 from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.alone.values import span_of, type_of
-from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.alone.writer import Array, Bound, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
 from smemviz.errors import SmemvizError
@@ -41,7 +41,7 @@ class Reached:
 
 def bound(writer: Writer, node: ast.expr) -> Atom | None:
     """Return what is worth the same throughout the loop, and evaluated before it."""
-    key = ast.dump(node)
+    key = 0 if writer.scope is None else writer.scope.number, ast.dump(node)
     if key not in writer.bound:
         try:
             value = writer.open(writer.frame.value(node))
@@ -50,8 +50,9 @@ def bound(writer: Writer, node: ast.expr) -> Atom | None:
             return None
         if dtype is None:
             return None
-        writer.bound[key] = node, f"c{len(writer.bound)}", dtype, span_of(value, dtype)
-    return Atom(*writer.bound[key][1:])
+        writer.bound[key] = Bound(writer.frame, node, f"c{len(writer.bound)}", dtype, span_of(value, dtype))
+    made = writer.bound[key]
+    return Atom(made.text, made.dtype, made.span)
 
 
 def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
@@ -139,7 +140,7 @@ def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
     writer.put(f"if {made.inside}:")
     writer.put(f"    {result} = {made.element}")
     writer.put("else:")
-    far = f"R.load({writer.constant(node)}, {view(writer, made)}, {made.indices})"
+    far = f"{writer.runner}.load({writer.constant(node)}, {view(writer, made)}, {made.indices})"
     writer.astray(f"{result} = {closed(far, dtype)}", made.place)
     writer.note(made.place, writer.frame.tree.loads.get(node), made.access)
     return of_load(result, dtype)

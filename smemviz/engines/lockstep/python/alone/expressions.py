@@ -117,7 +117,7 @@ def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: A
     if left.dtype is not None and right.dtype is not None:
         return settled(writer, operate(writer, node, type(op), left, right))
     sides = f"{writer.opened(left)}, {writer.opened(right)}"
-    return writer.let(f"R.compare({writer.constant(node)}, {writer.constant(op)}, {sides})", BOOL)
+    return writer.let(f"{writer.runner}.compare({writer.constant(node)}, {writer.constant(op)}, {sides})", BOOL)
 
 
 def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
@@ -174,7 +174,7 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
 def truth(writer: Writer, atom: Atom) -> str:
     """Return the text of a condition."""
     text = settled(writer, atom).text
-    return text if atom.dtype is not None else f"R.truth({text}, {writer.constant(writer.statement)})"
+    return text if atom.dtype is not None else f"{writer.runner}.truth({text}, {writer.constant(writer.statement)})"
 
 
 RULES: dict[type[ast.AST], Callable[[Writer, Any], Atom | None]] = {

@@ -12,6 +12,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.alone.atoms import Atom, Span
 from smemviz.engines.lockstep.python.alone.expressions import truth
+from smemviz.engines.lockstep.python.alone.inlined import after_loop
 from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
@@ -38,6 +39,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
+    after_loop(writer, node)
     return True
 
 
@@ -57,7 +59,7 @@ def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
 
 def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
     writer.put("it += 1")
-    writer.put(f"if it >= due: due = R.due(it, {node.lineno})")  # type: ignore[attr-defined]
+    writer.put(f"if it >= due: due = {writer.runner}.due(it, {node.lineno})")  # type: ignore[attr-defined]
     _turn(writer, turn, "")
 
 
@@ -121,7 +123,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
 
     def more() -> bool:
         writer.put(f"if {test}:")
-        writer.put(f"    due = R.due(it + 1, {node.lineno})")
+        writer.put(f"    due = {writer.runner}.due(it + 1, {node.lineno})")
         writer.put("    continue")
         return _ended(writer, node, "")
 
@@ -178,7 +180,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
         writer.put(f"it += len({part})")
         writer.put(f"{left} = {left}[len({part}):]")
         writer.put(f"if {left}:")
-        writer.put(f"    due = R.due(it + 1, {node.lineno})")
+        writer.put(f"    due = {writer.runner}.due(it + 1, {node.lineno})")
         writer.put("    continue")
         writer.sure = set(sure)
         return _ended(writer, node, "")
@@ -200,9 +202,9 @@ def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]
     ends = [settled(writer, converted(writer, bound, INT64)) for bound in bounds]
     if len(ends) == 3 and ends[2].within[0] <= 0:
         ends[2] = simple(writer, ends[2])
-        writer.put(f"if not {ends[2].text}: R.no_step({writer.constant(call)})")
-    name, kept = target.id, target in writer.frame.versions.kept
-    inside = [part for part in _inside(node) if isinstance(part, ast.Name) and part.id == name]
+        writer.put(f"if not {ends[2].text}: {writer.runner}.no_step({writer.constant(call)})")
+    name, kept = writer.inside(target.id), target in writer.frame.versions.kept
+    inside = [part for part in _inside(node) if isinstance(part, ast.Name) and part.id == target.id]
     again = any(isinstance(part.ctx, ast.Store) for part in inside)
     plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
     number = Atom(writer.variable(name) if plain else writer.new(), INT64, _within(ends))
@@ -211,7 +213,7 @@ def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]
         if plain:
             writer.assign(name, number, written=True)
         else:
-            assign(writer, target, name, number)
+            assign(writer, target, target.id, number)
 
     return f"range({', '.join(end.text for end in ends)})", number.text, bind
 

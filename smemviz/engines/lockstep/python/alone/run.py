@@ -101,7 +101,7 @@ def _run_alone(frame: Frame, node: Loop) -> Mask | None:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if results is None:
         return None
-    for place, name in enumerate(text.writer.assigned):
+    for place, name in enumerate(text.writer.results):
         _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
     return mask if all(goes_on for goes_on, _ in results) else frame.nobody
 
@@ -174,7 +174,7 @@ def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: 
     kinds: dict[str, Kind] = entry
     spans: dict[str, Span] = {}
     for _ in range(_PASSES):
-        writer = Writer(frame, expressions.RULES, slot, dict(kinds), set(entry), spans)
+        writer = Writer(frame, expressions.RULES, statements.block, slot, dict(kinds), set(entry), spans)
         statements.loop(writer, node)
         now = dict(entry)
         for name, assigned in writer.assigned.items():
@@ -207,16 +207,17 @@ def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns
 
 
 def _compiled(writer: Writer) -> _Text:
-    wanted = [*writer.names.values(), *(name for _, name, _, _ in writer.bound.values())]
+    wanted = [*writer.names.values(), *(bound.text for bound in writer.bound.values())]
     for made, way in writer.accesses:
         number, axes = made.number, range(made.axes)
         wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
-    results = "".join(f"{writer.variable(name)}, " for name in writer.assigned)
+    results = "".join(f"{writer.variable(name)}, " for name in writer.results)
     lines = [
         "def loop(V, U, M, R, F, z, me, noted, note, group, stored, due, bound):",
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
+        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
         *writer.lines,
         "    M.iterations = it",
         "    return True, @V",
@@ -232,16 +233,24 @@ def _code(text: str) -> CodeType:
     return compile(text, "<loop>", "exec")
 
 
+def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> None:
+    """Let the functions that a loop calls have the arrays of the loop."""
+    for scope in writer.scopes:
+        scope.frame.mask = mask
+        scope.frame.variables = {parameter: variables[name] for parameter, name in scope.arrays.items()}
+
+
 def _run(
     frame: Frame, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
 ) -> list[tuple[bool, tuple[Any, ...]]] | None:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
     writer, machine, inner = text.writer, frame.machine, frame.variables
-    throughout = [(frame.value(node), dtype, span) for node, _, dtype, span in writer.bound.values()]
+    _give_arrays(writer, inner, frame.mask)
+    throughout = [(bound.frame.value(bound.node), bound) for bound in writer.bound.values()]
     for slot in slots.tolist():
-        for value, dtype, span in throughout:
+        for value, bound in throughout:
             own = open_value(value, slot)
-            if type_of(own) != dtype or span_of(own, dtype) != span:
+            if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
                 return None
     alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, most, results = machine.iterations, machine.iterations, []
@@ -257,17 +266,18 @@ def _run(
             ]
         if not runs:
             accesses.prepare(writer.sites, writer.groups, inner)
-        bound: list[Any] = []
+        _give_arrays(writer, inner, frame.mask)
+        given: list[Any] = []
         for name in writer.names:
             value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-            bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
-        bound += [known(open_value(value, slot), dtype) for value, dtype, _ in throughout]
+            given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+        given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         machine.iterations = begin
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-        given = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+        tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
         due = min(machine.limits.iterations + 1, begin + OFTEN)
         try:
-            results.append(text.run(*given, due, [*bound, *reached]))
+            results.append(text.run(*tools, due, [*given, *reached]))
             accesses.hand_on()
         except NotTogetherError:
             machine.iterations = begin

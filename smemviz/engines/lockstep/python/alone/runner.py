@@ -26,6 +26,11 @@ class Runner:
         self._accesses = accesses
         self._mask = frame.mask
 
+    def within(self, frame: Frame) -> Runner:
+        """Return what does the same for a function that the loop calls."""
+        frame.mask = self._mask
+        return Runner(frame, self._accesses)
+
     def open(self, value: Value) -> Value:
         """Return what the thread has of a value."""
         return open_value(value, self._accesses.slot)

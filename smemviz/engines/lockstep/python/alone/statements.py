@@ -13,6 +13,7 @@ from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.alone.calls import atomic
 from smemviz.engines.lockstep.python.alone.elements import fitting, reach, store, view
 from smemviz.engines.lockstep.python.alone.expressions import truth
+from smemviz.engines.lockstep.python.alone.inlined import give, inlined
 from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 
@@ -47,6 +48,9 @@ def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
 
 def _expression(writer: Writer, node: ast.Expr) -> bool:
     call = node.value
+    if isinstance(call, ast.Call) and call in writer.frame.tree.calls:
+        inlined(writer, call, used=False)
+        return True
     if isinstance(call, ast.Call) and writer.frame.canonical(call.func).startswith("cuda.atomic."):
         if atomic(writer, call, writer.frame.canonical(call.func), used=False) is None:
             raise NotWrittenError
@@ -81,6 +85,13 @@ def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
 
 def _unpacked(writer: Writer, target: ast.Tuple, given: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
+    if isinstance(given, ast.Call) and given in writer.frame.tree.calls:
+        atoms = inlined(writer, given)
+        if len(atoms) != len(target.elts) or len(atoms) < 2:
+            raise NotWrittenError
+        for element, atom in zip(target.elts, atoms, strict=True):
+            _bind(writer, element, atom)
+        return True
     if not isinstance(given, ast.Tuple) or len(given.elts) != len(target.elts):
         raise NotWrittenError
     if any(isinstance(element, ast.Starred) for element in (*given.elts, *target.elts)):
@@ -108,7 +119,7 @@ def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
         raise NotWrittenError
     place = f"{writer.constant(node)}, {view(writer, made)}, {made.indices}"
     atom = atom if atom.loose else settled(writer, atom)  # an array rounds
-    far = f"R.store({place}, {writer.opened(atom)})"
+    far = f"{writer.runner}.store({place}, {writer.opened(atom)})"
     store(writer, node, made, fitting(writer, made.array, atom), made.inside, far)
 
 
@@ -127,13 +138,13 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     writer.put(f"if {near}:")
     writer.put(f"    {old_name} = {made.element}")
     writer.put("else:")
-    writer.astray(f"{held}, {old_name} = R.locate({place}, {made.indices})", made.place)
+    writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", made.place)
     writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
     writer.note(made.place, writer.frame.tree.loads.get(target), made.access)
     again = made.again(writer)
     new = operate(writer, node, type(node.op), of_load(old_name, made.array.dtype), writer.write(node.value))
     new = new if new.loose else settled(writer, new)
-    far = f"R.write({place}, {held}, {writer.opened(new)})"
+    far = f"{writer.runner}.write({place}, {held}, {writer.opened(new)})"
     store(writer, target, again, fitting(writer, made.array, new), near, far)
     return True
 
@@ -185,6 +196,7 @@ _RULES: dict[type[ast.AST], Callable[[Writer, Any], bool]] = {
     ast.While: loop,
     ast.Break: loops.leave,
     ast.Continue: loops.leave,
+    ast.Return: give,
     ast.Pass: lambda writer, node: True,
     ast.Expr: _expression,
 }

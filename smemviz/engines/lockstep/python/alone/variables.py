@@ -31,29 +31,31 @@ def assign(writer: Writer, node: ast.AST, name: str, value: Atom) -> None:
     """Assign to a variable, in the type that it is kept in there."""
     version = writer.frame.versions.kept.get(node)
     if version is not None:
-        name = version[0]
-        value = _converted(writer, value, version[1])
-    writer.assign(name, replace(settled(writer, value), step=value.step))
+        value = as_kept(writer, value, version[1])
+    writer.assign(writer.kept(node, name), replace(settled(writer, value), step=value.step))
 
 
-def _converted(writer: Writer, value: Atom, convert: Any) -> Atom:
+def as_kept(writer: Writer, value: Atom, convert: Any) -> Atom:
+    """Convert a value to the type that several are kept in."""
     kind = convert.keywords["kind"]
     if isinstance(kind, np.dtype) and value.dtype is not None and is_known(kind):
         return converted(writer, value, kind)
-    return writer.let(f"R.open({writer.constant(convert)}({writer.opened(settled(writer, value))}))", None)
+    return writer.let(
+        f"{writer.runner}.open({writer.constant(convert)}({writer.opened(settled(writer, value))}))", None
+    )
 
 
 def moves(writer: Writer, node: ast.AST, edge: str) -> None:
     """Let what variables hold go on in the types that it meets others in."""
     for move in writer.frame.versions.moves.get((node, edge), ()):
-        source = writer.atom(move.source)
-        sure = move.source in writer.sure
+        name, target = writer.inside(move.source), writer.inside(move.target)
+        source, sure = writer.atom(name), name in writer.sure
         if not sure:
             writer.fork(f"if {source.text} is not U:")
             writer.indent += 1
-        was_sure = move.target in writer.sure
-        writer.assign(move.target, settled(writer, _converted(writer, source, move.convert)))
+        was_sure = target in writer.sure
+        writer.assign(target, settled(writer, as_kept(writer, source, move.convert)))
         if not sure:
             writer.indent -= 1
             if not was_sure:
-                writer.sure.discard(move.target)
+                writer.sure.discard(target)

@@ -9,7 +9,7 @@ Elements that are loaded and stored one after the other, with no branch between,
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,32 @@ class Array:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What is worth the same throughout a loop: evaluated in a frame, under a name in the text."""
+
+    frame: Frame
+    node: ast.expr
+    text: str
+    dtype: Dtype
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A device function whose body stands in the text, for one call of it.
+
+    Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
+    arrays, by whose variables. ``turns`` is how many loops are around the call; ``left`` tells that it has returned.
+    """
+
+    number: int
+    frame: Frame
+    arrays: Mapping[str, str]
+    turns: int
+    left: str
+
+
+@dataclass(frozen=True)
 class Part:
     """What was written further in, what is to be noted of it, and what it is worth."""
 
@@ -72,13 +98,14 @@ class Writer:
 
     frame: Frame
     rules: Mapping[type[ast.AST], Callable[[Writer, Any], Atom | None]]
+    block: Callable[[Writer, Sequence[ast.stmt]], bool]
     slot: int
     kinds: dict[str, Kind]
     sure: set[str]
     spans: dict[str, Span]
     lines: list[str] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
-    bound: dict[str, tuple[ast.expr, str, Dtype, Span | None]] = field(default_factory=dict)
+    bound: dict[tuple[int, str], Bound] = field(default_factory=dict)
     accesses: list[tuple[Access, str]] = field(default_factory=list)
     sites: list[tuple[int, Access]] = field(default_factory=list)
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -87,6 +114,8 @@ class Writer:
     held: dict[str, list[Span]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     turns: list[str] = field(default_factory=list)
+    scope: Scope | None = None
+    scopes: list[Scope] = field(default_factory=list)
     statement: ast.stmt | None = None
     pure: bool = True
     in_step: bool = True
@@ -218,7 +247,23 @@ class Writer:
     def kept(self, node: ast.AST, name: str) -> str:
         """Return the name that a variable is kept under at a node."""
         version = self.frame.versions.kept.get(node)
-        return name if version is None else version[0]
+        return self.inside(name if version is None else version[0])
+
+    def inside(self, name: str) -> str:
+        """Return the name in the text of a variable of the function that is written."""
+        if self.scope is None:
+            return name
+        return self.scope.arrays.get(name) or f"{self.scope.number}:{name}"
+
+    @property
+    def results(self) -> list[str]:
+        """The variables that the loop assigns, those of functions that it calls left out."""
+        return [name for name in self.assigned if ":" not in name]
+
+    @property
+    def runner(self) -> str:
+        """The text of what does for this function what is not written."""
+        return "R" if self.scope is None else f"R{self.scope.number}"
 
     def variable(self, name: str) -> str:
         """Return the variable of the text for one of the kernel."""
@@ -228,6 +273,8 @@ class Writer:
         """Return a variable; one that may not be assigned has to be looked at."""
         atom = self.atom(name)
         if name not in self.sure:
+            if self.scope is not None:
+                raise NotWrittenError
             self.pure = self.in_step = False
             self.put(f"if {atom.text} is U: F.read({self.constant(node)}, {self.constant(at)})")
         return atom
@@ -273,6 +320,8 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
+        if self.scope is not None:
+            raise NotWrittenError
         self.flush()
         self.pure, self.in_step, self.counts = False, False, True
         stored: set[str] = set()
@@ -327,7 +376,7 @@ class Writer:
 
     def _count_on(self) -> None:
         self.put("it = M.iterations")
-        self.put(f"if it >= due: due = R.due(it, {self.statement.lineno if self.statement else 0})")
+        self.put(f"if it >= due: due = {self.runner}.due(it, {self.statement.lineno if self.statement else 0})")
 
     def end(self, result: str) -> None:
         """Leave the text: what it holds then is written down by whoever called it."""

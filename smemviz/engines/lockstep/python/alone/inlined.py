@@ -1,0 +1,176 @@
+"""Device functions in the text of a loop: the body of one stands where it is called."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from smemviz.engines.lockstep.dispatch import Dispatcher
+from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.alone.atoms import Atom
+from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of
+from smemviz.engines.lockstep.python.alone.variables import as_kept, inner
+from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Scope, Writer
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.values.typing import Dtype, Value
+from smemviz.frontends.numba.sites import SiteTree
+
+_LONGEST = 2000  # lines with those of functions, which may call others several times
+
+
+def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
+    """Write the body of the device function that a call calls; return the items that it returns, one for a number."""
+    outer, frame = writer.scope, writer.frame
+    tree = frame.tree.calls[node]
+    wanted, returned = _signature(frame, node)
+    arrays, given = _arguments(writer, node, tree, wanted)
+    callee = frame.callee(tree)
+    callee.variables = {parameter: _array(writer, name) for parameter, name in arrays.items()}
+    samples: dict[str, Value] = dict(callee.variables)
+    samples |= {name: writer.open(atom.dtype.type(1)) for name, atom in given.items() if atom.dtype is not None}
+    names = [*_parameters(tree)]
+    try:
+        callee.versions = callee.language.versions(callee, {name: samples[name] for name in names})
+    except REFUSALS:
+        raise NotWrittenError from None
+    if len(writer.lines) > _LONGEST or any(callee.versions.parameters.get(name, name) != name for name in arrays):
+        raise NotWrittenError
+    number = len(writer.scopes) + 1
+    scope = Scope(number, callee, arrays, len(writer.turns), f"x{number}")
+    writer.scopes.append(scope)
+    writer.scope, writer.frame, statement = scope, callee, writer.statement
+    try:
+        for name, atom in given.items():
+            writer.assign(writer.inside(callee.versions.parameters.get(name, name)), atom)
+        atoms = _body(writer, scope, tree.function.node.body, used=used)
+    finally:
+        writer.scope, writer.frame, writer.statement = outer, frame, statement
+    return [atom if returned is None else settled(writer, converted(writer, atom, returned)) for atom in atoms]
+
+
+def _signature(frame: Frame, node: ast.Call) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
+    """Return the types that a signature has arguments and result cast to, nothing where there is none."""
+    dispatcher = frame.names.constant(node.func)
+    return dispatcher.types(len(node.args)) if isinstance(dispatcher, Dispatcher) else ((), None)
+
+
+def _parameters(tree: SiteTree) -> list[str]:
+    parameters = tree.function.node.args
+    return [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+
+
+def _arguments(
+    writer: Writer, node: ast.Call, tree: SiteTree, wanted: tuple[Dtype | None, ...]
+) -> tuple[dict[str, str], dict[str, Atom]]:
+    """Return what a call gives for each parameter: the variable of an array, or a number."""
+    parameters, names = tree.function.node.args, _parameters(tree)
+    several = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or node.keywords
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    if several or starred or tree.function.fixed or len(names) != len(node.args):
+        raise NotWrittenError
+    arrays: dict[str, str] = {}
+    given: dict[str, Atom] = {}
+    for name, argument, dtype in zip(names, node.args, wanted or (None,) * len(names), strict=True):
+        array = array_of(writer, argument)
+        if array is not None:
+            arrays[name] = array[0]
+            continue
+        atom = value(writer, argument)
+        if atom.dtype is None:
+            raise NotWrittenError
+        atom = atom if dtype is None else settled(writer, converted(writer, atom, dtype))
+        given[name] = atom
+    return arrays, given
+
+
+def _array(writer: Writer, name: str) -> Value:
+    """Return the array that a variable of the loop holds."""
+    for scope in writer.scopes:
+        for parameter, variable in scope.arrays.items():
+            if variable == name:
+                return scope.frame.variables[parameter]
+    return writer.frame.variables[name]
+
+
+def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> list[Atom]:
+    """Write the statements of a function; return what it returns."""
+    returns = [part for statement in body for part in ast.walk(statement) if isinstance(part, ast.Return)]
+    if used and not all(part.value is not None for part in returns):
+        raise NotWrittenError
+    if any(isinstance(part, ast.For | ast.While) for statement in body for part in ast.walk(statement)):
+        writer.counts = True
+    if returns == body[-1:]:
+        if not writer.block(writer, body[:-1]):
+            raise NotWrittenError
+        return [settled(writer, atom) for atom in _returned(writer, scope, returns[0])]
+    if not returns:
+        if used or not writer.block(writer, body):
+            raise NotWrittenError
+        return []
+    before = set(writer.sure)
+    writer.put(f"{scope.left} = False")
+    writer.fork("while True:")
+    writer.enter()
+    goes_on = inner(writer, lambda: _once(writer, body))
+    writer.depth -= 1
+    if goes_on and used:
+        raise NotWrittenError
+    kept = [name for name in writer.assigned if name.startswith(f"{scope.number}:=")]
+    writer.sure = before | set(kept)
+    return [writer.atom(name) for name in sorted(kept)]
+
+
+def _once(writer: Writer, body: list[ast.stmt]) -> bool:
+    goes_on = writer.block(writer, body)
+    if goes_on:
+        writer.fork("break")
+    return goes_on
+
+
+def _returned(writer: Writer, scope: Scope, node: ast.Return) -> list[Atom]:
+    """Write what a statement returns, item by item, in the types that all of them have."""
+    several = isinstance(node.value, ast.Tuple)
+    nodes = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value is not None else []
+    if any(isinstance(part, ast.Starred) for part in nodes) or (several and len(nodes) < 2):
+        raise NotWrittenError
+    atoms = [value(writer, part) for part in nodes]
+    convert = scope.frame.versions.returned
+    if convert is None or not atoms:
+        return atoms
+    kind = convert.keywords["kind"]  # type: ignore[attr-defined]
+    if not several:
+        return [as_kept(writer, atoms[0], convert)]
+    if not all(isinstance(item, np.dtype) for item in kind[1:]):
+        raise NotWrittenError
+    return [converted(writer, atom, item) for atom, item in zip(atoms, kind[1:], strict=True)]
+
+
+def give(writer: Writer, node: ast.Return) -> bool:
+    """Write a return of a function that is not at its end."""
+    scope = writer.scope
+    if scope is None:
+        raise NotWrittenError
+    for place, atom in enumerate(_returned(writer, scope, node)):
+        writer.assign(f"{scope.number}:={place}", settled(writer, atom))
+    if len(writer.turns) > scope.turns:
+        writer.fork(f"{scope.left} = True")
+    _leave(writer, scope)
+    return False
+
+
+def after_loop(writer: Writer, node: ast.For | ast.While) -> None:
+    """Leave what is around a loop in which the function may have returned."""
+    scope = writer.scope
+    if scope is None or not any(isinstance(part, ast.Return) for part in ast.walk(node)):
+        return
+    writer.fork(f"if {scope.left}:")
+    inner(writer, lambda: _leave(writer, scope))
+
+
+def _leave(writer: Writer, scope: Scope) -> bool:
+    if len(writer.turns) > scope.turns and writer.turns[-1]:
+        writer.fork(writer.turns[-1])
+    writer.in_step = False
+    writer.fork("break")
+    return False

@@ -1,0 +1,174 @@
+"""Device functions that a loop of one thread calls: their bodies stand in its text, and leave what they left."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.alone_both_ways import both_ways
+from helpers.lockstep_text import launch_text
+
+from smemviz.engines.limits import Limits
+from smemviz.engines.lockstep.python.frame import Frame
+
+FUNCTIONS = """
+LIMIT = 3
+
+@cuda.jit(device=True)
+def twice(x):
+    return x * 2
+
+@cuda.jit(device=True)
+def step(x):
+    "Go on."
+    if x % 2 == 0:
+        return x // 2
+    return 3 * x + 1
+
+@cuda.jit(device=True)
+def mixed(x):
+    if x > 3:
+        return 1
+    elif x == 2:
+        return 0.5
+    return float32(x)
+
+@cuda.jit(device=True)
+def first_above(a, least):
+    for k in range(a.size):
+        if a[k] > least:
+            return k
+    return -1
+
+@cuda.jit(device=True)
+def pair_above(a, least):
+    for k in range(LIMIT):
+        j = 0
+        while j < len(a):
+            if a[j] + k > least and j > k:
+                return k, j
+            j += 1
+            if j > 40:
+                continue
+    return -1, 0.5
+
+@cuda.jit(device=True)
+def put(a, i, x):
+    if i < 0:
+        return
+    a[i % a.shape[0]] = x
+    cuda.atomic.add(a, 0, 1)
+
+@cuda.jit(device=True)
+def shifted(a, b, i):
+    x = a[i - 2]
+    x += twice(b[i])
+    a[i] = x
+    return x
+
+@cuda.jit("float32(float32, int32)", device=True)
+def typed(x, n):
+    return x / 3 + n
+
+@cuda.jit(device=True)
+def looped(x, n):
+    s = 0
+    for k in range(n):
+        if k % 3 == 2:
+            continue
+        s += x * k
+    return s
+
+@cuda.jit(device=True)
+def changed(x, k):
+    x += k
+    k = x * 1.5
+    return x, k
+
+@cuda.jit(device=True)
+def own(k):
+    t = cuda.local.array(3, int64)
+    t[k % 3] = k
+    return t[1]
+
+@cuda.jit(device=True)
+def deep(a, k):
+    return step(looped(twice(k), 3)) + first_above(a, k) + cuda.blockDim.x
+"""
+CALLS = {
+    "one expression, twice": "out[k] = twice(k) + twice(twice(k) + 1)",
+    "two returns": "x = step(x)\nout[k] = x",
+    "returns of three types": "out[k] = 10 * mixed(k)",
+    "a return in a loop": "out[k] = first_above(real, k / 10)",
+    "a return in two loops, of two numbers": "y, z = pair_above(real, k * 0.3)\nout[k] = y + 8 * z",
+    "no value": "put(out, k - 3, x)",
+    "stores, loads from the end, and a call in a call": "x = shifted(out, real, k)",
+    "types of a signature": "out[k] = 100 * typed(k, k * 0.9)",
+    "a loop": "out[k] = looped(k, k + 2)",
+    "parameters that change": "y, z = changed(x, k)\nx += 1\nout[k] = y + z * 2",
+    "functions in functions": "out[k] = deep(real, k)",
+    "in conditions": "if twice(k) > 5 and step(k) != 4:\n    out[k] = step(k) if k % 3 else first_above(real, 0.5)",
+    "as an argument and an index": "out[step(k) % 20] = max(twice(k), looped(2, k))",
+    "outside": "shifted(out, real, k + 20)",
+    "no end": "while step(x) != 0:\n    x += twice(1)",
+    "a nested loop": "for j in range(3):\n    if step(j) > 4:\n        break\n    x += looped(j, 3)\nout[k] = x",
+}
+NOT_WRITTEN = {
+    "a local array": "out[k] = own(k)",
+    "a row": "out[k] = first_above(square[k % 4], 3)",
+}
+KERNEL = """
+@cuda.jit
+def kernel(out, real, square):
+    x = 12
+    if cuda.grid(1) == {thread}:
+        for k in range({turns}):
+{body}
+        out[cuda.grid(1)] += x
+"""
+
+
+def launch(lines, thread=0, block=1, turns=10):
+    out, real = np.arange(24) % 7, np.linspace(0, 1, 24).astype(np.float32)
+    square = np.arange(16).reshape(4, 4)
+    text = FUNCTIONS + KERNEL.format(body=textwrap.indent(lines, " " * 12), thread=thread, turns=turns)
+    limits = Limits(iterations=5000)
+    return launch_text(text, out, real, square, block=block, limits=limits, harmless=True), out, real
+
+
+@pytest.mark.parametrize("lines", [*CALLS.values(), *NOT_WRITTEN.values()], ids=[*CALLS, *NOT_WRITTEN])
+@pytest.mark.parametrize(("thread", "block"), [(0, 1), (3, 40)])
+def test_a_loop_that_calls_functions_leaves_the_same(monkeypatch, lines, thread, block):
+    alone, interpreted, ran = both_ways(monkeypatch, lambda: launch(lines, thread, block))
+
+    assert alone == interpreted
+    assert ran > 0
+
+
+@pytest.mark.parametrize("lines", CALLS.values(), ids=CALLS)
+def test_functions_are_not_called_turn_by_turn(monkeypatch, lines):
+    if lines.startswith("while"):
+        lines = lines.replace("!= 0", "!= 2048")
+    called = []
+    callee = Frame.callee
+    monkeypatch.setattr(Frame, "callee", lambda *given: called.append(given) or callee(*given))
+
+    def calls(turns):
+        called.clear()
+        launch(lines, turns=turns)
+        return len(called)
+
+    assert calls(20) == calls(10)
+
+
+def test_few_threads_that_only_compute_call_functions(monkeypatch):
+    text = FUNCTIONS + "\n@cuda.jit\ndef kernel(out):\n    x = cuda.grid(1) + 7\n"
+    text += "    for k in range(40):\n        x = step(x) + twice(k)\n    out[cuda.grid(1)] = x\n"
+
+    def few():
+        out = np.zeros(8)
+        return launch_text(text, out, block=8), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, few)
+
+    assert alone == interpreted
+    assert ran > 0
