@@ -1,16 +1,18 @@
-"""Which engine runs, and what it captured as a recording."""
+"""Which engine runs, and what it captured as a recording, with the text of every file that is in it."""
 
 from __future__ import annotations
 
 import importlib.util
+import linecache
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import Recorder
-from smemviz.engines.script_files import gather_files
 from smemviz.errors import InputError, MissingError
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.functions import Function
@@ -114,3 +116,35 @@ def assembled(
         sources=sources,
         unrecorded=unrecorded,
     )
+
+
+def gather_files(file: str, launches: Sequence[Launch]) -> tuple[tuple[Launch, ...], dict[str, str]]:
+    """Return launches that name files as a recording of ``file`` does, and the text of the others by their names.
+
+    A file below the folder of ``file`` is named as if from where ``file`` is; any other by its whole path.
+    """
+    texts: dict[str, str] = {}
+
+    def named(path: str) -> str:
+        if not path or path == file:
+            return ""
+        name = _name(path, file)
+        texts[name] = "".join(linecache.getlines(path))
+        return name
+
+    def renamed(launch: Launch) -> Launch:
+        own = named(launch.file)
+        if not own and not any(site.file for site in launch.sites):
+            return replace(launch, file="") if launch.file else launch
+        sites = (replace(site, file=named(site.file) or file) if site.file else site for site in launch.sites)
+        return replace(launch, file=own, sites=tuple(sites))
+
+    return tuple(renamed(launch) for launch in launches), texts
+
+
+def _name(path: str, file: str) -> str:
+    folder = Path(file).parent
+    resolved = Path(path).resolve()
+    if resolved.is_relative_to(folder.resolve()):
+        return (folder / resolved.relative_to(folder.resolve())).as_posix()
+    return Path(path).as_posix()

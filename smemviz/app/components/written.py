@@ -1,13 +1,15 @@
-"""What Dash need not know the inside of."""
+"""What Dash need not know the inside of: HTML, and pictures that the browser draws."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from dash.development.base_component import Component
 
 from smemviz.app.english import as_html
 from smemviz.app.markup import tag_of
+
+Kind = Literal["tile", "banks"]
 
 
 class OwnComponent(Component):  # type: ignore[misc]
@@ -49,3 +51,13 @@ class Written(OwnComponent):
             "type": self._type,
             "namespace": self._namespace,
         }
+
+
+class Drawn(OwnComponent):
+    """A shared array, or the banks that serve a request, no higher than so many pixels."""
+
+    _type = "Drawn"
+    _prop_names = ("id", "kind", "height", "data")
+
+    def __init__(self, identity: str | dict[str, Any], kind: Kind, height: int, data: Any = None) -> None:
+        self.__dict__.update(id=identity, kind=kind, height=height, data=data)

@@ -1,13 +1,16 @@
-"""A file that PTX names, and from a line of it back to the text: its place, access and function."""
+"""A file that PTX names, and from a line of it, or a token, back to the text: its place, access and function."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 
-from smemviz.frontends.cuda.expressions import Access, Accesses
 from smemviz.frontends.cuda.functions import Function, find_functions
+from smemviz.frontends.cuda.lexing import Lines, closing, code
 from smemviz.frontends.cuda.placing import Place
+
+_FARTHEST = 80  # tokens before a token in which the [ that it stands in is looked for
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,101 @@ class Text:
     @cached_property
     def _functions(self) -> tuple[Function, ...]:
         return find_functions(self.source)
+
+
+@dataclass(frozen=True)
+class Access:
+    """An expression that touches memory: the array's name as it is written, the text, and where it stands."""
+
+    array: str
+    source: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Accesses:
+    """Finds the accesses of a text."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self.lines = Lines(source)
+        self._tokens = [token for token in code(source) if token.kind != "directive"]
+        self._starts = [token.start for token in self._tokens]
+
+    def at(self, line: int, column: int, *, stores: bool = False) -> Access | None:
+        """Return the subscript, dereference or call that the token at a place belongs to.
+
+        A copy of a structure is at the place of what it copies; where it ``stores``, that is what stands before the =.
+        """
+        start = self.lines.at(line, column)
+        at = bisect_left(self._starts, start)
+        if at == len(self._starts) or self._starts[at] != start:
+            return None
+        bracket = self._bracket_around(at)
+        if bracket is None and self._text(at) == "[":
+            bracket = at
+        first, last, array = self._subscript(bracket) if bracket is not None else self._other(at)
+        if stores and self._text(first - 1) == "=" and self._text(first - 2) == "]":
+            first, last, array = self._subscript(self._opening(first - 2))
+        begin, end = self._tokens[first].start, self._tokens[last].end
+        (from_line, from_column), (to_line, to_column) = self.lines.place(begin), self.lines.place(end)
+        text = " ".join(self._source[begin:end].split())
+        return Access(array, text, from_line, from_column, to_line, to_column)
+
+    def _text(self, at: int) -> str:
+        return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
+
+    def _bracket_around(self, at: int) -> int | None:
+        """Return the [ whose brackets a token stands in, with no other brackets between."""
+        depth = 0
+        for index in range(at - 1, max(-1, at - _FARTHEST), -1):
+            text = self._text(index)
+            if text in (")", "]", "}"):
+                depth += 1
+            elif text in ("(", "[", "{"):
+                if depth == 0:
+                    return index if text == "[" else None
+                depth -= 1
+            elif text == ";":
+                return None
+        return None
+
+    def _subscript(self, bracket: int) -> tuple[int, int, str]:
+        """Return the first and last token of a subscript with all its brackets, and the array's name."""
+        last = bracket
+        while self._text(last) == "[":
+            last = closing(self._tokens, last) + 1
+        last -= 1
+        while self._text(last + 1) == "." and self._tokens[last + 2].kind == "name" and self._text(last + 3) != "(":
+            last += 2
+        first = bracket - 1
+        while self._text(first) in ("]", ")"):
+            first = self._opening(first) - 1
+        if self._text(first) == ">":  # of a cast, whose name stands before it
+            return self._opening(first) - 1, last, ""
+        if self._tokens[first].kind != "name":
+            return first + 1, last, ""
+        name = self._text(first)
+        while self._text(first - 1) in (".", "->", "::"):
+            first -= 2
+        return first, last, name
+
+    def _other(self, at: int) -> tuple[int, int, str]:
+        """Return the tokens of a call, of a dereference, or of what stands there alone."""
+        if self._text(at + 1) == "(":
+            return at, closing(self._tokens, at + 1), ""
+        if self._text(at - 1) == "*":
+            return at - 1, at, self._text(at)
+        return at, at, self._text(at) if self._tokens[at].kind == "name" else ""
+
+    def _opening(self, at: int) -> int:
+        closes, depth = self._text(at), 0
+        opens = {"]": "[", ")": "(", ">": "<"}[closes]
+        while at > 0:
+            depth += (self._text(at) == closes) - (self._text(at) == opens)
+            if depth == 0:
+                return at
+            at -= 1
+        return 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.ptx.barriers import Barrier, barrier_of
 from smemviz.engines.lockstep.ptx.code.blocks import Block
-from smemviz.engines.lockstep.ptx.code.module import Place
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Place, Register, Special
+from smemviz.engines.lockstep.ptx.instructions import arithmetic, bits, comparisons
 from smemviz.engines.lockstep.ptx.instructions.table import action_of
-from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
-from smemviz.engines.lockstep.ptx.remembering import remembering
 
 _WAITING = ("nanosleep", "mbarrier")
 _ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")
@@ -49,3 +50,54 @@ def _step(kernel: Kernel, block: Block) -> Step:
         for instruction in block.body
     )
     return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())
+
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_PURE = {*arithmetic.FAMILY, *bits.FAMILY, *comparisons.FAMILY, "cvta"} - {"addc", "subc", "madc"}
+_CLOCKS = ("clock", "globaltimer")
+_IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
+
+
+def remembering(kernel: Kernel, instruction: Instruction, action: Action) -> Action:
+    """Return an action that does nothing anew while all threads run and its sources are the very same values.
+
+    Registers are written in place only while some threads run, and then everything is forgotten; so a value that is
+    the same object is the same. What has a value of its own for every thread of a batch is not kept: that is large.
+    """
+    to = instruction.operands[0] if instruction.operands else None
+    clock = any(isinstance(operand, Special) and operand.name.startswith(_CLOCKS) for operand in instruction.operands)
+    if (
+        instruction.opcode not in _PURE
+        or instruction.has("cc")
+        or instruction.guard
+        or clock
+        or not isinstance(to, Register)
+    ):
+        return action
+    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(read_by(instruction))]
+    vain = [0]
+
+    def run(m: Machine) -> None:
+        if m.lanes is not None or vain[0] > _IN_VAIN:
+            action(m)
+            return
+        values = m.values
+        known = m.remembered.get(action)
+        if known is not None:
+            for slot, value in known[0]:
+                if values[slot] is not value:
+                    vain[0] += 1
+                    break
+            else:
+                vain[0] = 0
+                values[destination] = known[1]
+                return
+        before = [(slot, values[slot]) for slot in slots]
+        action(m)
+        result = values[destination]
+        if result.size <= m.shape[1]:
+            m.remembered[action] = before, result
+
+    return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 from dash import dcc, html
@@ -17,16 +18,18 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.kernel.measured.swept import swept
 from smemviz.app.state import RunState
 from smemviz.app.tasks.runner import settings
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.times import times
+from smemviz.frontends.numba.digests import digests
+from smemviz.frontends.numba.program import Program
 from smemviz.i18n import N_, _
+from smemviz.paths import sweep_for
 from smemviz.recordings.data import Launch, Timing
-from smemviz.recordings.sweep import Clocked, Point, Sweep
+from smemviz.recordings.sweep import SIZE_CONSTANTS, Clocked, Point, Size, Sweep, load_sweep
 from smemviz.wording.conditions import described_conditions
 from smemviz.wording.impact import Measured, impact
 from smemviz.wording.labels import count, day, duration
@@ -196,3 +199,22 @@ def _no_time(shown: Shown) -> list[Component]:
         command=html.Code(line),
     )
     return [Written(html.P(sentence, className="not-measured"))]
+
+
+def swept(path: Path, program: Program, kernel: str) -> tuple[Sweep, Point] | None:
+    """Return what a sweep of the file measured of a kernel with these constants, None where it did not."""
+    file = sweep_for(path)
+    varied = (*SIZE_CONSTANTS, "TILE")
+    if file is None or not set(program.overrides) <= set(varied) or not set(varied) <= program.constants.keys():
+        return None
+    sweep = _read(file, file.stat().st_mtime_ns)
+    if sweep.kernels.get(kernel) != digests(program).get(kernel):
+        return None
+    m, k, n, tile = (int(str(program.values[name])) for name in varied)
+    named = (point for point in sweep.points if point.kernel == kernel and point.time)
+    return next(((sweep, point) for point in named if (point.size, point.tile) == (Size(m, k, n), tile)), None)
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, _changed: int) -> Sweep:
+    return load_sweep(file)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import linecache
+import re
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import configuration, launch_place
-from smemviz.engines.lockstep.ptx.host.embedded import embedded
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import Made, Recorder
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
+from smemviz.frontends.cuda.program import parse_cuda
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
@@ -26,6 +30,7 @@ _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.flo
 
 # Returns the bytes of the device from an address to the end of the memory that it is in, None where it is in none.
 MemoryAt = Callable[[int], NDArray[np.uint8] | None]
+_QUOTES = re.compile(r"[rRuU]*('''|\"\"\"|'|\")")
 
 
 @dataclass(eq=False)
@@ -159,3 +164,62 @@ def macros(options: Any) -> tuple[str, ...]:
         for macro in [given] if isinstance(given, str | tuple) else given:
             arguments.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
     return tuple(arguments)
+
+
+def embedded(
+    code: str, name: str, options: Sequence[str], script: Program, others: MutableMapping[str, str]
+) -> CudaProgram:
+    """Return a text of CUDA C++ as a program.
+
+    Where it stands in a Python file as it is, its lines and columns are those of that file. A text made otherwise is
+    one of its own, called after ``name``.
+
+    Args:
+        code: the text.
+        name: a kernel in it.
+        options: what the compiler is told.
+        script: the Python file.
+        others: the texts of their own so far, by their names; this one is added if it is another.
+    """
+    place = _place(code, script.tree, script.source)
+    if place is not None:
+        line, column = place
+        program = parse_cuda("\n" * (line - 1) + " " * column + code, script.file)
+    else:
+        own = _own_name(code, name, others)
+        others[own] = code
+        linecache.cache[own] = (len(code), None, code.splitlines(keepends=True), own)
+        program = parse_cuda(code, own)
+    return replace(program, options=definitions(options))
+
+
+def definitions(options: Sequence[str]) -> tuple[str, ...]:
+    """Return those of a compiler's options that decide what a text means: its macros."""
+    flags: list[str] = []
+    given = iter(options)
+    for option in given:
+        if option in ("-D", "--define-macro", "-U", "--undefine-macro"):
+            flags.append(f"-{'U' if 'U' in option or 'un' in option else 'D'}{next(given, '')}")
+        elif match := re.match(r"(?:-D|--define-macro=)(.+)", option):
+            flags.append(f"-D{match[1]}")
+        elif match := re.match(r"(?:-U|--undefine-macro=)(.+)", option):
+            flags.append(f"-U{match[1]}")
+    return tuple(flags)
+
+
+def _place(code: str, tree: ast.Module, source: str) -> tuple[int, int] | None:
+    """Return line and column of the first character of a text that a string of a file holds as it is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == code:
+            written = ast.get_source_segment(source, node) or ""
+            quotes = _QUOTES.match(written)
+            if quotes and written[quotes.end() : -len(quotes[1])] == code:
+                return node.lineno, node.col_offset + quotes.end()
+    return None
+
+
+def _own_name(code: str, name: str, others: MutableMapping[str, str]) -> str:
+    """Return a file name for a text, another one for each text."""
+    plain = re.sub(r"\W+", "_", name)
+    names = (f"{plain}{number or ''}.cu" for number in count())
+    return next(name for name in names if others.get(name, code) == code)
