@@ -19,7 +19,7 @@ from smemviz.app.server.payload import CALLBACKS
 from smemviz.app.state import CONSTANT, LOOK, MOST_BANKS, RUN
 from smemviz.figures.drawing.style import THEMES, Theme
 from smemviz.lessons.lesson import SHOW
-from smemviz.reports.html.scripts import embedded
+from smemviz.reports.html.page import embedded
 
 CHOICES = ("array", "block", "elements", "launch")  # controls whose options a run turns out to have
 _CONTROLS = {"type": "control", "name": ALL}

@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import FIFOCache
 from flask import has_request_context, request
 
-from smemviz.app.server.visitors import visitor_of
+from smemviz.app.server.hosts import visitor_of
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")

@@ -25,24 +25,22 @@ from smemviz.app.library import Library
 from smemviz.app.markup import markup
 from smemviz.app.page import Address, Services
 from smemviz.app.router import NOWHERE, page_at, pages, title_at
-from smemviz.app.server.busy import answer_busy
 from smemviz.app.server.callers import refuse_strangers
-from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
-from smemviz.app.server.prefix import lead_below
 from smemviz.app.server.requests import Doorway, Shares
+from smemviz.app.server.responses import add_headers, answer_busy, lead_below, script_hash
 from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import SandboxLimits, Supervisor
-from smemviz.engines.sandbox.results import Results
+from smemviz.engines.sandbox.shared_folder import Results
 from smemviz.engines.sandbox.turns import Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
 from smemviz.paths import assets_dir, gallery
 from smemviz.progress import LINES
-from smemviz.reports.html.scripts import language_script, messages_element
+from smemviz.reports.html.page import language_script, messages_element
 
 MOST_BYTES = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
 

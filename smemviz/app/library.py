@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from smemviz.app.cache import Cache, visitor
-from smemviz.app.server.busy import note_busy
+from smemviz.app.server.responses import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit

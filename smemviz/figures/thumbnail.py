@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from smemviz.figures.drawing.style import THEMES, ThemeName, blend
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import bank_layout, bank_service
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.grid import declared, lanes_in
 

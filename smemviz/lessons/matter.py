@@ -15,9 +15,8 @@ from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import code_of
 from smemviz.lessons.words import by_model, by_recording, code
-from smemviz.model.hardware.compute_capability import KIB, device
+from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 
 _LOADS = ("a_tile[ty, k]", "b_tile[k, tx]")  # from shared memory, in the innermost loop
 

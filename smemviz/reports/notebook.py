@@ -14,8 +14,7 @@ from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import RequestView, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.views.columns import columns_in

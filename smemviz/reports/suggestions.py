@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
 from smemviz.recordings.recording import Recording

@@ -52,7 +52,7 @@ def _cuda(program: Program) -> CudaProgram:
 
 
 def _outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
-    from smemviz.measure.time.outputs import outputs
+    from smemviz.measure.time.timing import outputs
 
     return outputs(program, kernels)
 

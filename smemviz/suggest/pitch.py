@@ -10,8 +10,7 @@ from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
-from smemviz.suggest.edits import Edit, line_after, replacing
-from smemviz.suggest.rewrites import NotRewrittenError
+from smemviz.suggest.rewrites import Edit, NotRewrittenError, line_after, replacing
 from smemviz.suggest.uses import Declaration
 
 Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]

@@ -1,17 +1,23 @@
-"""What writes a layout into a text: the edits, how a program looks with them, and why there may be none."""
+"""What writes a layout into a text: edits, which leave the rest as it is, the program with them, why there are none."""
 
 from __future__ import annotations
 
+import ast
+import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
 
+from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program
 from smemviz.messages import english
 from smemviz.model.layout.candidates import Moved
 from smemviz.recordings.dtypes import ConstantValue
-from smemviz.suggest.edits import Edit, edited
+
+_NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 class NotRewrittenError(Exception):
@@ -66,3 +72,67 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     new = parse_program(source, program.file)
     parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}
     return replace(program, **parts, overrides={}).with_constants(kept)
+
+
+class Edit(NamedTuple):
+    """New text in the place of a piece of a source: lines are 1-based, columns bytes from 0, as in ``ast``."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+def replacing(node: ast.expr, text: str) -> Edit:
+    """Return the edit that puts a text in the place of an expression."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return Edit(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, text)
+
+
+def line_after(node: ast.stmt, text: str) -> Edit:
+    """Return the edit that writes a line after a statement of the module."""
+    assert node.end_lineno is not None
+    return Edit(node.end_lineno + 1, 0, node.end_lineno + 1, 0, f"{text}\n")
+
+
+def edited(source: str, edits: Iterable[Edit]) -> str:
+    """Return a source with edits made; the same edit asked for twice is made once.
+
+    Raises:
+        InputError: when two edits want the same place to be different things.
+    """
+    lines = source.encode().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines[-1] += b"\n"
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    text, limit = b"".join(lines), None
+    for edit in sorted(set(edits), reverse=True):
+        begin, end = starts[edit.line - 1] + edit.column, starts[edit.end_line - 1] + edit.end_column
+        if limit is not None and (end > limit or (begin, end) == (limit, limit)):
+            if begin == end == limit:  # two lines written after the same statement
+                text = text[:begin] + edit.text.encode() + text[begin:]
+                continue
+            raise InputError(english("line {line}: two changes want this place to be different things", line=edit.line))
+        text = text[:begin] + edit.text.encode() + text[end:]
+        limit = begin
+    result = text.decode()
+    return result if source.endswith("\n") or not source else result.removesuffix("\n")
+
+
+def unified_diff(before: str, after: str, file: str) -> str:
+    """Return the difference of two texts of a file as ``git apply`` and ``patch -p1`` read it, empty for none.
+
+    The file is named as seen from the working directory, one outside of it by its name alone.
+    """
+    path, here = Path(file), Path.cwd()
+    if path.is_absolute():
+        path = path.relative_to(here) if path.is_relative_to(here) else Path(path.name)
+    name = path.as_posix()
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines)

@@ -20,9 +20,8 @@ from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operat
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.dtypes import DTYPES
-from smemviz.suggest.edits import Edit, replacing
 from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts
-from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, Rewriter
+from smemviz.suggest.rewrites import Edit, NotRewrittenError, Rewrite, Rewriter, replacing
 from smemviz.suggest.uses import check_named_once, declaration, elements, views
 
 _REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once

@@ -1,4 +1,4 @@
-"""Short texts in pictures: numbers, what is counted, and lanes in ranges."""
+"""Short texts in pictures: numbers, what is counted, lanes in ranges, the state of a card while it measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
 from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Launch, Verdict
 from smemviz.recordings.spelling import Spelling
-from smemviz.wording.grammar import names
+from smemviz.wording.grammar import clauses, names
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
 
@@ -186,4 +186,26 @@ _FINDINGS: Mapping[str, Callable[[], str]] = {
     "raised": lambda: pgettext("mistake", "raised"),
     "launch_refused": lambda: _("launch refused"),
     "main_failed": lambda: _("main failed"),
+}
+
+
+def described_conditions(conditions: Mapping[str, str]) -> str:
+    """Write what ``measure.conditions`` read: ``SM clock 1980 MHz, power 122 W, throttled by nothing``."""
+    return clauses(
+        *(_CONDITIONS[name](value) if name in _CONDITIONS else f"{name} {value}" for name, value in conditions.items())
+    )
+
+
+def _throttled(reasons: str) -> str:
+    if reasons == "nothing":
+        return _("throttled by nothing")
+    return _("throttled by {reasons}", reasons=names(*(_(reason) for reason in reasons.split(", "))))
+
+
+_CONDITIONS: Mapping[str, Callable[[str], str]] = {
+    "SM clock": lambda value: _("SM clock {value}", value=value),
+    "memory clock": lambda value: _("memory clock {value}", value=value),
+    "power": lambda value: _("power {value}", value=value),
+    "temperature": lambda value: _("temperature {value}", value=value),
+    "throttled by": _throttled,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dash.development.base_component import Component
 
-from smemviz.app.components.links import SEVERAL
+from smemviz.app.components.launches import SEVERAL
 from smemviz.app.library import COMPILED, Library
 from smemviz.app.pages.compare.compare_changes import view_compiled
 from smemviz.app.pages.compare.compare_picks import entries, offered, picked

@@ -30,7 +30,7 @@ from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.i18n import _, speaking, spoken
 from smemviz.paths import gallery, kernels_dir
-from smemviz.wording.conditions import described_conditions
+from smemviz.wording.labels import described_conditions
 
 SQUARE = {"file": "square", "kernel": "set_row_read_col"}
 

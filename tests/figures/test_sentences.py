@@ -8,8 +8,7 @@ from smemviz.engines import run
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import request_view
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import request_view, worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import MAIN_FAILED, Finding
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule

@@ -25,7 +25,7 @@ from smemviz.model.hardware.compute_capability import known
 from smemviz.paths import assets_dir
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.recording import Recording
-from smemviz.reports.html import scripts
+from smemviz.reports.html import page
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it
 # Read alike in every language: units, formats, and what things call themselves.
@@ -77,7 +77,7 @@ def pseudo() -> Iterator[None]:
         patch.setitem(language.LANGUAGES, TAG, "⟦⟧")
         patch.setattr(language, "_catalogue", lambda tag: bracketed if tag == TAG else english)
         patch.setattr(said, "english_messages", lambda tag: list(messages_said()))
-        patch.setattr(scripts, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
+        patch.setattr(page, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
         with language.speaking(TAG):
             yield
 

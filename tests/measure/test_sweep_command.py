@@ -21,8 +21,7 @@ from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.host import Configuration
 from smemviz.frontends.reading import read_program
-from smemviz.measure.sweep.launches import Job, Measure
-from smemviz.measure.sweep.matrices import Matrices
+from smemviz.measure.sweep.launches import Job, Matrices, Measure
 from smemviz.paths import kernels_dir
 from smemviz.recordings.sweep import Size, Sweep, parse_sweep, save_sweep, sweep_facts
 

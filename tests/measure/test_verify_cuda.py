@@ -18,7 +18,7 @@ from smemviz.measure.ncu.clean_cuda import as_written, run_clean
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.sass import Instruction, function_name
-from smemviz.measure.ncu.views import through_compiled
+from smemviz.measure.ncu.verify import through_compiled
 from smemviz.recordings.data import Launch, SiteHardware
 
 TEXT = """\

@@ -19,9 +19,8 @@ from smemviz.figures.tile import tile
 from smemviz.model.counting.banks import assign, count
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware import compute_capability
-from smemviz.model.hardware.compute_capability import ComputeCapability, device
+from smemviz.model.hardware.compute_capability import ComputeCapability, blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.across_gpus import Access, on_every_gpu
 from smemviz.model.layout.asked import asked

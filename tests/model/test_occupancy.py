@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, known
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, blocks_per_multiprocessor, known
 
 
 @pytest.mark.parametrize(

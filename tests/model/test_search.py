@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
+from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.accesses import access_of, totals
 from smemviz.model.layout.asked import Asked, asked, recorded
 from smemviz.model.layout.code import code

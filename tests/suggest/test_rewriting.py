@@ -9,8 +9,7 @@ from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest.edits import Edit, edited, unified_diff
-from smemviz.suggest.rewrites import NotRewrittenError, rewritten
+from smemviz.suggest.rewrites import Edit, NotRewrittenError, edited, rewritten, unified_diff
 from smemviz.suggest.rewriting import Rewriting
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)"

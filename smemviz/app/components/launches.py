@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
@@ -12,8 +13,7 @@ from smemviz.app.library import Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import RequestView, request_view
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import RequestView, request_view, worst_request
 from smemviz.recordings.data import MAIN_FAILED, Launch
 from smemviz.recordings.places import access_of, place_of, site_at
 from smemviz.recordings.recording import Recording
@@ -23,6 +23,7 @@ from smemviz.wording.sentences import degree_of, facts, findings_of
 Query = dict[str, str]
 
 Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
+SEVERAL = "\n"  # between values, where a URL says their name once more
 
 
 def hardware_of(shown: Shown, state: RunState) -> Hardware:
@@ -87,3 +88,18 @@ def _looked_at(recording: Recording, launch: Launch, hardware: Hardware, look: L
             at, block, warp = access
             return request_view(launch, block, warp, None, at)
     return worst_request(launch, hardware, look.block, site)
+
+
+def pick_of(file: str, kernel: str, number: int) -> str:
+    """Write a pick as it stands in the URL; the number counts the launches of one kernel from 0."""
+    return f"{file}:{kernel}" + (f":{number}" if number else "")
+
+
+def query_of(state: Mapping[str, str]) -> str:
+    """Write what stands in a URL again; lines of one value were said one after the other under the same name."""
+    return urlencode([(name, value) for name, joined in state.items() for value in joined.split(SEVERAL)])
+
+
+def access_query(run: Mapping[str, str], look: Mapping[str, str]) -> str:
+    """Write the query under which this page shows a request of a kernel."""
+    return urlencode({**run, **{name: value for name, value in look.items() if name != "theme"}})

@@ -14,8 +14,7 @@ from dash.development.base_component import Component
 from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.connect import fill
 from smemviz.app.components.frames import page_head, scroller
-from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
-from smemviz.app.components.links import access_query, query_of
+from smemviz.app.components.launches import Filling, Query, access_query, hardware_of, query_of, request_view_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.library import Library

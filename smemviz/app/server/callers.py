@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Response, request
 
-from smemviz.app.server.loopback import is_loopback
+from smemviz.app.server.hosts import is_loopback
 
 _OWN = ("same-origin", "none")  # none: typed, a bookmark, a program that asks for it as a browser would
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from smemviz.app.server.visitors import visitor_of
+from smemviz.app.server.hosts import visitor_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

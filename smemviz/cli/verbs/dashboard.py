@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-from smemviz.app.server.loopback import is_loopback
+from smemviz.app.server.hosts import is_loopback
 from smemviz.cli.settings import whole
 from smemviz.errors import InputError
 

@@ -32,9 +32,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.measure.ncu.verify import verify
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
-    from smemviz.reports.recording import facts
+    from smemviz.reports.recording import facts, print_verdicts
     from smemviz.reports.terminal import print_json
-    from smemviz.reports.verdicts import print_verdicts
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     program = as_seen(program, arguments.view or "source")

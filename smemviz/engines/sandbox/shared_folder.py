@@ -1,12 +1,17 @@
-"""A folder of files by name that the processes of one server share; the latest ones, for as long as there is room."""
+"""What the processes of one server share: a folder of files by name, and what runs gave; the latest, as room allows."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from contextlib import suppress
 from math import inf
 from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import uuid4
+
+_MOST_BYTES = 1 << 28
 
 
 class SharedFolder:
@@ -52,3 +57,33 @@ class SharedFolder:
             with suppress(OSError):  # another process has just forgotten it
                 files.append((path, path.stat()))
         return files
+
+
+class Result(NamedTuple):
+    """What a run printed, and the content of its recording's file."""
+
+    printed: str
+    recording: bytes
+
+
+class Results:
+    """Results by what was run: a text, the name it goes by, and constants."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = SharedFolder(folder, most_bytes=_MOST_BYTES)
+
+    def read(self, *run: Any) -> Result | None:
+        """Return a result, None where there is none."""
+        content = self._folder.read(_name_of(run))
+        if content is None:
+            return None
+        printed, _, recording = content.partition(b"\n")
+        return Result(json.loads(printed), recording)
+
+    def write(self, result: Result, *run: Any) -> None:
+        """Keep a result, and forget the oldest for which there is no room; what cannot be written is run again."""
+        self._folder.write(_name_of(run), json.dumps(result.printed).encode() + b"\n" + result.recording)
+
+
+def _name_of(run: tuple[Any, ...]) -> str:
+    return hashlib.sha256(json.dumps(run).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The tokens of a CUDA C++ text, each with its place; nothing is preprocessed."""
+"""The tokens of a CUDA C++ text, each with its place, or on a line of its own; nothing is preprocessed."""
 
 from __future__ import annotations
 
@@ -96,3 +96,28 @@ def _end_of_directive(source: str, at: int) -> int:
         if not source[:stop].removesuffix("\r").endswith("\\"):
             return stop
         at = stop + 1
+
+
+class Place(NamedTuple):
+    """Where a token stands in the text that was written: line from 1, column from 0."""
+
+    line: int
+    column: int
+
+
+def one_token_a_line(source: str) -> tuple[str, tuple[Place, ...]]:
+    """Return the text with one token on each line, and the place of each of these lines in the text as it was.
+
+    A directive keeps its lines, comments go.
+    """
+    lines = Lines(source)
+    made: list[str] = []
+    places: list[Place] = []
+    for token in scan(source):
+        if token.kind == "comment":
+            continue
+        line, column = lines.place(token.start)
+        for number, part in enumerate(token.text.split("\n")):
+            made.append(part)
+            places.append(Place(line + number, 0 if number else column))
+    return "\n".join(made) + "\n", tuple(places)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from smemviz.frontends.cuda.functions import Function, find_functions
-from smemviz.frontends.cuda.lexing import Lines, closing, code
-from smemviz.frontends.cuda.placing import Place
+from smemviz.frontends.cuda.lexing import Lines, Place, closing, code
 
 _FARTHEST = 80  # tokens before a token in which the [ that it stands in is looked for
 

@@ -1,13 +1,16 @@
-"""The launches of one size: each timed, held against the product in float64, and what it moves counted."""
+"""The launches of one size, and its matrices: each timed, held against the product in float64, its traffic counted."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import cuda
+from numpy.typing import NDArray
 
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.host import Configuration
@@ -15,7 +18,6 @@ from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import Progress
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.sweep.blas import Blas
-from smemviz.measure.sweep.matrices import Matrices
 from smemviz.measure.time.replays import Timed, replayed
 from smemviz.messages import english
 from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
@@ -31,6 +33,10 @@ _SMALL_SECONDS = 0.05  # what takes no longer tells nothing of how it grows
 
 Multiply = Callable[..., None]  # of c, a, b and perhaps a stream
 Counter = Callable[[Sequence[Any]], Callable[[int], Launch]]
+_SEED = 0
+_LARGEST_INTEGER = 8
+
+Shape = tuple[int, ...]
 
 
 class Job:
@@ -170,3 +176,38 @@ def whole_us(launch: Callable[[Any, Any, Any], None], c: Any, a: Any, b: Any) ->
 
     first = once()
     return first if first > _LONG_MICROSECONDS else min(first, once(), once())
+
+
+class Matrices:
+    """Random factors by shape and type: numbers from -1 to 1, or whole ones from -8 to 8 for integers."""
+
+    def __init__(self) -> None:
+        self.on_host = cache(self._on_host)
+        self.on_device = cache(self._on_device)
+        self._product = cache(self._in_float64)
+
+    def error(self, c: NDArray[Any], a: Any, b: Any) -> tuple[float, float]:
+        """Return the largest difference of ``c`` from ``a b`` in float64, and the largest element of that."""
+        exact = self._product(tuple(a.shape), tuple(b.shape), a.dtype)
+        difference = c - exact[: c.shape[0], : c.shape[1]]
+        return float(np.abs(difference).max()), float(np.abs(exact).max())
+
+    def _on_host(self, a: Shape, b: Shape, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        rng = np.random.default_rng(_SEED)
+        return _random(rng, a, np.dtype(dtype)), _random(rng, b, np.dtype(dtype))
+
+    def _on_device(self, a: Shape, b: Shape, dtype: Any) -> tuple[Any, Any]:
+        first, second = self.on_host(a, b, dtype)
+        return cuda.to_device(first), cuda.to_device(second)
+
+    def _in_float64(self, a: Shape, b: Shape, dtype: Any) -> NDArray[np.float64]:
+        first, second = self.on_host(a, b, dtype)
+        product: NDArray[np.float64] = first.astype(np.float64) @ second.astype(np.float64)
+        return product
+
+
+def _random(rng: np.random.Generator, shape: Shape, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if dtype.kind in "iu":
+        low = -_LARGEST_INTEGER if dtype.kind == "i" else 0
+        return rng.integers(low, _LARGEST_INTEGER, shape, dtype=np.int8, endpoint=True).astype(dtype)
+    return (2 * rng.random(shape, dtype=np.float32) - 1).astype(dtype)

@@ -15,7 +15,7 @@ from numba import cuda
 
 from smemviz.engines.host import Configuration
 from smemviz.measure.time.conditions import conditions
-from smemviz.measure.time.graph import Replay, fill
+from smemviz.measure.time.replays import Replay, fill
 from smemviz.measure.time.statistics import Spread, sample_until_known, spread
 from smemviz.messages import english
 from smemviz.recordings.data import Timing

@@ -1,4 +1,4 @@
-"""Kernel time of every launch of a kernel file: the clean kernel, by CUDA graph replay."""
+"""Kernel time of every launch of a kernel file, the clean kernel by CUDA graph replay; and what it leaves in arrays."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
+from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.time.meter import Meter, Timed
@@ -132,3 +133,36 @@ def _copied(value: Any) -> Any:
     if not hasattr(value, "__cuda_array_interface__"):
         return value
     return cuda.to_device(value.copy_to_host())
+
+
+def outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+    """Run a kernel file's ``main()`` on the device and hash what each launch of some kernels leaves in its arrays.
+
+    Raises:
+        MissingError: when there is no GPU.
+        KernelFileError: when ``main()`` fails.
+    """
+    onlooker = _Onlooker(kernels)
+    watch(program, onlooker)
+    return tuple(onlooker.hashes)
+
+
+class _Onlooker:
+    """Makes each launch once before it happens, on the same arrays, and puts them back."""
+
+    def __init__(self, kernels: Collection[str]) -> None:
+        self.kernels = kernels
+        self.hashes: list[OutputHash] = []
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> None:
+        """Make one launch and hash what it leaves."""
+        if function.name not in self.kernels:
+            return
+        with Arguments(arguments) as held:
+            dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
+            cuda.synchronize()
+            arrays = [array.copy_to_host() for _, array in held.arrays_by_name(function)]
+            held.restore()
+        self.hashes.append(OutputHash(function.name, hashed(arrays)))

@@ -1,4 +1,7 @@
-"""HTML files that need nothing but themselves: what they may load and run is told to the browser, by its hash."""
+"""HTML files that need nothing but themselves: what they may load and run is told to the browser, by its hash.
+
+And what scripts in a page say: the translations they look up, and the script that looks them up.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from smemviz.figures.drawing.style import THEMES, ThemeName, font
-from smemviz.i18n import English, _, spoken
-from smemviz.reports.html.scripts import embedded, language_script, messages_element, table_script
+from smemviz.i18n import English, _, script_messages, spoken
+from smemviz.paths import assets_dir
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -25,6 +29,7 @@ CONFIG: Mapping[str, Any] = {
     "plotlyServerURL": "",
     "responsive": True,
 }
+_PICTURES = assets_dir() / "pictures"  # which the dashboard draws too
 
 
 def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme: ThemeName | None = None) -> str:
@@ -85,3 +90,37 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
     scripts = [language_script(), table_script(), get_plotlyjs(), start]
     return document(title, body, style, scripts, theme=theme)
+
+
+def embedded(data: Any) -> str:
+    """Write data as JSON that may stand in a script: nothing in it ends the script or opens a comment."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def messages_element() -> str:
+    """Return the element that holds the translations of what scripts say, in the spoken language."""
+    return f'<script type="application/json" id="messages">{embedded(script_messages(spoken()))}</script>'
+
+
+def language_script() -> str:
+    """Return the script that gives other scripts ``gettext``; it runs before them and after the element."""
+    return (assets_dir() / "language.js").read_text("utf-8")
+
+
+def table_script() -> str:
+    """Return the script that names figures by what they show and opens their tables; it needs ``gettext``."""
+    return (assets_dir() / "tables.js").read_text("utf-8")
+
+
+def report_scripts() -> list[str]:
+    """Return the scripts that play a recording, in their order; they need the messages."""
+    pictures = [
+        (_PICTURES / f"{name}.js").read_text("utf-8") for name in ("marks", "request", "tile", "served", "hover")
+    ]
+    own = (files("smemviz.reports.html") / "report.js").read_text("utf-8")
+    return [language_script(), table_script(), *pictures, own]
+
+
+def picture_style() -> str:
+    """Return the style sheet of the pictures that those scripts draw."""
+    return (_PICTURES / "pictures.css").read_text("utf-8")

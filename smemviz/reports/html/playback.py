@@ -19,8 +19,7 @@ from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView, blocks, playback_order
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import RequestView, blocks, playback_order, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording

@@ -18,9 +18,8 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html.folded import folded_figures
-from smemviz.reports.html.page import document, text_of
+from smemviz.reports.html.page import document, messages_element, picture_style, report_scripts, text_of
 from smemviz.reports.html.playback import Played, played
-from smemviz.reports.html.scripts import messages_element, picture_style, report_scripts
 from smemviz.reports.pictures import missing
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences

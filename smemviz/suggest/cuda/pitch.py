@@ -9,7 +9,7 @@ from smemviz.frontends.cuda.lexing import code
 from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.cuda.text import SourceText
-from smemviz.suggest.edits import Edit
+from smemviz.suggest.rewrites import Edit
 
 Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
 

@@ -22,8 +22,7 @@ from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.cuda.pitch import Change, is_term, longer, more_text, pad_constant, row_factor
 from smemviz.suggest.cuda.text import Declaration, SourceText, Use
-from smemviz.suggest.edits import Edit
-from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, Rewriter
+from smemviz.suggest.rewrites import Edit, NotRewrittenError, Rewrite, Rewriter
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _REPEATABLE = {"min", "max", "abs", "int", "unsigned", "sizeof", "static_cast", "__mul24", "__brev", "__popc"}

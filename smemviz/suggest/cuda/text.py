@@ -13,8 +13,7 @@ from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest.edits import Edit
-from smemviz.suggest.rewrites import NotRewrittenError
+from smemviz.suggest.rewrites import Edit, NotRewrittenError
 
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smemviz.i18n import N_, _, pgettext
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.layout.asked import asked
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout

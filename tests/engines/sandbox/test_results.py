@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.engines.sandbox import Supervisor, run_text
-from smemviz.engines.sandbox import results as results_module
-from smemviz.engines.sandbox.results import Result, Results
+from smemviz.engines.sandbox import Supervisor, run_text, shared_folder
+from smemviz.engines.sandbox.shared_folder import Result, Results
 from smemviz.recordings.recording import packed
 
 TEXT = """from numba import cuda
@@ -55,7 +54,7 @@ def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path: Path, monkey
 
 
 def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_module, "_MOST_BYTES", 2500)
+    monkeypatch.setattr(shared_folder, "_MOST_BYTES", 2500)
     results = Results(tmp_path)
     for n in range(4):
         results.write(Result("", bytes(1000)), n)

@@ -11,8 +11,7 @@ from smemviz.app.addresses import COMPARE
 from smemviz.app.components.connect import fill, of_script, placed
 from smemviz.app.components.frames import page_head, scroller, section
 from smemviz.app.components.graph import download, drawn, graph
-from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.links import SEVERAL, query_of
+from smemviz.app.components.launches import SEVERAL, Filling, Query, query_of
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.app.components.launches import Query, hardware_of
-from smemviz.app.components.links import SEVERAL, pick_of
+from smemviz.app.components.launches import SEVERAL, Query, hardware_of, pick_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch

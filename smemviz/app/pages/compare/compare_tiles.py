@@ -12,8 +12,7 @@ from smemviz.app.components.graph import download
 from smemviz.app.components.rich import rich
 from smemviz.app.components.written import Drawn
 from smemviz.i18n import _
-from smemviz.model.playback.request_view import RequestView
-from smemviz.model.playback.worst import worst_request
+from smemviz.model.playback.request_view import RequestView, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.comparison import Row, extremes
 from smemviz.views.one_request import drawn_request

@@ -11,8 +11,7 @@ from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import section
 from smemviz.app.components.graph import download, drawn, graph, panel
-from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.links import pick_of
+from smemviz.app.components.launches import Filling, Query, pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown

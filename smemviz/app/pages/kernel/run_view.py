@@ -20,10 +20,10 @@ from smemviz.app.components.launches import (
     hardware_of,
     launch_badge,
     launch_query,
+    pick_of,
     refused_badge,
     worst_of,
 )
-from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import COMPILED, Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note

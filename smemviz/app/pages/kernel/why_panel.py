@@ -9,8 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LEARN
-from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.links import access_query
+from smemviz.app.components.launches import Filling, Query, access_query
 from smemviz.app.components.rich import rich
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library

@@ -10,8 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
-from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.links import query_of
+from smemviz.app.components.launches import Filling, Query, query_of
 from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.i18n import N_, _

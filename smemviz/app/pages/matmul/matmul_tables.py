@@ -19,8 +19,7 @@ from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
 from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
 from smemviz.views.matmul_steps import Loaded
 from smemviz.views.published_times import Beside
-from smemviz.wording.conditions import described_conditions
-from smemviz.wording.labels import access_name, count, duration, number
+from smemviz.wording.labels import access_name, count, described_conditions, duration, number
 
 _ELEMENTS = N_("Elements counted")
 _HEADS = (

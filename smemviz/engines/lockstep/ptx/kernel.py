@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.engines.lockstep.ptx.code.blocks import find_blocks
-from smemviz.engines.lockstep.ptx.code.flatten import flatten
+from smemviz.engines.lockstep.ptx.code.flatten import flatten, promote
 from smemviz.engines.lockstep.ptx.code.module import (
     Address,
     Function,
@@ -21,7 +21,6 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Variable,
     leaves,
 )
-from smemviz.engines.lockstep.ptx.code.promote import promote
 
 _STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _WITHOUT_RESULT = ("st", "red", "bra", "brx", "bar", "barrier", "stmatrix", "cp", "vprintf", "__assertfail")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smemviz.engines.lockstep.ptx.barriers import Barrier, barrier_of
 from smemviz.engines.lockstep.ptx.code.blocks import Block
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Place, Register, Special
 from smemviz.engines.lockstep.ptx.instructions import arithmetic, bits, comparisons
 from smemviz.engines.lockstep.ptx.instructions.table import action_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
+from smemviz.engines.lockstep.ptx.waiting import Barrier, barrier_of
 
 _WAITING = ("nanosleep", "mbarrier")
 _ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")

@@ -30,9 +30,8 @@ from smemviz.i18n import N_, _
 from smemviz.paths import sweep_for
 from smemviz.recordings.data import Launch, Timing
 from smemviz.recordings.sweep import SIZE_CONSTANTS, Clocked, Point, Size, Sweep, load_sweep
-from smemviz.wording.conditions import described_conditions
 from smemviz.wording.impact import Measured, impact
-from smemviz.wording.labels import count, day, duration
+from smemviz.wording.labels import count, day, described_conditions, duration
 
 POLL_MILLISECONDS = 500
 JOB_PROPERTIES = (

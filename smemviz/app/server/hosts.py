@@ -1,4 +1,4 @@
-"""Who a visitor is: an address, for whoever has one can change all else that is sent."""
+"""Whose a host is: this machine's alone, or a visitor's. Whoever has an address can change all else that is sent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import ipaddress
 from functools import lru_cache
 
 _OWN_BITS = 64  # of an IPv6 address; below them whoever has the network may choose
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a name or an address, an IPv6 address without brackets, only ever means the machine itself.
+
+    ``localhost`` and all names below it do (RFC 6761); whoever owns another name may have it mean this machine.
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 @lru_cache(maxsize=4096)
