@@ -15,7 +15,7 @@ from flask import Flask, request
 
 from smemviz.app import browser, working
 from smemviz.app.addresses import GALLERY
-from smemviz.app.answers import Answers
+from smemviz.app.cache import Answers
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated

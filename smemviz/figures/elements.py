@@ -18,7 +18,7 @@ from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.spelling import Spelling
-from smemviz.views.fold import Fold, fold_of
+from smemviz.views.grid import Fold, fold_of
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, element_name
 

@@ -12,8 +12,8 @@ from platformdirs import user_data_path
 from smemviz.errors import InputError
 from smemviz.paths import kernels_dir
 from smemviz.recordings.archive import writing
+from smemviz.recordings.checks import decode
 from smemviz.recordings.data import Calibration
-from smemviz.recordings.decode import decode
 from smemviz.recordings.recording import Recording
 
 _FILE = "calibration.json"

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import Archive, open_archive
-from smemviz.recordings.checks import check_addresses, check_launch, check_recording, check_totals
+from smemviz.recordings.checks import check_addresses, check_launch, check_recording, check_totals, decode_fields
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Totals
-from smemviz.recordings.decode import decode_fields
 from smemviz.recordings.recording import (
     COLUMNS,
     INTEGERS,

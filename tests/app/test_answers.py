@@ -11,7 +11,7 @@ import pytest
 from dash import Dash
 from helpers.callbacks import send
 
-from smemviz.app import answers
+from smemviz.app import cache
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.errors import BusyError
@@ -39,7 +39,7 @@ def kernel(tmp_path: Path) -> Path:
 @pytest.fixture
 def app(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Dash:
     """Return a server for others, which looks at its files before each answer."""
-    monkeypatch.setattr(answers, "_SECONDS", 0.0)
+    monkeypatch.setattr(cache, "_SECONDS", 0.0)
     return create_app([kernel], local=False)
 
 

@@ -13,8 +13,7 @@ from helpers.servers import until
 from smemviz.app.factory import create_app
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState
 from smemviz.app.tasks import jobs as jobs_module
-from smemviz.app.tasks.jobs import Job
-from smemviz.app.tasks.runner import Tasks
+from smemviz.app.tasks.jobs import Job, Tasks
 from smemviz.errors import InputError
 from smemviz.recordings.sweep import Size
 

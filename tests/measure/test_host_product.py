@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smemviz.measure.sweep.host_product import by_loops, by_numpy
+from smemviz.measure.sweep.blas import by_loops, by_numpy
 
 
 @pytest.mark.parametrize("way", [by_loops, by_numpy])

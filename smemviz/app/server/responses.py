@@ -1,4 +1,4 @@
-"""What is done to every answer before it is sent: what browsers may do with it, a path before links, come back later."""
+"""What is done to every answer before it is sent: what browsers may do, a path before links, when to come back."""
 
 from __future__ import annotations
 

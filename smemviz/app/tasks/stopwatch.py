@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.app.library import RunKey, Shown
-from smemviz.app.tasks.jobs import Job
-from smemviz.app.tasks.runner import Tasks, own_command
+from smemviz.app.tasks.jobs import Job, Tasks, own_command
 from smemviz.engines.backend import gpu_engine
 from smemviz.errors import InputError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.progress import LINES
 from smemviz.recordings.calibration import calibration_for, calibration_of
+from smemviz.recordings.checks import decode
 from smemviz.recordings.data import Device, Launch, Timing
-from smemviz.recordings.decode import decode
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.wording.impact import Measured
 

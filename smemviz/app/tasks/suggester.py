@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.app.library import RunKey, Shown
-from smemviz.app.tasks.jobs import Job
-from smemviz.app.tasks.runner import Tasks, own_command
+from smemviz.app.tasks.jobs import Job, Tasks, own_command
 from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
 from smemviz.paths import suggestions_for

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from smemviz.errors import KernelFileError, SourceError
 from smemviz.frontends.cuda.functions import find_functions, without_host
-from smemviz.frontends.cuda.headers import EVERYWHERE, HEADERS
-from smemviz.frontends.cuda.includes import is_of_cuda, own_headers
+from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda, own_headers
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View

@@ -1,4 +1,8 @@
-"""The headers that a text includes: those beside it are read here, and each has to be found before NVRTC starts."""
+"""The headers that a text includes: those beside it are read here, and each has to be found before NVRTC starts.
+
+Of those that NVRTC does not have, what they would declare for device code is kept here. It knows ``size_t``,
+``printf``, ``assert`` and the mathematical functions by itself; what only a host uses is empty.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda.headers import HEADERS
 from smemviz.frontends.cuda.lexing import Lines, scan
 from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.messages import english
@@ -21,6 +24,103 @@ _SPLICE = re.compile(r"\\\r?\n")
 
 
 _PACKAGES = {"curand_kernel.h": "nvidia-curand"}
+_INTEGERS = {
+    **{f"{sign}int{8 * size}_t": f"{word} {name}" for size, name in ((1, "char"), (2, "short"), (4, "int"))
+       for sign, word in (("", "signed"), ("u", "unsigned"))},
+    "int64_t": "signed long long",
+    "uint64_t": "unsigned long long",
+    "intptr_t": "signed long long",
+    "uintptr_t": "unsigned long long",
+}  # fmt: skip
+_STDINT = "#pragma once\n" + "".join(f"typedef {text} {name};\n" for name, text in _INTEGERS.items())
+_CSTDINT = "#pragma once\n#include <stdint.h>\nnamespace std {\n" + "".join(
+    f"using ::{name};\n" for name in _INTEGERS
+)  # closed below
+_LIMITS = """#pragma once
+#define CHAR_BIT 8
+#define INT_MAX 2147483647
+#define INT_MIN (-2147483647 - 1)
+#define UINT_MAX 0xffffffffu
+#define LLONG_MAX 9223372036854775807ll
+#define ULLONG_MAX 0xffffffffffffffffull
+"""
+_FLOAT = """#pragma once
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_EPSILON 2.2204460492503131e-016
+"""
+_MATH = """#pragma once
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+"""
+# CuPy's own is thrust's, of which the compiler's library has the same under another name.
+_COMPLEX = """#pragma once
+#include <cuda/std/complex>
+namespace thrust = cuda::std;
+using cuda::std::complex;
+"""
+_HOST = "#pragma once\nnamespace std {}\n"
+_OF_THE_HOST = """
+assert.h cassert stdio.h cstdio stdlib.h cstdlib string.h cstring stddef.h cstddef time.h ctime ctype.h cctype
+errno.h cerrno signal.h csignal locale.h clocale setjmp.h csetjmp stdarg.h cstdarg stdbool.h wchar.h cwchar fenv.h cfenv
+algorithm any array atomic barrier bit bitset charconv chrono complex condition_variable deque exception execution
+filesystem forward_list fstream functional future initializer_list iomanip ios iosfwd iostream istream iterator latch
+limits list locale map memory memory_resource mutex new numeric optional ostream queue random ratio regex
+scoped_allocator semaphore set shared_mutex span sstream stack stdexcept streambuf string string_view strstream
+system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector
+concepts compare coroutine format numbers ranges source_location version
+unistd.h malloc.h memory.h omp.h sys/time.h sys/stat.h windows.h
+"""
+
+EVERYWHERE = "smemviz/everywhere.h"  # what nvcc includes by itself: the host's C library has these names
+
+HEADERS = {
+    EVERYWHERE: "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
+    "#include <stdint.h>\n#include <limits.h>\n#include <math.h>\n",
+    "stdint.h": _STDINT,
+    "cstdint": _CSTDINT + "}\n",
+    "inttypes.h": "#include <stdint.h>\n",
+    "limits.h": _LIMITS,
+    "climits": "#include <limits.h>\n",
+    "float.h": _FLOAT,
+    "cfloat": "#include <float.h>\n",
+    "math.h": _MATH,
+    "cmath": "#include <math.h>\n" + _HOST,
+    "cupy/complex.cuh": _COMPLEX,
+    **dict.fromkeys(
+        (
+            *_OF_THE_HOST.split(),
+            *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
+            *(
+                "math_functions.h",
+                "helper_cuda.h",
+                "helper_functions.h",
+                "cublas_v2.h",
+                "nvtx3/nvToolsExt.h",
+            ),
+        ),
+        _HOST,
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,29 @@
-"""cuBLAS through what is installed, CuPy or PyTorch; where neither is, that is said."""
+"""The same product by others: cuBLAS through CuPy or PyTorch, where they are installed; NumPy; three nested loops."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import platform
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numba
+import numpy as np
+
+from smemviz.measure.time.statistics import spread
 from smemviz.messages import english
+from smemviz.recordings.sweep import Clocked, Host
 
 Multiply = Callable[[Any, Any, Any, Any], None]
 
 MISSING = english("neither CuPy nor PyTorch is installed, so there is no cuBLAS to compare with")
+_SECONDS = 0.3
+_MAX_SAMPLES = 20
 
 
 @dataclass(frozen=True)
@@ -62,3 +73,65 @@ def _through_torch() -> Blas:
 def _version(number: int) -> str:
     """Write cuBLAS's version number: 130200 is 13.2.0."""
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def describe_host() -> Host:
+    """Describe the machine's processor, the cores this process may use, and NumPy."""
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return Host(_processor(), len(_cores()), f"NumPy {np.__version__} with {blas['name']} {blas['version']}")
+
+
+def by_numpy(a: Any, b: Any) -> tuple[Clocked, Any]:
+    """Time ``a @ b``, and return the product with its time."""
+    c = a @ b
+    return _clocked(lambda: np.matmul(a, b, out=c)), c
+
+
+def by_loops(a: Any, b: Any) -> tuple[Clocked, Any]:
+    """Time three nested loops over rows, columns and the sum, compiled, on one core; return the product, too."""
+    c = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+    return _clocked(lambda: _three_loops(c, a, b)), c
+
+
+def loops_expected(a: Any, b: Any) -> float:
+    """Return how many seconds the three loops will take, by the time for one row."""
+    c = np.zeros((1, b.shape[1]), a.dtype)
+    _three_loops(c, a[:1], b)  # compiles
+    began = time.perf_counter()
+    _three_loops(c, a[:1], b)
+    return (time.perf_counter() - began) * len(a)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _three_loops(c: Any, a: Any, b: Any) -> None:
+    for row in range(c.shape[0]):
+        for column in range(c.shape[1]):
+            c[row, column] = 0
+            total = c[row, column]  # of the type of c
+            for k in range(a.shape[1]):
+                total += a[row, k] * b[k, column]
+            c[row, column] = total
+
+
+def _clocked(work: Any) -> Clocked:
+    samples: list[float] = []
+    start = time.perf_counter()
+    while not samples or (time.perf_counter() - start < _SECONDS and len(samples) < _MAX_SAMPLES):
+        began = time.perf_counter()
+        work()
+        samples.append((time.perf_counter() - began) * 1e6)
+    times = spread(samples)
+    return Clocked(times.median, times.low, times.high, len(samples), 1)
+
+
+def _cores() -> set[int] | range:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -28,10 +28,9 @@ from smemviz.frontends.cuda import CudaProgram
 from smemviz.frontends.numba.digests import digests
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
-from smemviz.measure.sweep.blas import MISSING, find_blas
+from smemviz.measure.sweep.blas import MISSING, by_loops, by_numpy, describe_host, find_blas, loops_expected
 from smemviz.measure.sweep.ceilings import measure_ceilings
 from smemviz.measure.sweep.cuda import watch_cuda
-from smemviz.measure.sweep.host_product import by_loops, by_numpy, describe_host, loops_expected
 from smemviz.measure.sweep.launches import LOG_NOTHING, Job, Matrices, Measure, clocked, whole_us
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import queued, replayed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from smemviz.frontends.cuda.declarations import Span
 from smemviz.frontends.cuda.lexing import code
+from smemviz.frontends.cuda.shapes import Span
 from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.cuda.text import SourceText

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.frontends.cuda.constants import Definition, definitions
-from smemviz.frontends.cuda.declarations import Span, shared_statements
 from smemviz.frontends.cuda.lexing import Lines, Token, closing, scan
 from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.shapes import Span, shared_statements
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo

@@ -10,8 +10,7 @@ from pathlib import Path
 from smemviz.app.cache import Cache
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.tasks.jobs import Job
-from smemviz.app.tasks.runner import Tasks, own_command
+from smemviz.app.tasks.jobs import Job, Tasks, own_command
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError

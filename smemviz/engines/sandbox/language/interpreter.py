@@ -12,7 +12,7 @@ import ast
 from typing import Any
 
 from smemviz.engines.sandbox.kernels import HostFunction, Launcher
-from smemviz.engines.sandbox.language import blocks, calls, expressions, functions, operators, targets
+from smemviz.engines.sandbox.language import blocks, calls, expressions, operators, targets
 from smemviz.engines.sandbox.language.exceptions import (
     SIGNALS,
     BreakSignal,
@@ -63,7 +63,7 @@ def run_module(host: Host, program: Program) -> None:
         main = host.globals.get("main")
         if not isinstance(main, HostFunction):
             raise KernelFileError(host.file, host.line, english("main is something else than a function here"))
-        functions.call_function(host, main, [], {})
+        calls.call_function(host, main, [], {})
     except Raised as raised:
         raise raised.error from None
     except SIGNALS:
@@ -112,7 +112,7 @@ def _value(host: Host, node: ast.expr) -> Any:
         case ast.Slice():
             return targets.index_of(host, node)
         case ast.Lambda():
-            return functions.anonymous(host, node)
+            return calls.anonymous(host, node)
         case ast.NamedExpr():
             targets.assign(host, node.target, value := host.value(node.value))
             return value
@@ -142,7 +142,7 @@ def _execute(host: Host, node: ast.stmt) -> None:
         case ast.While():
             blocks.repeat(host, node)
         case ast.FunctionDef():
-            functions.define(host, node)
+            calls.define(host, node)
         case ast.Return():
             raise ReturnSignal(None if node.value is None else host.value(node.value))
         case ast.Break():

@@ -19,7 +19,7 @@ from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
-from smemviz.app.tasks.runner import settings
+from smemviz.app.tasks.jobs import settings
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName
