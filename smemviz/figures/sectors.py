@@ -36,14 +36,13 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
     A byte that is moved and not used is struck through.
     """
     colours = THEMES[theme]
-    row = now.row
-    site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
-    if row is None or site is None:
+    site = now.site
+    if site is None:
         return empty(colours, _("No request of this block was logged."))
     if site.space != "global":
         return empty(colours, _("This request goes to shared memory: no sector is moved."))
     top = _TOP if legend else _BARE_TOP
-    placed = _place(now.launch.requests.addresses[row], site.width)
+    placed = _place(now.launch.requests.addresses[now.row], site.width)
     z, texts, size = placed.states(), placed.texts(), placed.size
     x, y = np.arange(z.shape[1]), np.arange(z.shape[0])
     height = 40 if len(y) == 1 else 26 if len(y) <= 8 else 19

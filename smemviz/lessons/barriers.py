@@ -7,8 +7,7 @@ from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded, writers
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
-from smemviz.lessons.scenes import code_of
-from smemviz.lessons.words import by_recording, code
+from smemviz.lessons.scenes import by_recording, code, code_of
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.wording.labels import lane_ranges
 

@@ -6,8 +6,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures
-from smemviz.lessons.scenes import asked_by, code_of
-from smemviz.lessons.words import by_recording, code, wavefronts_text
+from smemviz.lessons.scenes import asked_by, by_recording, code, code_of, wavefronts_text
 from smemviz.model.playback.bank_service import bank_layout
 from smemviz.recordings.data import WARP_SIZE
 

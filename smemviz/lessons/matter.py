@@ -13,8 +13,7 @@ from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.scenes import code_of
-from smemviz.lessons.words import by_model, by_recording, code
+from smemviz.lessons.scenes import by_model, by_recording, code, code_of
 from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200
 

@@ -16,8 +16,7 @@ from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
-from smemviz.lessons.scenes import asked_by, asked_of, lanes_in
-from smemviz.lessons.words import by_recording, code, wavefronts_text
+from smemviz.lessons.scenes import asked_by, asked_of, by_recording, code, lanes_in, wavefronts_text
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import Access

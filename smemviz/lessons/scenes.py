@@ -1,4 +1,4 @@
-"""What a question asks about, as pictures: an array with the lanes of a request, or the source of a kernel."""
+"""What several lessons show and say: an array with the lanes of a request, the source of a kernel, whole sentences."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import Cell, lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
-from smemviz.i18n import _
+from smemviz.i18n import _, ngettext
 from smemviz.lessons.bench import Seen
 from smemviz.lessons.lesson import Panel
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import elements
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
@@ -61,3 +63,33 @@ def code_of(recording: Recording, launch: Launch, theme: ThemeName) -> Panel:
     """Draw the lines of a kernel, without what they cost."""
     lines = source(recording, launch, kernel_lines(recording, launch), costs=False, theme=theme)
     return Panel(_("The kernel"), lines, _("The source of {kernel}.", kernel=launch.kernel), narrow=True)
+
+
+def code(text: str) -> str:
+    """Write code so that no line breaks in it."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def wavefronts_text(wavefronts: int, ideal: int) -> str:
+    """Say what a request costs, and what would do."""
+    if wavefronts == ideal:
+        return ngettext("{n:,} wavefront, as few as can be.", "{n:,} wavefronts, as few as can be.", wavefronts)
+    return ngettext(
+        "{n:,} wavefront where {ideal:,} would do.",
+        "{n:,} wavefronts where {ideal:,} would do.",
+        wavefronts,
+        ideal=ideal,
+    )
+
+
+def by_model() -> str:
+    """Say what a count rests on where no kernel ran."""
+    return _("Counted by the rule for compute capability {cc}, as measured on an H200.", cc=device(H200.cc).name)
+
+
+def by_recording(recording: Recording) -> str:
+    """Say what ran the kernel whose requests are counted."""
+    file = recording.file.rpartition("/")[2]
+    if recording.device is None:
+        return _("Counted from a lockstep run of {file} with these constants.", file=file)
+    return _("Counted from a recording of {file} on an {gpu}.", file=file, gpu=recording.device.name)

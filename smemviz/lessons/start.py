@@ -10,7 +10,7 @@ from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.words import by_recording, code
+from smemviz.lessons.scenes import by_recording, code
 from smemviz.model.counting.element_counts import elements
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.published_findings import cycles

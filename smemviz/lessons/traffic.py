@@ -10,8 +10,7 @@ from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.i18n import N_, _
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.scenes import code_of
-from smemviz.lessons.words import by_recording, code
+from smemviz.lessons.scenes import by_recording, code, code_of
 from smemviz.model.counting.matmul import traffic
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE

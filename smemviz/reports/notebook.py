@@ -96,11 +96,11 @@ def _findings(recording: Recording) -> Iterator[str]:
 
 def _picture(recording: Recording, now: RequestView, hardware: Hardware) -> str:
     """Say what the worst request is and draw it: a column per bank, a row per wavefront, the lanes in the cells."""
-    if now.row is None:
+    site = now.site
+    if site is None:
         return ""
     where = bank_layout(now.launch, hardware)
     service = bank_service(now, where, hardware)
-    site = now.launch.sites[now.launch.requests.site[now.row]]
     place = f"{recording.file_of(now.launch, site)}:{site.line}"
     title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
     sentence = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))

@@ -97,7 +97,7 @@ def _array(launch: Launch, now: RequestView, name: str | None) -> str:
     names = [array.name for array in launch.shared_arrays]
     if name is not None and name not in names:
         raise InputError(f"{launch.kernel} has no shared array {name!r}; it has {', '.join(names) or 'none'}")
-    goes_to = launch.sites[launch.requests.site[now.row]].array if now.row is not None else None
+    goes_to = now.site.array if now.site else None
     return name or next((candidate for candidate in names if candidate == goes_to), names[0] if names else "")
 
 
@@ -105,15 +105,14 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     """Say what is drawn, where it stands in the source, and where the numbers come from."""
     recording, launch, now, hardware = asked.recording, asked.launch, asked.now, asked.hardware
     constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
-    of_launch = chosen.needs == "launch" or now.row is None
-    if of_launch or now.row is None:
+    of_launch = chosen.needs == "launch" or now.site is None
+    if of_launch or now.site is None:
         file = Path(recording.file_of(launch)).name
         where = _("{kernel} in {file}", kernel=launch.kernel, file=file)
         sentence = headline(launch, hardware)
     else:
-        site = launch.sites[launch.requests.site[now.row]]
-        file = Path(recording.file_of(launch, site)).name
-        where = clauses(launch.kernel, f"{file}:{site.line}", site.source)
+        file = Path(recording.file_of(launch, now.site)).name
+        where = clauses(launch.kernel, f"{file}:{now.site.line}", now.site.source)
         sentence = present(now, hardware)
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)

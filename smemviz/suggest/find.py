@@ -141,10 +141,8 @@ def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
     accesses = [access for _, access in asked.accesses]
     yield list(pads(asked.array, accesses, asked.hardware))
-    mixed, rows = (
-        list(swizzles(asked.array, accesses, asked.hardware)),
-        row_lengths(asked.array, accesses, asked.hardware),
-    )
+    mixed = list(swizzles(asked.array, accesses, asked.hardware))
+    rows = row_lengths(asked.array, accesses, asked.hardware)
     yield [swizzle for swizzle in mixed if swizzle.row in rows]
     yield [swizzle for swizzle in mixed if swizzle.row not in rows]
 

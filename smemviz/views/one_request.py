@@ -34,10 +34,8 @@ def drawn_request(now: RequestView, array: ArrayInfo, says: str, hardware: Hardw
     """Return the present request on an array that a kernel declares, with what that holds by then."""
     where = bank_layout(now.launch, hardware)
     service = bank_service(now, where, hardware)
-    requests = now.launch.requests
-    site = now.launch.sites[requests.site[now.row]] if now.row is not None else None
-    asks = site is not None and site.space == "shared"
-    addresses = requests.addresses[now.row] if asks else np.full(32, -1)
+    asks = now.site is not None and now.site.space == "shared"
+    addresses = now.launch.requests.addresses[now.row] if asks else np.full(32, -1)
     return request_data(declared(now, array, where), addresses, says, where, service, name=array.name, stored=True)
 
 

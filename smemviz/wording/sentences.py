@@ -155,13 +155,12 @@ def badge(site: Site, row: SiteSummary) -> str:
 
 def present(now: RequestView, hardware: Hardware = H200) -> str:
     """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
-    if now.row is None:
+    if now.site is None:
         return _("No request of this block was logged")
     requests = now.launch.requests
-    site = now.launch.sites[requests.site[now.row]]
     return _(
         "{access} by warp {warp}, step {step}: {cost}",
-        access=action(site),
+        access=action(now.site),
         warp=requests.warp[now.row],
         step=requests.step[now.row],
         cost=cost(now, hardware),

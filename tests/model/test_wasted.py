@@ -9,8 +9,7 @@ import pytest
 from helpers.gallery import h200
 from helpers.strategies import totals
 
-from smemviz.model.counting.summary import summarize
-from smemviz.model.counting.wasted import bytes_wasted
+from smemviz.model.counting.summary import bytes_wasted, summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.accesses import totals as layout_totals

@@ -1,4 +1,4 @@
-"""Counts per site: of a launch, and of requests that stream by and are not kept."""
+"""Counts per site: of a launch, of requests that stream by and are not kept, and of bandwidth that is left unused."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from smemviz.model.counting.cache import cached
 from smemviz.model.counting.costs import SPACES, own_counts, rule_at
+from smemviz.model.counting.sectors import bytes_used
 from smemviz.model.counting.service import serve, serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.rules import same_rules, shared_rule
-from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Requests, Site, Totals
 
 _Counts = TypeVar("_Counts")
 
@@ -127,3 +128,24 @@ def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: b
         return SiteSummary(requests, None, None, None, None, counts["sectors"], complete)
     max_degree = int(np.flatnonzero(totals.degrees[i]).max(initial=0))
     return SiteSummary(requests, wavefronts, ideal, wavefronts - ideal, max_degree, None, complete)
+
+
+@cached
+def bytes_wasted(launch: Launch, site: int, hardware: Hardware = H200) -> int | None:
+    """Count the bytes that sectors moved, or that wavefronts could have moved, and that no lane asked for.
+
+    Every byte of a request is asked for once. None where wavefronts do not follow from the addresses, and where part of
+    the requests was not logged, so that it is not known what they asked for.
+    """
+    chosen, row = launch.sites[site], summarize(launch, hardware)[site]
+    asked = launch.requests.addresses[launch.requests.site == site]
+    if not row.complete or len(asked) < row.requests:
+        return None
+    if row.sectors is not None:
+        return row.sectors * SECTOR_BYTES - int(bytes_used(asked, chosen.width).sum())
+    if row.wavefronts is None:
+        return None
+    rule = shared_rule(chosen.width, chosen.op, hardware)
+    asked = asked.copy()
+    asked[:, rule.lanes :] = -1  # past the last matrix no lane asks
+    return (row.wavefronts << rule.row_shift) - int(bytes_used(asked, chosen.width).sum())

@@ -89,14 +89,13 @@ class BankService:
 
 def bank_service(now: RequestView, where: BankLayout, hardware: Hardware = H200) -> BankService:
     """Serve the present request; one on global memory, or none, gives no rows."""
-    row = now.row
-    site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
-    if row is None or site is None or site.space != "shared":
+    site = now.site
+    if site is None or site.space != "shared":
         none = np.zeros(0, np.int64)
         return BankService(1, none, none, none, none, none, none, none.astype(bool))
     reason = unpredictable(site.op, site.dtype, hardware.cc)
     why = None if reason is None else _(reason)
-    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, why)
+    return serve_lanes(now.launch.requests.addresses[now.row], site.width, site.op, where, hardware, why)
 
 
 def serve_lanes(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.data import ArrayInfo, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import PYTHON, Spelling, spelling_of
 
@@ -40,6 +40,11 @@ class RequestView:
     def row(self) -> int | None:
         """The row, in the launch's requests, of the request being served."""
         return int(self.rows[self.position]) if self.position >= 0 else None
+
+    @property
+    def site(self) -> Site | None:
+        """The site that makes the request being served."""
+        return None if self.row is None else self.launch.sites[self.launch.requests.site[self.row]]
 
     @property
     def past(self) -> NDArray[np.intp]:

@@ -11,8 +11,8 @@ from helpers.lockstep_text import body
 from helpers.made_kernels import LONG
 
 from smemviz import progress
-from smemviz.engines.lockstep import batches as module
-from smemviz.engines.lockstep.batches import announcing, batches
+from smemviz.engines.lockstep import launching as module
+from smemviz.engines.lockstep.launching import announcing, batches
 
 
 class Clock:

@@ -39,9 +39,9 @@ def tiles(rows: Sequence[Row]) -> list[Component]:
 def _same_access(row: Row, other: RequestView) -> RequestView:
     """Return the worst request of a launch at the access that is like the one of another launch, else of all."""
     launch: Launch = row.entry.launch
-    if other.row is None:
+    wanted = other.site
+    if wanted is None:
         return worst_request(launch, row.entry.hardware)
-    wanted = other.launch.sites[other.launch.requests.site[other.row]]
     alike = [i for i, site in enumerate(launch.sites) if (site.space, site.op) == (wanted.space, wanted.op)]
     alike.sort(key=lambda i: launch.sites[i].source != wanted.source)
     return worst_request(launch, row.entry.hardware, site=alike[0] if alike else None)
@@ -49,7 +49,7 @@ def _same_access(row: Row, other: RequestView) -> RequestView:
 
 def _picture(row: Row, now: RequestView, place: int) -> Component:
     launch, hardware = row.entry.launch, row.entry.hardware
-    site = launch.sites[launch.requests.site[now.row]] if now.row is not None else None
+    site = now.site
     name = site.array if site and site.space == "shared" else ""
     arrays = [array for array in launch.shared_arrays if array.nbytes]
     array = next((array for array in arrays if array.name == name), arrays[0])

@@ -70,8 +70,7 @@ def closed_global(library: Library, run_query: Query, look_query: Query) -> Fill
     view = looked_at(library, run_query, look_query)
     if view is None:
         return {}
-    sites, row = view.launch.sites, view.now.row
-    if row is not None and sites[view.launch.requests.site[row]].space == "global":
+    if view.now.site and view.now.site.space == "global":
         return None
     return {"global-memory.hidden": not view.launch.sites_in("global")}
 

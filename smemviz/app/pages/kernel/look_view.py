@@ -88,7 +88,7 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
 
 def _array_of(now: RequestView, names: list[str]) -> str:
     """Return the shared array that the present request goes to, else the first."""
-    goes_to = now.launch.sites[now.launch.requests.site[now.row]].array if now.row is not None else ""
+    goes_to = now.site.array if now.site else ""
     return goes_to if goes_to in names else (names[0] if names else "")
 
 

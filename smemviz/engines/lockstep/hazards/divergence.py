@@ -17,7 +17,7 @@ def divergence(
     With ``waits`` others wait for them all the same: at a barrier of the grid the first thread counts for its block.
     """
     values = {"code": ast.unparse(barrier), "present": present, "missing": missing}
-    if not waits and _skipped_to_the_end(kernel, barrier):
+    if not waits and _skipped_to_the_end(kernel.body if kernel else (), barrier):
         return BARRIER_SKIPPED, english(
             "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
             "so a device goes on without them, as after a return.",
@@ -30,22 +30,18 @@ def divergence(
     )
 
 
-def _skipped_to_the_end(kernel: ast.FunctionDef | None, barrier: ast.expr) -> bool:
-    """Tell whether a kernel ends for threads that skip a barrier: it is in the last ``if`` or loop of the kernel.
+def _skipped_to_the_end(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
+    """Tell whether a body ends for threads that skip a barrier: it is in the last ``if`` or loop of the body.
 
     In a loop the barrier may stand under no other condition and behind no ``continue``, after which its threads would
     go round again.
     """
-    return kernel is not None and _skipped(kernel.body, barrier)
-
-
-def _skipped(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
     last = next((statement for statement in reversed(body) if not _does_nothing(statement)), None)
     if not isinstance(last, ast.If | ast.For | ast.While) or last.orelse:
         return False
     if any(_is(statement, barrier) for statement in last.body):
         return not any(isinstance(node, ast.Continue) for node in ast.walk(last))
-    return isinstance(last, ast.If) and _skipped(last.body, barrier)
+    return isinstance(last, ast.If) and _skipped_to_the_end(last.body, barrier)
 
 
 def _is(statement: ast.stmt, barrier: ast.expr) -> bool:

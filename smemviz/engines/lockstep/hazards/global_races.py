@@ -12,6 +12,7 @@ Only arrays that the launch writes are looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,10 +178,9 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         """Hold what threads do to cells against what others did, and note it."""
-        for earlier_effect in (
-            watched_effect for watched_effect in _OTHERS[effect] if watched_effect in watched.shared
-        ):
-            self._compare(watched, site, cells, threads, earlier_effect, bits if earlier_effect == "store" else None)
+        for earlier in _OTHERS[effect]:
+            if earlier in watched.shared:
+                self._compare(watched, site, cells, threads, earlier, bits if earlier == "store" else None)
         if bits is not None:
             self._compare_at_once(watched, site, cells, threads, bits)
             changed = cells[watched.contents.take(cells) != bits]
@@ -248,15 +248,11 @@ class GlobalRaces:
         cells, threads, bits = cells[order], threads[order], bits[order]
         together, differ = cells[1:] == cells[:-1], bits[1:] != bits[:-1]
         apart = (threads[1:] - 1) // WARP_SIZE != (threads[:-1] - 1) // WARP_SIZE
-        for places, tell in ((together & differ, self._tell_at_once), (together & apart & ~differ, self._note_same)):
+        tell_at_once = partial(self._tell, at_once=True)
+        for places, tell in ((together & differ, tell_at_once), (together & apart & ~differ, self._note_same)):
             if places.any():
                 first = int(places.argmax())
                 tell(watched, int(cells[first]), (site, int(threads[first])), (site, int(threads[first + 1])))
-
-    def _tell_at_once(
-        self, watched: Watched, cell: int, first_access: tuple[Site, int], second_access: tuple[Site, int]
-    ) -> None:
-        self._tell(watched, cell, first_access, second_access, at_once=True)
 
     def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
         """Tell which threads do something now that nothing orders after what others did by executions ``then``."""

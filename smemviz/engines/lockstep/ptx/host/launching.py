@@ -12,10 +12,16 @@ import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import Limits, check_launch, check_shared
-from smemviz.engines.lockstep.batches import in_batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads, telling
+from smemviz.engines.lockstep.launching import (
+    COMPUTE_CAPABILITY,
+    MOST_COOPERATING,
+    Place,
+    check_threads,
+    in_batches,
+    telling,
+)
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError

@@ -41,10 +41,8 @@ def _unpack(kernel: Kernel, instruction: Instruction, to: Group) -> Action:
 def _pack(kernel: Kernel, instruction: Instruction, source: Group) -> Action:
     size = SIZES[instruction.type] // len(source.items)
     parts = [read(kernel, item, f"b{8 * size}") for item in source.items]
-    put, wide = (
-        write(kernel, instruction.operands[0], f"b{8 * SIZES[instruction.type]}"),
-        UNSIGNED[SIZES[instruction.type]],
-    )
+    put = write(kernel, instruction.operands[0], f"b{8 * SIZES[instruction.type]}")
+    wide = UNSIGNED[SIZES[instruction.type]]
 
     def run(m: Machine) -> None:
         whole = parts[0](m).astype(wide)
@@ -69,10 +67,8 @@ def _logic(kernel: Kernel, instruction: Instruction) -> Action:
 def _shift(kernel: Kernel, instruction: Instruction) -> Action:
     dtype = DTYPES[instruction.type]
     bits = 8 * dtype.itemsize
-    value, put = (
-        read(kernel, instruction.operands[1], instruction.type),
-        write(kernel, instruction.operands[0], instruction.type),
-    )
+    value = read(kernel, instruction.operands[1], instruction.type)
+    put = write(kernel, instruction.operands[0], instruction.type)
     left = instruction.opcode == "shl"
     fixed = instruction.operands[2]
     if isinstance(fixed, Number) and 0 <= fixed.value < bits:
@@ -172,10 +168,8 @@ def _reverse(kernel: Kernel, instruction: Instruction) -> Action:
 def _extract(kernel: Kernel, instruction: Instruction) -> Action:
     dtype = DTYPES[instruction.type]
     bits = 8 * dtype.itemsize
-    value, put = (
-        read(kernel, instruction.operands[1], instruction.type),
-        write(kernel, instruction.operands[0], instruction.type),
-    )
+    value = read(kernel, instruction.operands[1], instruction.type)
+    put = write(kernel, instruction.operands[0], instruction.type)
     at, size = (read(kernel, operand, "u32") for operand in instruction.operands[2:4])
 
     def run(m: Machine) -> None:

@@ -130,10 +130,8 @@ def _store(kernel: Kernel, instruction: Instruction) -> Action:
 
 def _convert_address(kernel: Kernel, instruction: Instruction) -> Action:
     space = space_of(instruction)
-    value, put = (
-        read(kernel, instruction.operands[1], instruction.type),
-        write(kernel, instruction.operands[0], instruction.type),
-    )
+    value = read(kernel, instruction.operands[1], instruction.type)
+    put = write(kernel, instruction.operands[0], instruction.type)
     window = DTYPES[instruction.type].type(WINDOWS.get(space, 0) & (1 << 8 * SIZES[instruction.type]) - 1)
     if not window:
         return lambda m: put(m, own(value(m)))

@@ -1,21 +1,27 @@
-"""``ldmatrix`` and ``stmatrix``: 8 x 8 matrices of 2-byte elements between shared memory and the lanes of a warp."""
+"""Small matrices in the registers of a warp: ``ldmatrix`` and ``stmatrix`` move them, ``mma`` multiplies them."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, items_of
+from smemviz.engines.lockstep.ptx.dtypes import as_tf32, from_bf16
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW
-from smemviz.engines.lockstep.ptx.registers import Action, read, write
+from smemviz.engines.lockstep.ptx.registers import Action, Read, read, write
 
 _LANE = np.arange(32)
 _ROW_BYTES = 16
+_GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
+_SHAPE = re.compile(r"m16n8k(\d+)")
+_DEEP = {"f16": (8, 16), "bf16": (8, 16), "tf32": (4, 8), "s8": (16, 32), "u8": (16, 32)}
 
 
 def whole_warps(m: Machine, instruction: Instruction) -> None:
@@ -77,3 +83,80 @@ def _elements(rows: Any, transposed: bool) -> tuple[Any, Any]:
 
 
 FAMILY: Family = {**dict.fromkeys(("ldmatrix", "stmatrix"), _matrix)}
+
+
+def _product(kernel: Kernel, instruction: Instruction) -> Action:
+    shape = next((match for word in instruction.words if (match := _SHAPE.fullmatch(word))), None)
+    kinds = instruction.types[-4:]
+    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(instruction):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
+    depth, (d_kind, a_kind, b_kind, c_kind) = int(shape[1]), kinds
+    sources = [[read(kernel, item, "b32") for item in items_of(operand)] for operand in instruction.operands[1:4]]
+    puts = [write(kernel, item, "b32") for item in items_of(instruction.operands[0])]
+    whole = a_kind in ("s8", "u8")
+    dtype = np.dtype(np.int32 if whole else np.float32)
+
+    def run(m: Machine) -> None:
+        whole_warps(m, instruction)
+        warps = m.active // 32
+        a, b = np.zeros((warps, 16, depth), dtype), np.zeros((warps, depth, 8), dtype)
+        for number, source in enumerate(sources[0]):
+            for column, value in _pieces(m, source, a_kind):
+                per_register = 4 // _width(a_kind)
+                a[
+                    :, _GROUP + 8 * (number % 2), per_register * _IN_GROUP + column + 4 * per_register * (number // 2)
+                ] = value
+        for number, source in enumerate(sources[1]):
+            for row, value in _pieces(m, source, b_kind):
+                per_register = 4 // _width(b_kind)
+                b[:, per_register * _IN_GROUP + row + 4 * per_register * number, _GROUP] = value
+        d = a @ b + _accumulator(m, sources[2], c_kind, dtype)
+        _put_accumulator(m, puts, d, d_kind)
+
+    return run
+
+
+def _is_sparse(instruction: Instruction) -> bool:
+    return any(word.partition("::")[0] == "sp" for word in instruction.words)
+
+
+def _accumulator(m: Machine, sources: list[Read], kind: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return 16 x 8 numbers of each warp."""
+    c = np.zeros((m.active // 32, 16, 8), dtype)
+    for number, source in enumerate(sources):
+        for column, value in _pieces(m, source, kind):
+            if kind == "f16":
+                c[:, _GROUP + 8 * number, 2 * _IN_GROUP + column] = value
+            else:
+                c[:, _GROUP + 8 * (number // 2), 2 * _IN_GROUP + number % 2] = value
+    return c
+
+
+def _put_accumulator(m: Machine, puts: list[Any], d: NDArray[Any], kind: str) -> None:
+    for number, put in enumerate(puts):
+        if kind == "f16":
+            row = _GROUP + 8 * number
+            both = np.stack([d[:, row, 2 * _IN_GROUP], d[:, row, 2 * _IN_GROUP + 1]], axis=-1).astype(np.float16)
+            value = np.ascontiguousarray(both).view(np.uint32)
+        else:
+            value = np.ascontiguousarray(d[:, _GROUP + 8 * (number // 2), 2 * _IN_GROUP + number % 2]).view(np.uint32)
+        put(m, m.as_active(value.reshape(-1)))
+
+
+def _pieces(m: Machine, source: Read, kind: str) -> list[tuple[int, NDArray[Any]]]:
+    """Return the numbers in a register of each lane, (warps, 32) each, by their place in it."""
+    words = np.ascontiguousarray(m.one_each(source(m))).reshape(-1, 32)
+    if kind in ("f32", "s32", "tf32"):
+        number = words.view(np.int32 if kind == "s32" else np.float32)
+        return [(0, as_tf32(number) if kind == "tf32" else number)]
+    dtype: Any = {"f16": np.float16, "bf16": np.uint16, "s8": np.int8, "u8": np.uint8}[kind]
+    count = 4 // _width(kind)
+    parts = words.view(dtype).reshape(len(words), 32, count)
+    return [(place, from_bf16(parts[..., place]) if kind == "bf16" else parts[..., place]) for place in range(count)]
+
+
+def _width(kind: str) -> int:
+    return {"tf32": 4, "s8": 1, "u8": 1}.get(kind, 2)
+
+
+PRODUCTS: Family = {"mma": _product}

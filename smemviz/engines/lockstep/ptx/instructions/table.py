@@ -12,7 +12,6 @@ from smemviz.engines.lockstep.ptx.instructions import (
     loads,
     matrices,
     mbarriers,
-    products,
     warps,
     wmma,
 )
@@ -28,7 +27,7 @@ FAMILIES: dict[str, arithmetic.Family] = {
     "atomics": atomics.FAMILY,
     "lanes of a warp": warps.FAMILY,
     "matrices in shared memory": matrices.FAMILY,
-    "products of matrices": {**products.FAMILY, **wmma.FAMILY},
+    "products of matrices": {**matrices.PRODUCTS, **wmma.FAMILY},
     "asynchronous copies": mbarriers.FAMILY,
     "calls of the host's": host_calls.FAMILY,
 }

@@ -130,11 +130,8 @@ def _reduce(kernel: Kernel, instruction: Instruction) -> Action:
         "max": (np.maximum, int(limits.min)),
     }
     function, neutral = rules[name]
-    value, members, put = (
-        read(kernel, instruction.operands[1], kind),
-        read(kernel, instruction.operands[2], "u32"),
-        write(kernel, instruction.operands[0], kind),
-    )
+    value, members = read(kernel, instruction.operands[1], kind), read(kernel, instruction.operands[2], "u32")
+    put = write(kernel, instruction.operands[0], kind)
 
     def run(m: Machine) -> None:
         values = m.in_warps(_one_each(m, value(m)), neutral)
