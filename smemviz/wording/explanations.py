@@ -116,7 +116,7 @@ class Explaining:
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
         if steps and array is not None and _is_row(self.launch.arrays[array], site):
             steps = steps[:-1]
-        asked, why = described(pattern, steps, site.width, self.spelling), self._why(site, row, pattern)
+        asked, why = described(pattern, steps, self.spelling), self._why(site, row, pattern)
         if share is None:
             return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
         times, among = share

@@ -68,10 +68,10 @@ def name(pattern: Pattern) -> str:
     return _(_NAMES[pattern.kind])
 
 
-def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int, spelling: Spelling = PYTHON) -> str:
+def described(pattern: Pattern, steps: tuple[int, ...] | None, spelling: Spelling = PYTHON) -> str:
     """Describe a pattern for a sentence that goes on: ``neighbouring lanes are 32 words apart, one row down``.
 
-    ``steps`` is how the array's index changes from lane to lane, None when that differs; ``width`` is bytes per lane.
+    ``steps`` is how the array's index changes from lane to lane, None when that differs.
     """
     if pattern.kind == "one lane":
         return _("one lane is active")

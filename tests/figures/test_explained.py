@@ -323,7 +323,7 @@ def test_distances_are_in_words_where_they_can_be() -> None:
     ],
 )
 def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]], text: str) -> None:
-    assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None, 4) == text
+    assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None) == text
 
 
 @pytest.mark.parametrize(
@@ -340,8 +340,8 @@ def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]],
 )
 def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], text: str) -> None:
     pattern = Pattern("stride", (Level(32, 128),))
-    assert described(pattern, steps, 4) == f"neighbouring lanes are 32 words apart, {text}"
-    assert described(pattern, steps, 4, CPP).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
+    assert described(pattern, steps) == f"neighbouring lanes are 32 words apart, {text}"
+    assert described(pattern, steps, CPP).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
 
 
 @pytest.mark.parametrize(

@@ -102,15 +102,15 @@ def test_patterns_and_steps_are_messages() -> None:
     steps = [(1, 0), (-2, 0), (0, 1), (0, -1), (1, 1), (1, 0, 0), (0, 0)]
     with pseudo():
         others = [Pattern("irregular"), Pattern("data-dependent")]
-        said = [described(one, None, 4) for one in (*groups, *others)]
-        said += [described(column, step, 4) for step in steps]
+        said = [described(one, None) for one in (*groups, *others)]
+        said += [described(column, step) for step in steps]
         named = [name(one) for one in (*groups, column, Pattern("one lane"), Pattern("xor"), *others)]
         assert forgotten([*said, *named]) == []
 
 
 def test_an_index_that_stays_has_no_step() -> None:
     """Lanes a byte apart in one element of two dimensions: there is no step to tell."""
-    assert described(Pattern("stride", (Level(4, 1),)), (0, 0), 1) == "neighbouring lanes are 1 byte apart"
+    assert described(Pattern("stride", (Level(4, 1),)), (0, 0)) == "neighbouring lanes are 1 byte apart"
 
 
 @pytest.mark.parametrize("written", [True, False])

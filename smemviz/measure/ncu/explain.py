@@ -88,9 +88,9 @@ class Unit:
                         return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
                 if self._fits_in_part(log, leave_out, counted):
                     return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
-        return self._joined(counted, instructions)
+        return self._joined(counted)
 
-    def _joined(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+    def _joined(self, counted: CountsByWidth) -> str | None:
         """Say that what each lane loads or stores last was made with that of the others, if that gives the counts."""
         log = joined(self._streams[0])
         if log is None:

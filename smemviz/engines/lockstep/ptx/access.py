@@ -126,7 +126,7 @@ def _parts(
         fine = m.inside(where, inner, size)
         with m.only(lanes[~fine]) as some:
             if some:
-                m.out_of_bounds(site, where, inner[~fine], size)
+                m.out_of_bounds(site, where, inner[~fine])
         straight = inner % min(size, 16) == 0
         with m.only(lanes[fine & ~straight]) as some:
             if some:

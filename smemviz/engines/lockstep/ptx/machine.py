@@ -329,10 +329,10 @@ class Machine:
 
     # -- findings
 
-    def out_of_bounds(self, site: int | None, space: str, at: NDArray[np.int64], size: int) -> None:
+    def out_of_bounds(self, site: int | None, space: str, at: NDArray[np.int64]) -> None:
         """Note accesses outside of their array; they do not happen."""
         first = int(at[0])
-        array = self._array_near(site, space, first)
+        array = self._array_near(space, first)
         if array is None:
             message = english("address {address} is in no array of the launch", address=f"{first:#x}")
         else:
@@ -347,7 +347,7 @@ class Machine:
             )
         self._find("out_of_bounds", site, space, message)
 
-    def _array_near(self, site: int | None, space: str, address: int) -> ArrayInfo | None:
+    def _array_near(self, space: str, address: int) -> ArrayInfo | None:
         if space == "shared":
             before = [array for array in self.layout.placed if array.address <= address]
             return max(before, key=lambda array: array.address, default=None)

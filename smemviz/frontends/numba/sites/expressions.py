@@ -90,10 +90,10 @@ def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
 def _name(visit: Visit, node: ast.Name) -> Ref:
     if node.id in visit.names.locals:
         return visit.ref(node.id)
-    return _of_module(visit, node.id, visit.names.constant(node))
+    return _of_module(node.id, visit.names.constant(node))
 
 
-def _of_module(visit: Visit, name: str, value: object) -> Ref:
+def _of_module(name: str, value: object) -> Ref:
     """Return what an object of the module is in a kernel: its arrays are constants."""
     if isinstance(value, np.ndarray | np.void):
         return ArrayRef((name,), "constant", value.ndim, value.dtype)
@@ -104,7 +104,7 @@ def _attribute(visit: Visit, node: ast.Attribute) -> Ref:
     name = visit.names.canonical(node)
     if name:
         known = name.startswith(("cuda.", "math."))
-        return None if known else _of_module(visit, node.attr, visit.names.constant(node))
+        return None if known else _of_module(node.attr, visit.names.constant(node))
     base = visit.value(node.value)
     if isinstance(base, TupleRef):
         return elements.part(visit, node, base, node.attr, "load")

@@ -56,7 +56,7 @@ def _matrix(kernel: Kernel, instruction: Instruction) -> Action:
         with m.only(lanes):
             used = rows[:, asked].reshape(-1)
             if not m.inside("shared", used, _ROW_BYTES).all():
-                m.out_of_bounds(site, "shared", used[~m.inside("shared", used, _ROW_BYTES)], _ROW_BYTES)
+                m.out_of_bounds(site, "shared", used[~m.inside("shared", used, _ROW_BYTES)])
                 return
             m.request(site, "shared", used, _ROW_BYTES, () if loads else [used.astype(np.uint64)] * 2)
         start = (m.shared_starts[m.threads].reshape(-1, 32) + rows)[:, : 8 * count]

@@ -58,7 +58,7 @@ def _wmma(kernel: Kernel, instruction: Instruction) -> Action:
         elements = (at + offset * width).reshape(-1)
         threads = np.repeat(machine.threads[::32], rows * columns)
         if not machine.inside(name, elements, width).all():
-            machine.out_of_bounds(site, name, elements[~machine.inside(name, elements, width)], width)
+            machine.out_of_bounds(site, name, elements[~machine.inside(name, elements, width)])
             return
         values = None if loads else held.read(machine, rows * columns)
         for first in range(0, rows * columns, 32):  # one request, whose lanes have several elements each
