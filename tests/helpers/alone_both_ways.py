@@ -5,10 +5,10 @@ from smemviz.engines.lockstep.python import loops
 from smemviz.errors import SmemvizError
 
 
-def both_ways(monkeypatch, launch):
+def both_ways(monkeypatch, launch, of_launch=recorded):
     """Return what a launch leaves behind, with loops of one thread run alone and interpreted, and how many ran alone.
 
-    ``launch()`` gives what it recorded, findings, and arrays.
+    ``launch()`` gives what it recorded, of which ``of_launch`` is compared, findings, and arrays.
     """
     alone, ran = loops.run_alone, []
 
@@ -28,5 +28,5 @@ def both_ways(monkeypatch, launch):
             except SmemvizError as error:
                 left.append((str(error), [str(one) for one in getattr(error, "findings", ())]))
             else:
-                left.append((recorded(made), findings, [array.tobytes() for array in arrays]))
+                left.append((of_launch(made), findings, [array.tobytes() for array in arrays]))
     return left[0], left[1], len(ran)

@@ -13,3 +13,10 @@ def recorded(launch: Launch) -> list[object]:
     for kind, lot in ((Requests, launch.requests), (Totals, launch.totals)):
         found += [lot and (one.name, getattr(lot, one.name).tobytes()) for one in fields(kind)]
     return found
+
+
+def counted(launch: Launch) -> list[object]:
+    """Return the totals of a launch of which only some requests were kept, else all that was recorded, as bytes."""
+    if launch.totals is None:
+        return recorded(launch)
+    return [(one.name, getattr(launch.totals, one.name).tobytes()) for one in fields(Totals)]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body, launch_text
+from helpers.same_launch import counted, recorded
 from helpers.typed_expressions import inputs
 from helpers.typed_programs import RESULTS, TYPES, program
 from hypothesis import Phase, given, settings
@@ -226,11 +227,12 @@ def test_a_loop_leaves_the_same(monkeypatch, text, grid, thread, log_bytes):
         limits = Limits(iterations=5000)
         return body(text, out, real, harmless=True, log_bytes=log_bytes, limits=limits, **options), out, real
 
-    alone, interpreted, ran = both_ways(monkeypatch, launch)
+    whole = grid == 1 or log_bytes > 9000  # which requests of several warps are kept within a limit may differ
+    alone, interpreted, ran = both_ways(monkeypatch, launch, recorded if whole else counted)
 
     assert alone == interpreted
     if thread is None:
-        assert (ran > 0) == (grid == 1)
+        assert ran > 0 or grid > 1
 
 
 TURNS = """

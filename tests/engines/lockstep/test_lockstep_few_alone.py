@@ -1,4 +1,4 @@
-"""Loops that few threads run alone, one after the other, for they only compute or load."""
+"""Loops that few threads run alone, one after the other."""
 
 import textwrap
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body, launch_text
+from helpers.same_launch import counted, recorded
 from helpers.typed_expressions import inputs
 from helpers.typed_programs import RESULTS, TYPES, program
 from hypothesis import Phase, given, settings
@@ -124,7 +125,7 @@ LOADING = {
             if k % (i + 2) == 0:
                 x += real[k]
         """,
-        False,
+        True,
     ),
     "all but some": (
         """
@@ -133,7 +134,7 @@ LOADING = {
                 continue
             x += real[k]
         """,
-        False,
+        True,
     ),
     "part of a condition": (
         """
@@ -141,7 +142,7 @@ LOADING = {
             if k > i and real[k] > 0.2:
                 x += 1
         """,
-        False,
+        True,
     ),
     "loops in loops": (
         """
@@ -163,7 +164,7 @@ LOADING = {
         for k in range(20):
             x += tile[(i + k) % 8]
         """,
-        False,
+        True,
     ),
 }
 
@@ -192,7 +193,8 @@ def test_a_loop_that_only_loads_leaves_the_same_in_few_threads(monkeypatch, text
         options = {"parameters": "out, real, given", "grid": 2, "block": 70, "log_bytes": log_bytes}
         return body(text, out, real, given, harmless=True, **options), out
 
-    alone, interpreted, ran = both_ways(monkeypatch, launch)
+    whole = "%" not in who or log_bytes > 9000  # which requests of several warps are kept within a limit may differ
+    alone, interpreted, ran = both_ways(monkeypatch, launch, recorded if whole else counted)
 
     assert alone == interpreted
     assert together or not ran

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, View
+from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
 from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
+from smemviz.model.hardware.operations import effect_of
 
 _MOST_TOGETHER = 1 << 23  # loads, which are kept until all threads are done: 16 bytes each
 
@@ -43,8 +44,8 @@ def way_to(machine: Machine, view: View) -> str:
 
 def is_same_for_all(view: View) -> bool:
     """Tell whether an array is the same one in all threads."""
-    varied = isinstance(view.memory, LocalMemory) or not isinstance(view.offset, int)
-    return not varied and all(isinstance(size, int) for size in view.shape)
+    one_place = isinstance(view.memory.place(view.offset, view.dtype), int)
+    return one_place and all(isinstance(size, int) for size in view.shape)
 
 
 def is_only_thread(machine: Machine) -> bool:
@@ -63,13 +64,14 @@ class Accesses:
     numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
     """
 
-    def __init__(self, machine: Machine, mask: Mask, slot: int, *, alone: bool) -> None:
-        """One that is not ``alone`` only loads, and what it did is handed on together with what others did."""
+    def __init__(self, machine: Machine, mask: Mask, slot: int, *, alone: bool, may_wait: bool) -> None:
+        """What one that is not ``alone`` did is handed on together with what others did, for whom it ``may_wait``."""
         self._machine = machine
         self._mask = mask
-        self._alone = alone
+        self.alone = alone
+        self.may_wait = may_wait
         self.slot = slot
-        self.did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
+        self._did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
         self.thread = machine.in_global.number_of(self.slot)
         self.noted: list[int] = []
         self.groups: list[int] = []
@@ -82,21 +84,34 @@ class Accesses:
         """Take what is noted: the site and the access of each number, and the numbers in each group."""
         made = self._machine.table.sites
         reached = [views[access.name] for _, access in sites]
-        self._site = np.array([site for site, _ in sites], np.int32)
+        self.site = np.array([site for site, _ in sites], np.int32)
         self._scale = np.array([self._scale_of(view) for view in reached], np.int64)
         self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
-        self._size = np.array([view.dtype.itemsize for view in reached], np.int64)
+        self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
         self._base = np.array([view.memory.base for view in reached], np.int64)
-        self._dtypes = [view.dtype for view in reached]
-        self._in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
-        self._stores = self._in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
+        self.dtypes = [view.dtype for view in reached]
+        self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
+        self.writes = np.array([effect_of(made[site].op) != "load" for site, _ in sites], np.bool_)
+        self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
+        by_memory: dict[Memory, list[int]] = {}
+        for number, view in enumerate(reached):
+            by_memory.setdefault(view.memory, []).append(number)
+        self.by_memory = {memory: np.array(numbers) for memory, numbers in by_memory.items()}
         for number, (_, access) in enumerate(sites):
             watched = self._machine.in_global.watched.get(views[access.name].memory)
             if watched in self._owned:
                 self._owned[watched].append(number)
-        self._length = np.array([len(group) for group in groups], np.int64)
-        self._first = np.cumsum(self._length) - self._length
+        self.length = np.array([len(group) for group in groups], np.int64)
+        self._first = np.cumsum(self.length) - self.length
         self._numbers = np.array([number for group in groups for number in group], np.int64)
+
+    def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
+        """Take what is noted from another thread that runs the same loop."""
+        self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
+        self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
+        self._shift = first._shift
+        if first.in_shared.any():  # each block has its own
+            self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
 
     def _scale_of(self, view: View) -> int:
         return len(view.memory.lanes) if isinstance(view.memory, LocalMemory) else 1
@@ -124,23 +139,23 @@ class Accesses:
 
     def hand_on(self) -> None:
         """Let the log and the search for hazards have what was noted."""
-        if not self.noted:
+        if not self.groups:
             return
         groups, places = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
         self.noted.clear()
         self.groups.clear()
-        if not self._alone:
-            self.did.append((groups, places))
-            if sum(len(places) for _, places in self.did) * self._mask.count > _MOST_TOGETHER:
+        if not self.alone:
+            self._did.append((groups, places))
+            if sum(len(groups) for groups, _ in self._did) * self._mask.count > _MOST_TOGETHER:
                 raise NotTogetherError
             return
-        numbers = self._numbers_in(groups)
+        numbers = self.numbers_in(groups)
         if places.min() < 0:
             numbers, places = numbers[places >= 0], places[places >= 0]
-        sites, stores, addresses = self._site[numbers], self._stores[numbers], self._addresses(numbers, places)
+        sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
         values = np.full(len(sites), np.nan)
         values[stores] = np.array(self.stored, np.float64)
-        shared = self._in_shared[numbers]
+        shared = self.in_shared[numbers]
         if shared.any():
             self._look_at_shared(np.flatnonzero(shared), numbers, addresses, stores)
         self.stored.clear()
@@ -150,35 +165,23 @@ class Accesses:
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
         self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
 
-    def hand_on_together(self, runs: Sequence[Accesses]) -> None:
-        """Let the log have what threads of a warp loaded one after the other, as loads of all of them at once.
+    def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return the groups of all accesses and their places, None where there are none."""
+        if not any(len(places) for _, places in self._did):
+            return None
+        groups, places = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
+        return groups, places
 
-        Their k-th loads are one request, for as long as a thread loads: all load the same in every turn.
-        """
-        threads = []
-        for run in runs:
-            if run.did:
-                several = (np.concatenate(columns) for columns in zip(*run.did, strict=True))
-                groups, places = run.did[0] if len(run.did) == 1 else several
-                threads.append((run.slot, groups, places))
-        if not threads:
-            return
-        numbers = self._numbers_in(max((groups for _, groups, _ in threads), key=len))
-        table = np.full((len(numbers), len(threads)), -1, np.int64)
-        for column, (_, _, places) in enumerate(threads):
-            table[: len(places), column] = self._addresses(numbers[: len(places)], places)
-        slots = np.array([slot for slot, _, _ in threads])
-        self._machine.log.add_serial(self._site[numbers], slots, table, np.full(table.shape, np.nan))
-
-    def _numbers_in(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    def numbers_in(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of accesses that groups are made of."""
-        length = self._length[groups]
+        length = self.length[groups]
         end = np.cumsum(length)
         return np.asarray(self._numbers[np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)])
 
-    def _addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the addresses of elements by their places in memory."""
         elements = (places - self._shift[numbers]) // self._scale[numbers]
-        return np.asarray(elements * self._size[numbers] + self._base[numbers])
+        return np.asarray(elements * self.size[numbers] + self._base[numbers])
 
     def _look_at_shared(
         self,
@@ -188,17 +191,51 @@ class Accesses:
         stores: NDArray[np.bool_],
     ) -> None:
         """Have accesses to shared memory looked at; what is done again and again, once."""
-        loads = places[~stores[places]]
-        _, first = np.unique(addresses[loads] * len(self._site) + numbers[loads], return_index=True)
-        distinct: dict[int, Value] = dict.fromkeys(loads[first].tolist())
-        seen: set[tuple[int, int, bytes]] = set()
-        for place, stored in zip(np.flatnonzero(stores).tolist(), self.stored, strict=True):
-            number, address = int(numbers[place]), int(addresses[place])
-            value = self._dtypes[number].type(stored)
-            key = number, address, value.tobytes()
-            if key not in seen:
-                seen.add(key)
-                distinct[place] = value
-        for place in sorted(distinct):
-            site, address = int(self._site[numbers[place]]), int(addresses[place])
-            self._machine.hazards.add(site, address, self._mask, distinct[place])
+        values = np.full(len(numbers), np.nan)
+        values[stores] = np.array(self.stored, np.float64)
+        stored: dict[int, Any] = dict(zip(np.flatnonzero(stores).tolist(), self.stored, strict=True))
+        keys = addresses[places] * len(self.site) + numbers[places]
+        for place in places[told_once(keys, values[places])].tolist():
+            number, value = int(numbers[place]), stored.get(place)
+            value = None if value is None else self.dtypes[number].type(value)
+            self._machine.hazards.add(int(self.site[number]), int(addresses[place]), self._mask, value)
+
+
+def told_once(rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return where what is done again and again is done first, with another value, and last; in order."""
+    _, begin, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    bits, which = values.view(np.int64).reshape(len(rows), -1), which.ravel()
+    other = np.flatnonzero((bits != bits[begin[which]]).any(axis=1))
+    another = other[np.unique(which[other], return_index=True)[1]]
+    _, end = np.unique(which[::-1], return_index=True)
+    return np.unique(np.concatenate([begin, another, len(rows) - 1 - end]))
+
+
+def place_in_order(
+    groups: NDArray[np.int64],
+    length: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    loops: Sequence[tuple[int, int, int]],
+) -> list[NDArray[np.int64]]:
+    """Return the place of every access in the order, outermost first: the loop's, then its turn, then the access's."""
+    sequence = np.arange(len(groups)).repeat(length)  # where each access is among the groups and marks
+    columns: list[NDArray[np.int64]] = []
+    for level in range(1, max((level for level, _, _ in loops), default=0) + 1):
+        begin, inside = np.arange(int(numbers.max(initial=0)) + 1), np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
+        for own, low, high in loops:
+            if own == level:
+                begin[low:high], inside[low:high] = low, True
+        turn = np.cumsum(groups == turn_of(level))
+        entered = np.maximum.accumulate(np.where(groups == entry_of(level), turn, 0))
+        columns += [begin[numbers], np.where(inside[numbers], (turn - entered)[sequence], 0)]
+    return [*columns, numbers]
+
+
+def turn_of(level: int) -> int:
+    """Return what marks among the groups that a turn of a loop begins."""
+    return -2 * level
+
+
+def entry_of(level: int) -> int:
+    """Return what marks among the groups that a loop begins."""
+    return -2 * level - 1

@@ -146,7 +146,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     dtype = made.array.dtype
     if dtype.name not in ATOMICS[name].dtypes:
         return None
-    old, writer.in_step = writer.new(), False
+    old, writer.together = writer.new(), False
     given = writer.write(node.args[2])
     if given.dtype is None or given.dtype.kind == "c":
         raise NotWrittenError

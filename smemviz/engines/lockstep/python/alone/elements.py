@@ -76,8 +76,6 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
     if any(isinstance(part, ast.Slice | ast.Starred) or _is_text(part) for part in parts):
         return None
     name, array = named
-    writer.pure = False
-    writer.in_step = writer.in_step and array.way == "free" and array.space != "shared"
     indices = []
     for part in parts:
         atom = writer.write(part)
@@ -105,7 +103,8 @@ def view(writer: Writer, made: Reached) -> str:
 
 def store(writer: Writer, node: ast.Subscript, made: Reached, atom: Atom, inside: str, far: str) -> None:
     """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
-    site, writer.in_step = writer.frame.tree.stores.get(node), False
+    site = writer.frame.tree.stores.get(node)
+    writer.stored.add(made.access.name)
     writer.put(f"if {inside}:")
     if made.array.space == "shared" and site is not None:
         writer.put(f"    stored({atom.text})")

@@ -171,6 +171,5 @@ def after_loop(writer: Writer, node: ast.For | ast.While) -> None:
 def _leave(writer: Writer, scope: Scope) -> bool:
     if len(writer.turns) > scope.turns and writer.turns[-1]:
         writer.fork(writer.turns[-1])
-    writer.in_step = False
     writer.fork("break")
     return False

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from smemviz.engines.lockstep.python.alone.accesses import entry_of, turn_of
 from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.alone.atoms import Atom, Span
 from smemviz.engines.lockstep.python.alone.expressions import truth
@@ -29,6 +30,9 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     writer.enter()
     moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
+    level, first = len(writer.turns) + 1, len(writer.sites)
+    if level > 1:
+        writer.mark_order(entry_of(level))
     outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
     mark = writer.mark()
     if not writer.counts:
@@ -39,6 +43,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
+    writer.loops.append((level, first, len(writer.sites)))
     after_loop(writer, node)
     return True
 
@@ -50,7 +55,6 @@ def _inside(node: ast.For | ast.While) -> list[ast.AST]:
 def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
     """Write how a turn ends before its end."""
     moves(writer, node, "leave")
-    writer.in_step = writer.in_step and isinstance(node, ast.Break)
     if isinstance(node, ast.Break) and writer.turns[-1]:
         writer.fork(writer.turns[-1])
     writer.fork("break" if isinstance(node, ast.Break) else "continue")
@@ -63,10 +67,13 @@ def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
     _turn(writer, turn, "")
 
 
+def _begin_turn(writer: Writer) -> None:
+    writer.mark_order(turn_of(len(writer.turns) + 1))
+
+
 def _turn(writer: Writer, turn: Turn, left: str) -> bool:
     """Write a turn; ``left`` counts those that there were where one leaves the loop."""
     writer.turns.append(left)
-    writer.body = writer.indent
     turn()
     writer.turns.pop()
     return True
@@ -87,6 +94,7 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
 
     def once() -> bool:
         sure = set(writer.sure)
+        _begin_turn(writer)
         writer.fork(f"if not {_test(writer, node).text}:")
         inner(writer, lambda: _ended(writer, node, "break"))
         writer.sure = set(sure)
@@ -117,6 +125,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
         writer.put(f"if not {test}:")
         inner(writer, lambda: _ended(writer, node, "it -= 1; break"))
         writer.sure = set(sure)
+        _begin_turn(writer)
         _turn(writer, turn, "")
         writer.sure = set(sure)
         return True
@@ -147,6 +156,7 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
     writer.fork(f"for {number} in {numbers}:")
 
     def once() -> bool:
+        _begin_turn(writer)
         bind()
         _counted(writer, node, turn)
         return True
@@ -173,6 +183,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
         return True
 
     def once() -> bool:
+        _begin_turn(writer)
         bind()
         return _turn(writer, turn, f"it += {part}.index({number}) + 1")
 

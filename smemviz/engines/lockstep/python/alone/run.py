@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
-from smemviz.engines.lockstep.python.alone import expressions, statements
+from smemviz.engines.lockstep.python.alone import expressions, statements, together
 from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.alone.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.alone.runner import OFTEN, Runner
+from smemviz.engines.lockstep.python.alone.together import Undo
 from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.python.frame import Frame
@@ -26,15 +27,17 @@ from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.recordings.data import WARP_SIZE
+from smemviz.frontends.numba.sites import SiteTree
 
 Loop = ast.For | ast.While
 
 _UNASSIGNED: Any = object()
 _PASSES = 6  # over a loop until the types of its variables stay
-_FEW = 32  # threads for which NumPy has little advantage
-_SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then
-_IN_VAIN = 64  # times that a loop is interpreted when it could not be run here
+_FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
+_SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
+_HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
+_MOST_HELD = 1 << 26
+_IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
 
 @dataclass(frozen=True)
@@ -53,30 +56,37 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
     mask, machine = frame.mask, frame.machine
     if mask.count < 2:
         return _run_alone(frame, node) if mask.count else None
-    if mask.count > _FEW:
+    if mask.count > _SOME:
         return None
-    left = machine.alone.get(("left", node), 0)
+    left, pause = machine.alone.get(("left", node), (0, _SHORT))
     if left:
-        machine.alone["left", node] = left - 1
+        machine.alone["left", node] = left - 1, pause
         return None
     begin = machine.iterations
-    possible = _only_computes_or_loads(node)
+    possible = (mask.count <= _FEW or _branches(frame.tree, node)) and _may_be_written(frame, node)
     goes_on = _run_alone(frame, node) if possible else None
+    machine.alone["left", node] = 0, _SHORT
     if goes_on is None:
-        machine.alone["left", node] = _IN_VAIN if possible else sys.maxsize
-    elif machine.iterations - begin < _SHORT + mask.count:
-        machine.alone["left", node] = _SHORT
+        pause = max(pause, _IN_VAIN)
+        machine.alone["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
+    elif machine.iterations - begin < _SHORT + mask.count + machine.alone.get(("held", node), 0) // _HELD_A_TURN:
+        machine.alone["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
     return goes_on
 
 
-def _only_computes_or_loads(node: Loop) -> bool:
-    """Tell whether writing a loop for several threads may be of use: as one looks at it, it does nothing else."""
+def _branches(tree: SiteTree, node: Loop) -> bool:
+    """Tell whether threads may part in a loop or call functions, which costs the interpreter most."""
     parts = [part for statement in node.body for part in ast.walk(statement)]
-    if any(isinstance(part, ast.Expr | ast.Return | ast.Raise | ast.Assert) for part in parts):
+    return any(isinstance(part, ast.If | ast.IfExp | ast.BoolOp | ast.While) or part in tree.calls for part in parts)
+
+
+def _may_be_written(frame: Frame, node: Loop) -> bool:
+    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or ends in it."""
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
-    elements = [part for part in parts if isinstance(part, ast.Subscript)]
-    alike = not any(isinstance(part, ast.For | ast.While | ast.Continue) for part in parts)
-    return not elements or (alike and all(isinstance(part.ctx, ast.Load) for part in elements))
+    plain = (*frame.tree.calls, *(part for part in parts if isinstance(part, ast.Constant)))
+    return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
 
 
 def _run_alone(frame: Frame, node: Loop) -> Mask | None:
@@ -91,12 +101,10 @@ def _run_alone(frame: Frame, node: Loop) -> Mask | None:
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
         text = _text(frame, node, int(slots[0]), kinds, {name: span for name, span in spans.items() if span})
-        if text is None or not (mask.count == 1 or text.writer.pure):
-            in_a_warp = slots[0] // WARP_SIZE == slots[-1] // WARP_SIZE
-            if text is None or not (text.writer.in_step and in_a_warp):
-                return None
+        if text is None or not (mask.count == 1 or text.writer.together):
+            return None
         outer = [variables[name] for name in used]
-        results = _run(frame, slots, text, used, outer)
+        results = _run(frame, node, slots, text, used, outer)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if results is None:
@@ -158,7 +166,8 @@ def _kind(frame: Frame, value: Value) -> Kind:
 def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind], spans: dict[str, Span]) -> _Text | None:
     """Return a loop as text for these types of its variables, None where it is not written so."""
     cache = frame.machine.alone
-    key = (id(frame.tree), node, id(frame.versions), tuple(kinds.items()), tuple(spans.items()))
+    several = frame.mask.count > 1
+    key = (id(frame.tree), node, id(frame.versions), several, tuple(kinds.items()), tuple(spans.items()))
     if key not in cache:
         try:
             made = _compiled(_written(frame, node, slot, kinds, spans))
@@ -173,13 +182,14 @@ def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: 
     """Write a loop until nothing changes: from any integer to what is known of it by what it is given."""
     kinds: dict[str, Kind] = entry
     spans: dict[str, Span] = {}
+    several = frame.mask.count > 1
     for _ in range(_PASSES):
-        writer = Writer(frame, expressions.RULES, statements.block, slot, dict(kinds), set(entry), spans)
+        writer = Writer(frame, expressions.RULES, statements.block, slot, several, dict(kinds), set(entry), spans)
         statements.loop(writer, node)
         now = dict(entry)
         for name, assigned in writer.assigned.items():
-            several = {*assigned, entry[name]} if name in entry else set(assigned)
-            now[name] = several.pop() if len(several) == 1 else None
+            types = {*assigned, entry[name]} if name in entry else set(assigned)
+            now[name] = types.pop() if len(types) == 1 else None
         closer = _closer(writer, now, near, frame.machine.limits.iterations)
         if now == kinds and closer == spans:
             break
@@ -218,7 +228,10 @@ def _compiled(writer: Writer) -> _Text:
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
         *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
-        *writer.lines,
+        *(
+            line if writer.sites or "group(" not in line else line.partition("group(")[0] + "pass"
+            for line in writer.lines
+        ),
         "    M.iterations = it",
         "    return True, @V",
     ]
@@ -226,6 +239,11 @@ def _compiled(writer: Writer) -> _Text:
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     return _Text(namespace["loop"], writer)
+
+
+def _unmarked(lines: list[str]) -> list[str]:
+    """Return lines without marks of the order of accesses, where there are none."""
+    return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in lines]
 
 
 @lru_cache(maxsize=256)
@@ -241,7 +259,7 @@ def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> Non
 
 
 def _run(
-    frame: Frame, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
+    frame: Frame, node: Loop, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
 ) -> list[tuple[bool, tuple[Any, ...]]] | None:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
     writer, machine, inner = text.writer, frame.machine, frame.variables
@@ -256,35 +274,43 @@ def _run(
     begin, most, results = machine.iterations, machine.iterations, []
     runs: list[Accesses] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
-    for slot in slots.tolist():
-        if not alone:
-            inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
-        accesses = Accesses(machine, frame.mask, slot, alone=alone)
-        if not runs or varied:
-            reached = [
-                memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
-            ]
-        if not runs:
-            accesses.prepare(writer.sites, writer.groups, inner)
-        _give_arrays(writer, inner, frame.mask)
-        given: list[Any] = []
-        for name in writer.names:
-            value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-            given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
-        given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
-        machine.iterations = begin
-        noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-        tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
-        due = min(machine.limits.iterations + 1, begin + OFTEN)
-        try:
+    held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
+    if held is not None and held.nbytes > _MOST_HELD:
+        return None
+    machine.alone["held", node] = 0 if held is None else held.nbytes
+    try:
+        for slot in slots.tolist():
+            if not alone:
+                inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
+            accesses = Accesses(machine, frame.mask, slot, alone=alone, may_wait=held is not None and held.may_wait)
+            if not runs or varied:
+                reached = [
+                    memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
+                ]
+            if not runs:
+                accesses.prepare(writer.sites, writer.groups, inner)
+            else:
+                accesses.prepare_like(runs[0], writer.sites, inner)
+            _give_arrays(writer, inner, frame.mask)
+            given: list[Any] = []
+            for name in writer.names:
+                value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
+                given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+            given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
+            machine.iterations = begin
+            noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
+            tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+            due = min(machine.limits.iterations + 1, begin + OFTEN)
             results.append(text.run(*tools, due, [*given, *reached]))
             accesses.hand_on()
-        except NotTogetherError:
-            machine.iterations = begin
-            return None
-        most = max(most, machine.iterations)
-        runs.append(accesses)
-    if not alone:
-        runs[0].hand_on_together(runs)
+            most = max(most, machine.iterations)
+            runs.append(accesses)
+        if not alone:
+            together.hand_on(machine, runs, writer.loops)
+    except NotTogetherError:
+        machine.iterations = begin
+        if held is not None:
+            held.undo()
+        return None
     machine.iterations = most
     return results

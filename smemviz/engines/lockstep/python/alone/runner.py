@@ -36,6 +36,8 @@ class Runner:
         return open_value(value, self._accesses.slot)
 
     def _begin(self) -> Frame:
+        if not self._accesses.alone:
+            raise NotTogetherError
         self._accesses.hand_on()
         self._frame.mask = self._mask
         return self._frame
@@ -76,11 +78,15 @@ class Runner:
 
     def no_step(self, call: ast.Call) -> None:
         """Refuse a range that does not move."""
+        if not self._accesses.alone:
+            raise NotTogetherError
         raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
 
     def due(self, iterations: int, line: int) -> int:
         """Count a turn of a loop; return at how many of them that is to be done again."""
         machine = self._frame.machine
+        if self._accesses.may_wait and iterations > machine.limits.iterations:
+            raise NotTogetherError
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
@@ -90,8 +96,6 @@ class Runner:
 
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""
-        if self._mask.count > 1:
-            raise NotTogetherError
         return self.open(access.load(self._begin(), node, view, indices))
 
     def atomic(self, node: ast.Call, used: bool, name: str, *given: Value) -> Value:

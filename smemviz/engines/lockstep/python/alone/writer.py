@@ -91,15 +91,16 @@ class Writer:
 
     ``sure`` are the variables that are assigned whichever way was taken, ``spans`` where integers among them lie at any
     time, ``held`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
-    that is ``pure`` only computes: nothing but its variables tells that it ran. One that is ``in_step`` loads too, the
-    same elements in every turn, as they are named: all notes are in its ``body``. One that ``counts`` has turns in it
-    beside its own; ``turns`` is what counts those of a loop when one leaves it.
+    that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
+    stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
+    that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it.
     """
 
     frame: Frame
     rules: Mapping[type[ast.AST], Callable[[Writer, Any], Atom | None]]
     block: Callable[[Writer, Sequence[ast.stmt]], bool]
     slot: int
+    several: bool
     kinds: dict[str, Kind]
     sure: set[str]
     spans: dict[str, Span]
@@ -117,9 +118,9 @@ class Writer:
     scope: Scope | None = None
     scopes: list[Scope] = field(default_factory=list)
     statement: ast.stmt | None = None
-    pure: bool = True
-    in_step: bool = True
-    body: int = 0
+    together: bool = True
+    stored: set[str] = field(default_factory=set)
+    loops: list[tuple[int, int, int]] = field(default_factory=list)
     counts: bool = False
     indent: int = 1
     depth: int = 0
@@ -145,13 +146,13 @@ class Writer:
         assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
         held = {name: list(spans) for name, spans in self.held.items()}
         state = self.indent, set(self.sure), assigned, held, dict(self.steps), list(self._noted)
-        return len(self.lines), len(self.accesses), len(self.sites), *state
+        return len(self.lines), len(self.accesses), len(self.sites), len(self.loops), *state
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, *state = mark
+        lines, accesses, sites, loops, *state = mark
         self.indent, self.sure, self.assigned, self.held, self.steps, self._noted = state
-        del self.lines[lines:], self.accesses[accesses:], self.sites[sites:]
+        del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:]
 
     def aside(self, write: Callable[[], Atom]) -> Part:
         """Write what is to stand further in, and keep it for later."""
@@ -193,7 +194,6 @@ class Writer:
 
     def note(self, place: str, site: int | None, access: Access) -> None:
         """Note an access at a place that has a name, unless that is -1, where it is a request."""
-        self.in_step = self.in_step and self.indent == self.body
         if site is not None:
             self._noted.append((place, len(self.sites)))
             self.sites.append((site, access))
@@ -210,6 +210,11 @@ class Writer:
         number = self.groups.setdefault(numbers, len(self.groups))
         what = f"note({places[0]})" if len(places) == 1 else f"noted += {', '.join(places)}"
         return [what, f"group({number})"]
+
+    def mark_order(self, mark: int) -> None:
+        """Mark among the groups that a loop or a turn begins, where several threads are to be put in order."""
+        if self.several:
+            self.fork(f"group({mark})")
 
     def astray(self, done: str, place: str) -> None:
         """Write what is done instead of an access at a place: all that was noted before goes before it, and once."""
@@ -275,7 +280,7 @@ class Writer:
         if name not in self.sure:
             if self.scope is not None:
                 raise NotWrittenError
-            self.pure = self.in_step = False
+            self.together = False
             self.put(f"if {atom.text} is U: F.read({self.constant(node)}, {self.constant(at)})")
         return atom
 
@@ -323,7 +328,7 @@ class Writer:
         if self.scope is not None:
             raise NotWrittenError
         self.flush()
-        self.pure, self.in_step, self.counts = False, False, True
+        self.together, self.counts = False, True
         stored: set[str] = set()
         for part in ast.walk(node):
             if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -387,6 +392,5 @@ class Writer:
     def enter(self) -> None:
         """Begin a loop in the text."""
         self.depth += 1
-        self.in_step = self.in_step and self.depth == 1
         if self.depth > _DEEPEST:
             raise NotWrittenError

@@ -1,0 +1,200 @@
+"""What several threads did one after the other, put in the order in which they do it in lockstep.
+
+Every access of a thread has a place in that order: the turn of the outermost loop, where in its body, the turn of the
+loop there, and so on. Accesses of several threads at one place are one request. What a thread does to memory is what
+it does in lockstep only if none of the others stores where it loads or stores: that is looked at before anything is
+handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory.memory import Memory
+from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, place_in_order, told_once
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.recordings.data import WARP_SIZE
+
+_AT_ONCE = 1024  # requests of a warp
+_MOST = 2**62  # places in the order that have a number each
+
+
+@dataclass(frozen=True)
+class _Events:
+    """What threads did, thread after thread; ``thread`` indexes ``slots``, ``order`` tells what is one request.
+
+    ``stored`` says where in ``values`` is what a store to shared memory stored, -1 for anything else.
+    """
+
+    slots: NDArray[np.int64]
+    thread: NDArray[np.int64]
+    number: NDArray[np.int64]
+    address: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    values: list[Any]
+    order: NDArray[np.int64]
+
+
+def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> None:
+    """Let the log and the search for hazards have what threads did, as requests of all of them.
+
+    ``loops`` are the level of each and the numbers of its first access and of the first behind it.
+
+    Raises:
+        NotTogetherError: when it matters that one thread did it after the other; nothing has been handed on then.
+    """
+    events = _events(runs, loops)
+    if events is None:
+        return
+    first = runs[0]
+    _look_for_meetings(machine, first, events)
+    places, row = np.unique(events.order, return_inverse=True)
+    number = np.zeros(len(places), np.int64)
+    number[row] = events.number
+    table = np.full((len(places), len(events.slots)), -1, np.int64)
+    table[row, events.thread] = events.address
+    at = np.full(table.shape, -1, np.int64)
+    at[row, events.thread] = events.stored
+    values = np.full(table.shape, np.nan)
+    known = events.stored >= 0
+    if known.any():
+        values[row[known], events.thread[known]] = np.array(events.values, np.float64)[events.stored[known]]
+    _tell_global(machine, first, events)
+    _tell_shared(machine, first, events, number, table, at, values)
+    warps = events.slots // WARP_SIZE
+    several = [np.flatnonzero(warps == warp) for warp in np.unique(warps).tolist()]
+    for begin in range(
+        0, len(places), _AT_ONCE
+    ):  # turn by turn, so that of every warp as much is kept as of the others
+        for here in several:
+            part, made = table[begin : begin + _AT_ONCE, here], values[begin : begin + _AT_ONCE, here]
+            took = (part >= 0).any(axis=1)
+            sites = first.site[number[begin : begin + _AT_ONCE][took]]
+            if len(sites):
+                machine.log.add_serial(sites, events.slots[here], part[took], made[took])
+
+
+def _events(runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> _Events | None:
+    columns: list[tuple[NDArray[np.int64], ...]] = []
+    values: list[Any] = []
+    keys: list[list[NDArray[np.int64]]] = []
+    for thread, run in enumerate(runs):
+        did = run.all_that_was_done()
+        if did is None:
+            continue
+        groups, places = did
+        length = np.where(groups < 0, 0, run.length[np.maximum(groups, 0)])
+        numbers = run.numbers_in(groups[groups >= 0])
+        stores = run.stores[numbers]
+        stored = np.where(stores, np.cumsum(stores) - 1 + len(values), -1)
+        values += run.stored
+        columns.append((np.full(len(numbers), thread), numbers, run.addresses(numbers, places), stored))
+        keys.append(place_in_order(groups, length, numbers, loops))
+    if not columns:
+        return None
+    threads, numbers, addresses, stored = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.zeros(len(threads), np.int64)
+    most = 1
+    for column in (np.concatenate(parts) for parts in zip(*keys, strict=True)):
+        size = int(column.max(initial=0)) + 1
+        most *= size
+        if most > _MOST:
+            raise NotTogetherError
+        order = order * size + column
+    slots = np.array([run.slot for run in runs])
+    return _Events(slots, threads, numbers, addresses, stored, values, order)
+
+
+def _look_for_meetings(machine: Machine, first: Accesses, events: _Events) -> None:
+    """Raise an error where a thread stores what another touches, or where what several touch is watched."""
+    for memory, numbers in first.by_memory.items():
+        writes, watched = first.writes[numbers], machine.in_global.watched.get(memory)
+        if not writes.any() and watched is None:
+            continue
+        here = np.isin(events.number, numbers)
+        unit = int(first.size[numbers].min())
+        cell, thread, times = events.address[here] // unit, events.thread[here], first.size[events.number[here]] // unit
+        stores = first.writes[events.number[here]]
+        if memory.space == "shared":  # an address is the same in every block
+            cell = cell + (events.slots * machine.blocks // machine.slots)[thread] * (len(memory.data) // unit + 1)
+        if (times > 1).any():
+            start = np.cumsum(times) - times
+            cell = np.repeat(cell - start, times) + np.arange(int(times.sum()))
+            thread, stores = np.repeat(thread, times), np.repeat(stores, times)
+        if not len(cell):
+            continue
+        by_cell = np.argsort(cell, kind="stable")
+        cell, thread, stores = cell[by_cell], thread[by_cell], stores[by_cell]
+        begins = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
+        several = np.minimum.reduceat(thread, begins) != np.maximum.reduceat(thread, begins)
+        if (several & (np.logical_or.reduceat(stores, begins) | (watched is not None))).any():
+            raise NotTogetherError
+
+
+def _tell_global(machine: Machine, first: Accesses, events: _Events) -> None:
+    """Let the search for races have what each thread did to arrays that the launch stores in."""
+    for memory, numbers in first.by_memory.items():
+        watched = machine.in_global.watched.get(memory)
+        if watched is None:
+            continue
+        here = np.isin(events.number, numbers)
+        for thread, slot in enumerate(events.slots.tolist()):
+            own = np.flatnonzero(here & (events.thread == thread))
+            if len(own):
+                sites, number = first.site[events.number[own]], machine.in_global.number_of(slot)
+                machine.in_global.add_serial(watched, number, sites, events.address[own])
+
+
+def _tell_shared(
+    machine: Machine,
+    first: Accesses,
+    events: _Events,
+    number: NDArray[np.int64],
+    table: NDArray[np.int64],
+    at: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> None:
+    """Let the search for hazards have accesses to shared memory; what is done again and again, once.
+
+    Of stores of several values that is the first, one of another value, and the last.
+    """
+    rows = np.flatnonzero(first.in_shared[number])
+    if not len(rows):
+        return
+    once = told_once(np.column_stack([number[rows], table[rows]]), values[rows])
+    for row in rows[once].tolist():
+        on = table[row] >= 0
+        lanes, addresses = np.zeros(machine.slots, np.bool_), np.zeros(machine.slots, np.int64)
+        lanes[events.slots[on]], addresses[events.slots[on]] = True, table[row][on]
+        stored = None
+        if first.stores[number[row]]:
+            stored = np.zeros(machine.slots, first.dtypes[number[row]])
+            stored[events.slots[on]] = [events.values[place] for place in at[row][on].tolist()]
+        mask = Mask(lanes, int(np.count_nonzero(on)), machine.root)
+        machine.hazards.add(int(first.site[number[row]]), addresses, mask, stored)
+
+
+class Undo:
+    """What memories held before threads stored in them one after the other."""
+
+    def __init__(self, memories: Sequence[Memory], most: int) -> None:
+        """Hold nothing if that were more than ``most`` bytes."""
+        distinct = dict.fromkeys(memories)
+        self.nbytes = sum(memory.data.nbytes for memory in distinct)
+        self._held = [(memory, memory.data.copy()) for memory in distinct if self.nbytes <= most]
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a thread may be waiting for what another stores."""
+        return bool(self._held)
+
+    def undo(self) -> None:
+        """Let memories hold that again."""
+        for memory, data in self._held:
+            memory.data[:] = data
