@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from smemviz.recordings.recording import Recording
 FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
 
 
+@cache
 def both(name: str) -> tuple[Recording, Recording]:
     cpp, python = (smemviz.run(kernels_dir() / f"{name}{ending}", engine="lockstep") for ending in (".cu", ".py"))
     return cpp, python

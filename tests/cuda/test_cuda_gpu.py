@@ -21,6 +21,7 @@ from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.gpu.ptx.steady_loops import steady_loops
 from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
+from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
 from smemviz.engines.lockstep.ptx.host.running import _arguments
@@ -198,7 +199,7 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
         ('asm volatile("trap;");', "trap"),
         ("out[threadIdx.x + 64] = 1;", "out_of_bounds"),
         # Lockstep does not go on to the end, and has met the mistake by then.
-        ("out[threadIdx.x + 64] = 1; for (int i = 0; i < 100000; i++) atomicAdd(out, i);", "out_of_bounds"),
+        ("out[threadIdx.x + 64] = 1; for (int i = 0; i < 999; i++) atomicAdd(out, i);", "out_of_bounds"),
     ],
 )
 def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +211,7 @@ def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, m
         raise AssertionError("the launch was made")
 
     monkeypatch.setattr(recorder, "Gpu", touched)
+    monkeypatch.setattr(recorder, "LIMITS", Limits(iterations=50))
     text = "#include <cassert>\n// smemviz: harm<<<1, 32>>>(zeros(64))\n__global__ void harm(int *out) {\n"
     made = Made(parse_cuda(f"{text}    {body}\n}}\n", "harm.cu"), "harm", "compiled")
     run, (finding,) = recorder.Recorder().launch(made.entry, made.configuration, made.arguments(), ("harm.cu", 3))

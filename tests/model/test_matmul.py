@@ -50,7 +50,7 @@ def test_blocks_over_an_edge_load_each_row_and_column_once() -> None:
     assert Size(228, 240, 112).loads(4, 8) == 4 * 228 * 240 + 8 * 240 * 112
 
 
-@pytest.mark.parametrize("tile", [8, 16, 32])
+@pytest.mark.parametrize("tile", [pytest.param(8, marks=pytest.mark.exhaustive), 16, 32])
 def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
     recording = product(tile)
     assert traffic(recording["naive"]).elements_loaded == 2 * 64**3
@@ -61,7 +61,10 @@ def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
 
 # Per warp and k the naive kernel moves a sector of a for each of its 32/T rows and T/8 of b; a warp of the tiled kernel
 # moves 4 of each once per T. The quotients are 5, 8 and 20: less than T, for a warp's lanes share sectors anyway.
-@pytest.mark.parametrize(("tile", "naive", "tiled"), [(8, 40960, 8192), (16, 32768, 4096), (32, 40960, 2048)])
+@pytest.mark.parametrize(
+    ("tile", "naive", "tiled"),
+    [pytest.param(8, 40960, 8192, marks=pytest.mark.exhaustive), (16, 32768, 4096), (32, 40960, 2048)],
+)
 def test_sectors_fall_less_than_elements(tile: int, naive: int, tiled: int) -> None:
     recording = product(tile)
     assert traffic(recording["naive"]).load_sectors == naive

@@ -15,6 +15,13 @@ from smemviz.frontends.numba.methods import FUNCTIONS, METHODS
 OF_ALL = ("sum", "prod", "mean", "var", "std", "any", "all", "argmax", "argmin")
 BY_NAME_ALONE = ("average", "count_nonzero", "nanmean", "nanprod", "nanstd", "nansum", "nanvar")
 DTYPES = ("bool", "int8", "uint8", "int32", "uint32", "int64", "float32", "float64")
+QUICK = ("bool", "int8", "uint32", "float32", "float64")
+# Compiling takes most of the time. Flat, an array of any shape is of one type to Numba.
+HOW = pytest.mark.parametrize(
+    ("quick", "given_to_numba"),
+    [(True, np.ravel), pytest.param(False, np.asarray, marks=pytest.mark.exhaustive)],
+    ids=["flat", "as it is"],
+)
 
 
 @cache
@@ -44,28 +51,32 @@ def test_every_method_of_the_table_is_compared():
     }
 
 
+@HOW
 @settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from(DTYPES).flatmap(
-        lambda dtype: arrays(dtype, st.sampled_from([(1,), (9,), (2, 3), (2, 1, 4)]), elements=_values(dtype))
-    )
-)
-def test_methods_of_arrays_give_what_they_give_in_numba(a):
+@given(data=st.data())
+def test_methods_of_arrays_give_what_they_give_in_numba(quick, given_to_numba, data):
     """In values that would not fit a narrower type: sums of bytes, products of integers, sums of 0.1."""
-    wanted = by_numba(all_of(OF_ALL))(a)
+    a = data.draw(_arrays(QUICK if quick else DTYPES, [(1,), (9,), (2, 3), (2, 1, 4)]))
+    wanted = by_numba(all_of(OF_ALL))(given_to_numba(a))
     _assert_equal(a, [f"a.{name}()" for name in OF_ALL], wanted)
     _assert_equal(a, [f"np.{name}(a)" for name in OF_ALL], wanted)
 
 
+@HOW
 @settings(max_examples=20, deadline=None)
-@given(
-    st.sampled_from(("int32", "float32", "float64")).flatmap(
-        lambda dtype: arrays(dtype, st.sampled_from([(9,), (2, 3)]), elements=_values(dtype))
+@given(data=st.data())
+def test_functions_of_arrays_give_what_they_give_in_numba(quick, given_to_numba, data):
+    a = data.draw(_arrays(("int32", "float32") if quick else ("int32", "float32", "float64"), [(9,), (2, 3)]))
+    codes = [f"np.{name}(a)" for name in BY_NAME_ALONE]
+    _assert_equal(a, codes, by_numba(f"({', '.join(codes)})")(given_to_numba(a)))
+    if a.ndim == 2 and a.dtype.kind == "f":
+        _assert_equal(a, ["np.trace(a)"], [by_numba("np.trace(a)")(a)])
+
+
+def _arrays(dtypes, shapes):
+    return st.sampled_from(dtypes).flatmap(
+        lambda dtype: arrays(dtype, st.sampled_from(shapes), elements=_values(dtype))
     )
-)
-def test_functions_of_arrays_give_what_they_give_in_numba(a):
-    codes = [f"np.{name}(a)" for name in BY_NAME_ALONE] + ["np.trace(a)"] * (a.ndim == 2 and a.dtype.kind == "f")
-    _assert_equal(a, codes, by_numba(f"({', '.join(codes)})")(a))
 
 
 def _assert_equal(a, codes, wanted):
