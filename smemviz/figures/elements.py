@@ -29,7 +29,7 @@ _KINDS: tuple[Effect, ...] = ("load", "store", "update")  # the first of those t
 
 
 @dataclass(frozen=True)
-class Looked:
+class ShownArray:
     """The array whose elements are looked at, what is done to them, and by whom: a block, or None for all logged."""
 
     array: ArrayInfo
@@ -43,7 +43,7 @@ def accessed(launch: Launch) -> list[str]:
     return [array.name for array in launch.global_arrays if array.name in named]
 
 
-def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Looked | None:
+def shown_array(now: RequestView, array: str | None, *, whole: bool = False) -> ShownArray | None:
     """Choose the array to show, None where there is none: the one named, else the one last gone to.
 
     What is shown of it is what the present request does, where that goes to it, else loads before stores.
@@ -59,19 +59,19 @@ def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Look
     present = [site for site in sites[:1] if site in there]
     kinds = {effect_of(site.op) for site in present or there}
     kind = next(kind for kind in _KINDS if kind in kinds)
-    return Looked(known[name], kind, None if whole else now.block)
+    return ShownArray(known[name], kind, None if whole else now.block)
 
 
-def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeName = "light") -> go.Figure:
+def touched_elements(now: RequestView, shown: ShownArray | None, *, theme: ThemeName = "light") -> go.Figure:
     """Draw an array with a shade for how often each element is touched, those of the present request framed.
 
     Of a large array a cell is a rectangle of elements, with the most that one of them is touched.
     """
     colours = THEMES[theme]
-    if looked is None:
+    if shown is None:
         return empty(colours, _("This launch touches no array in global memory."))
-    counts = element_counts(now.launch, looked.array, looked.kind, looked.block)
-    fold = fold_of(looked.array)
+    counts = element_counts(now.launch, shown.array, shown.kind, shown.block)
+    fold = fold_of(shown.array)
     times, inside = fold.most(counts), fold.elements_in(counts)
     shades = _shades(counts.times)
     z = np.searchsorted(shades, times, side="right").astype(float)
@@ -83,10 +83,10 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
     texts = np.where(times > 0, times.astype(str), "").astype(object)
     written = [cell_text(x, y, texts, size=size, colour=colours.ink)] if size and (z > 0).sum() <= _MOST_TEXTS else []
     heads = {"rows": [row * fold.bin[0] for row in y.tolist()], "columns": [i * fold.bin[1] for i in x.tolist()]}
-    here = fold.marked(_present(now, looked.array))
+    here = fold.marked(_present(now, shown.array))
     return go.Figure(
         [
-            cells(z, palette, hover=_hover(looked, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
+            cells(z, palette, hover=_hover(shown, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, counts, untouched=len(counts.element) < fold.size),
             frames(Marked(x, y, here), {"color": colours.frame, "width": 1.5}, _("this request")),
@@ -97,11 +97,11 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
             top=_TOP,
             bottom=_BOTTOM,
             showlegend=True,
-            meta=alternative(described_counts(now, looked)),
+            meta=alternative(described_counts(now, shown)),
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
-    ).update_layout(legend_title={"text": _times_done(looked.kind), "font": {"color": colours.muted}})
+    ).update_layout(legend_title={"text": _times_done(shown.kind), "font": {"color": colours.muted}})
 
 
 def _done(kind: Effect) -> str:
@@ -135,29 +135,29 @@ def _keys(palette: list[str], shades: NDArray[np.int64], counts: ElementCounts, 
     return [*keys, key(palette[0], _("never"))] if untouched else keys
 
 
-def described_counts(now: RequestView, looked: Looked | None) -> str:
+def described_counts(now: RequestView, shown: ShownArray | None) -> str:
     """Say in a sentence how many elements are touched and how often, by the block and by all blocks."""
-    if looked is None:
+    if shown is None:
         return ""
-    array = looked.array
-    of_block, of_launch = (element_counts(now.launch, array, looked.kind, block) for block in (now.block, None))
+    array = shown.array
+    of_block, of_launch = (element_counts(now.launch, array, shown.kind, block) for block in (now.block, None))
     sentence = _(
         "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
         elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
         array=array.name,
-        done=_done(looked.kind),
+        done=_done(shown.kind),
         one=_often(of_block, _("block {block}", block=now.block)),
         every=_often(of_launch, _("the logged blocks") if now.launch.missing else _("all blocks")),
     )
-    return sentences(sentence, _not_stored(now.launch, looked))
+    return sentences(sentence, _not_stored(now.launch, shown))
 
 
-def _not_stored(launch: Launch, looked: Looked) -> str:
+def _not_stored(launch: Launch, shown: ShownArray) -> str:
     """Say how many elements nobody stores, "" where all are stored or not every request was logged."""
-    if looked.kind != "store" or launch.missing:
+    if shown.kind != "store" or launch.missing:
         return ""
-    changed = (element_counts(launch, looked.array, kind).element for kind in ("store", "update"))
-    left = int(np.prod(looked.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
+    changed = (element_counts(launch, shown.array, kind).element for kind in ("store", "update"))
+    left = int(np.prod(shown.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
     singular = "{n:,} element is stored by no thread and keeps what it held."
     return ngettext(singular, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
 
@@ -197,16 +197,16 @@ def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _hover(
-    looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64], spelling: Spelling
+    shown: ShownArray, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64], spelling: Spelling
 ) -> NDArray[np.object_]:
     texts = np.full(times.shape, "", dtype=object)
-    done = _done(looked.kind)
+    done = _done(shown.kind)
     single = fold.bin == (1, 1)
     for (row, column), most in np.ndenumerate(times):
         first = row * fold.bin[0] * fold.width + column * fold.bin[1]
         if first >= fold.size:
             continue
-        name = element_name(looked.array, first, spelling)
+        name = element_name(shown.array, first, spelling)
         if not most:
             counted = _("never {done}", done=done)
         elif single:

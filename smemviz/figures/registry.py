@@ -25,7 +25,7 @@ Needs = Literal["request", "launch", "launches"]
 _REQUEST = ("site", "block", "warp", "step")
 
 
-class Asked(NamedTuple):
+class FigureInput(NamedTuple):
     """What a figure is drawn of: the present request of a launch, or launches side by side, one of ``rows`` each.
 
     Those may come from several recordings, and then it is ``of`` none. ``lines`` are the first and last lines of the
@@ -82,14 +82,14 @@ class Figure(NamedTuple):
     opens, and in the report, where its bars are drawn; it is left out where it has nothing to show.
     """
 
-    draw: Callable[[Asked], go.Figure]
+    draw: Callable[[FigureInput], go.Figure]
     needs: Needs
     noun: str = ""
     heading: str = ""
     options: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
     space: Space = "shared"
-    caption: Callable[[Asked], str] | None = None
+    caption: Callable[[FigureInput], str] | None = None
     folded: bool = False
 
     @property
@@ -98,81 +98,81 @@ class Figure(NamedTuple):
         return _(self.heading)
 
 
-def _tile(asked: Asked) -> go.Figure:
+def _tile(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.tile import View, tile
 
-    view: View = "physical" if asked.view == "physical" else "declared"
-    array = asked.array or ""
-    return tile(asked.now, array, view=view, banks=asked.banks, hardware=asked.hardware, theme=asked.theme)
+    view: View = "physical" if inputs.view == "physical" else "declared"
+    array = inputs.array or ""
+    return tile(inputs.now, array, view=view, banks=inputs.banks, hardware=inputs.hardware, theme=inputs.theme)
 
 
-def _banks(asked: Asked) -> go.Figure:
+def _banks(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.banks import banks
 
-    return banks(asked.now, banks=asked.banks, hardware=asked.hardware, theme=asked.theme)
+    return banks(inputs.now, banks=inputs.banks, hardware=inputs.hardware, theme=inputs.theme)
 
 
-def _warps(asked: Asked) -> go.Figure:
+def _warps(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.warps import warps
 
-    block, hardware = asked.now.block, asked.hardware
-    return warps(asked.launch, block, site=asked.site, warp=asked.warp, hardware=hardware, theme=asked.theme)
+    block, hardware = inputs.now.block, inputs.hardware
+    return warps(inputs.launch, block, site=inputs.site, warp=inputs.warp, hardware=hardware, theme=inputs.theme)
 
 
-def _sectors(asked: Asked) -> go.Figure:
+def _sectors(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.sectors import sectors
 
-    return sectors(asked.now, theme=asked.theme)
+    return sectors(inputs.now, theme=inputs.theme)
 
 
-def _timeline(asked: Asked) -> go.Figure:
+def _timeline(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.timeline import timeline
 
-    return timeline(asked.now, hardware=asked.hardware, theme=asked.theme)
+    return timeline(inputs.now, hardware=inputs.hardware, theme=inputs.theme)
 
 
-def _compare(asked: Asked) -> go.Figure:
+def _compare(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 
-    draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[asked.view or "wavefronts"]
-    return draw(asked.rows, theme=asked.theme)
+    draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[inputs.view or "wavefronts"]
+    return draw(inputs.rows, theme=inputs.theme)
 
 
-def _source(asked: Asked) -> go.Figure:
+def _source(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.source import source
 
-    lines, hardware = asked.lines(), asked.hardware
-    return source(asked.recording, asked.launch, lines, site=asked.site, hardware=hardware, theme=asked.theme)
+    lines, hardware = inputs.lines(), inputs.hardware
+    return source(inputs.recording, inputs.launch, lines, site=inputs.site, hardware=hardware, theme=inputs.theme)
 
 
-def _spread(asked: Asked) -> go.Figure:
+def _spread(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.drawing.style import THEMES, empty
     from smemviz.figures.sectors import spread
     from smemviz.model.counting.global_traffic import traffic_of
 
-    traffic = traffic_of(asked.launch, asked.site) if asked.site is not None else None
+    traffic = traffic_of(inputs.launch, inputs.site) if inputs.site is not None else None
     if traffic is None:
-        return empty(THEMES[asked.theme], _("No request of this access was logged."))
-    return spread(traffic, theme=asked.theme)
+        return empty(THEMES[inputs.theme], _("No request of this access was logged."))
+    return spread(traffic, theme=inputs.theme)
 
 
-def _elements(asked: Asked) -> go.Figure:
-    from smemviz.figures.elements import look_at, touched_elements
+def _elements(inputs: FigureInput) -> go.Figure:
+    from smemviz.figures.elements import shown_array, touched_elements
 
-    return touched_elements(asked.now, look_at(asked.now, asked.array, whole=asked.whole), theme=asked.theme)
+    return touched_elements(inputs.now, shown_array(inputs.now, inputs.array, whole=inputs.whole), theme=inputs.theme)
 
 
-def _degrees(asked: Asked) -> go.Figure:
+def _degrees(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.degrees import degrees
     from smemviz.views.degrees import degrees_of
 
-    return degrees(degrees_of(asked.launch, asked.hardware), theme=asked.theme)
+    return degrees(degrees_of(inputs.launch, inputs.hardware), theme=inputs.theme)
 
 
-def _degrees_sentence(asked: Asked) -> str:
+def _degrees_sentence(inputs: FigureInput) -> str:
     from smemviz.views.degrees import degrees_of, described_degrees
 
-    return described_degrees(degrees_of(asked.launch, asked.hardware))
+    return described_degrees(degrees_of(inputs.launch, inputs.hardware))
 
 
 FIGURES: Mapping[str, Figure] = {

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.registry import FIGURES, Asked, Figure
+from smemviz.figures.registry import FIGURES, Figure, FigureInput
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -64,12 +64,12 @@ def picture(
 
     def draw() -> Picture:
         if chosen.needs == "launches":
-            return _comparison(recording, chosen, wanted, Asked(recording, hardware, theme, view=view))
+            return _comparison(recording, chosen, wanted, FigureInput(recording, hardware, theme, view=view))
         launch, now = choose(recording, wanted, hardware, chosen.space)
         shown = _array(launch, now, array) if "array" in chosen.options else None
         lines = partial(kernel_lines, recording, launch)
-        asked = Asked(recording, hardware, theme, now, view=view, array=shown, banks=drawn_banks, lines=lines)
-        return Picture(chosen.draw(asked), _caption(asked, chosen), missing(recording, [launch]))
+        inputs = FigureInput(recording, hardware, theme, now, view=view, array=shown, banks=drawn_banks, lines=lines)
+        return Picture(chosen.draw(inputs), _caption(inputs, chosen), missing(recording, [launch]))
 
     drawn = draw()
     if not drawn.figure.data:
@@ -101,9 +101,9 @@ def _array(launch: Launch, now: RequestView, name: str | None) -> str:
     return name or next((candidate for candidate in names if candidate == goes_to), names[0] if names else "")
 
 
-def _caption(asked: Asked, chosen: Figure) -> str:
+def _caption(inputs: FigureInput, chosen: Figure) -> str:
     """Say what is drawn, where it stands in the source, and where the numbers come from."""
-    recording, launch, now, hardware = asked.recording, asked.launch, asked.now, asked.hardware
+    recording, launch, now, hardware = inputs.recording, inputs.launch, inputs.now, inputs.hardware
     constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
     of_launch = chosen.needs == "launch" or now.site is None
     if of_launch or now.site is None:
@@ -117,7 +117,7 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)
     if chosen.caption:
-        sentence_of_figure = sentences(_("{sentence}.", sentence=where), chosen.caption(asked))
+        sentence_of_figure = sentences(_("{sentence}.", sentence=where), chosen.caption(inputs))
     elif of_launch:
         sentence_of_figure = _("{place}. {sentence}.", place=where, sentence=sentence)
     elif launch.grid != (1, 1, 1):
@@ -127,14 +127,14 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     return sentences(sentence_of_figure, provenance(recording, hardware))
 
 
-def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, asked: Asked) -> Picture:
+def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, inputs: FigureInput) -> Picture:
     numbered = launches(recording, wanted)
-    rows = compared([_entry(recording, launch, number, asked.hardware) for launch, number in numbered])
+    rows = compared([_entry(recording, launch, number, inputs.hardware) for launch, number in numbered])
     sentence = _(
         "{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch")
     )
-    caption = sentences(sentence, provenance(recording, asked.hardware))
-    figure = chosen.draw(asked._replace(rows=rows))
+    caption = sentences(sentence, provenance(recording, inputs.hardware))
+    figure = chosen.draw(inputs._replace(rows=rows))
     return Picture(figure, caption, missing(recording, [launch for launch, _number in numbered]))
 
 

@@ -13,7 +13,7 @@ from smemviz.messages import english
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation
-from smemviz.model.layout.asked import Asked, recorded
+from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import Moved, pads, row_lengths, swizzles
 from smemviz.model.layout.search import LayoutFix, Score, beats, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
@@ -24,13 +24,13 @@ from smemviz.suggest.suggestion import Promise, Refused, Suggestion
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _KernelArray:
     """Every access to one array of a kernel, with the number of its launch."""
 
     kernel: str
     array: ArrayInfo
     hardware: Hardware
-    accesses: tuple[tuple[int, Asked], ...]
+    accesses: tuple[tuple[int, ArrayRequests], ...]
 
     def scores(self) -> list[Score]:
         """Count every access as it was recorded."""
@@ -73,49 +73,49 @@ def _of_array(
     accesses = tuple(
         (number, access) for number, launch, index in places for access in recorded(launch, index, hardware)
     )
-    asked = _Asked(first.kernel, language_of(program).as_declared(program, array), hardware, accesses)
-    excess = sum(cost.excess for cost in asked.scores())
+    target = _KernelArray(first.kernel, language_of(program).as_declared(program, array), hardware, accesses)
+    excess = sum(cost.excess for cost in target.scores())
     if excess == 0:
         return
-    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, program, recording)
+    reason = _refusal(target, [launch.arrays[index] for _, launch, index in places], first, program, recording)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
-        made = _fixes(program, asked, first, complete)
+        made = _fixes(program, target, first, complete)
         yield from made
-        reason = None if made else _nothing_helps(asked, first)
+        reason = None if made else _nothing_helps(target, first)
     if reason:
         yield Refused(first.kernel, array, excess, reason)
 
 
 def _refusal(
-    asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, program: Program, recording: Recording
+    target: _KernelArray, arrays: Sequence[ArrayInfo], launch: Launch, program: Program, recording: Recording
 ) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(array.shape, array.dtype) for array in arrays}) > 1:
         return english("its launches give it different sizes")
-    others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
+    others = {launch.sites[access.site].array for _, access in target.accesses} - {target.array.name}
     if others:
         return english("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
     loaded = language_of(program).data_decides(recording, launch)
-    costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
+    costly = [access for (_, access), now in zip(target.accesses, target.scores(), strict=True) if now.excess]
     if all(access.site in loaded and mostly_irregular(access.offsets, access.times) for access in costly):
         return english("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
 
-def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
+def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting: Rewriter | None = None
     reason = english("its kernel stands in {file}", file=launch.file)
     if not launch.file:
         try:
-            rewriting = language_of(program).rewriter(program, asked.array)
+            rewriting = language_of(program).rewriter(program, target.array)
         except NotRewrittenError as error:
             reason = error.message
-    limit, shared_bytes = asked.hardware.row.static_shared, launch.shared_bytes
+    limit, shared_bytes = target.hardware.row.static_shared, launch.shared_bytes
 
     def why_not(layout: Moved) -> str | None:
-        more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
+        more = layout.more_elements(target.array.nbytes // target.array.itemsize) * target.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
             return english(
                 "a block would take {taken:,} bytes, more than the {limit:,} of static shared memory",
@@ -125,11 +125,11 @@ def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
         return rewriting.refuses(layout) if rewriting else reason
 
     made = []
-    for layouts in _kinds(asked):
-        fix = _fix(asked, layouts, lambda layout: why_not(layout) is None) or _fix(asked, layouts)
+    for layouts in _kinds(target):
+        fix = _fix(target, layouts, lambda layout: why_not(layout) is None) or _fix(target, layouts)
         reason_here = why_not(fix.layout) if fix else None
         if fix is not None:
-            made.append(_suggestion(asked, fix, rewriting if reason_here is None else None, reason_here, complete))
+            made.append(_suggestion(target, fix, rewriting if reason_here is None else None, reason_here, complete))
     kept: list[Suggestion] = []
     for suggestion in sorted(made, key=lambda candidate: (candidate.rewrite is None, candidate.price)):
         if not any(beats(other.price, suggestion.price) for other in kept):
@@ -137,35 +137,35 @@ def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
     return kept
 
 
-def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
+def _kinds(target: _KernelArray) -> Iterator[Sequence[Moved]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
-    accesses = [access for _, access in asked.accesses]
-    yield list(pads(asked.array, accesses, asked.hardware))
-    mixed = list(swizzles(asked.array, accesses, asked.hardware))
-    rows = row_lengths(asked.array, accesses, asked.hardware)
+    accesses = [access for _, access in target.accesses]
+    yield list(pads(target.array, accesses, target.hardware))
+    mixed = list(swizzles(target.array, accesses, target.hardware))
+    rows = row_lengths(target.array, accesses, target.hardware)
     yield [swizzle for swizzle in mixed if swizzle.row in rows]
     yield [swizzle for swizzle in mixed if swizzle.row not in rows]
 
 
 def _fix(
-    asked: _Asked, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
+    target: _KernelArray, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
 ) -> LayoutFix[Moved] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
-    accesses = [access for _, access in asked.accesses]
-    return smallest_fix(asked.array, accesses, iter(layouts), None, asked.hardware, possible=possible)
+    accesses = [access for _, access in target.accesses]
+    return smallest_fix(target.array, accesses, iter(layouts), None, target.hardware, possible=possible)
 
 
 def _suggestion(
-    asked: _Asked, fix: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
+    target: _KernelArray, fix: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
 ) -> Suggestion:
-    pairs = zip(asked.accesses, fix.before, fix.after, strict=True)
+    pairs = zip(target.accesses, fix.before, fix.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
     rewrite = rewriting.rewrite(fix.layout) if rewriting else None
-    return Suggestion(asked.kernel, asked.array, fix.layout, promises, fix.more_bytes, rewrite, reason, complete)
+    return Suggestion(target.kernel, target.array, fix.layout, promises, fix.more_bytes, rewrite, reason, complete)
 
 
-def _nothing_helps(asked: _Asked, launch: Launch) -> str:
-    ops = {launch.sites[access.site].op for _, access in asked.accesses}
+def _nothing_helps(target: _KernelArray, launch: Launch) -> str:
+    ops = {launch.sites[access.site].op for _, access in target.accesses}
     if any(not operation(op).shares for op in ops):
         return english("lanes that update the same element collide wherever it lies")
     return english("no pad and no swizzle helps")

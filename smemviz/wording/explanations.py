@@ -16,7 +16,7 @@ from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
-from smemviz.model.layout.asked import Asked, different, recorded
+from smemviz.model.layout.array_requests import ArrayRequests, different, recorded
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
@@ -163,7 +163,7 @@ class Explaining:
         which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
         return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
 
-    def steady(self, array: int) -> tuple[Asked, ...]:
+    def steady(self, array: int) -> tuple[ArrayRequests, ...]:
         """Return the accesses to an array that data does not decide: what a layout can be made for."""
         accesses = recorded(self.launch, array, self.hardware, self._relative)
         return tuple(

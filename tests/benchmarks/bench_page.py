@@ -35,7 +35,7 @@ from werkzeug.serving import make_server
 
 import smemviz
 from smemviz.app.factory import create_app
-from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
 from smemviz.paths import kernels_dir
@@ -236,7 +236,7 @@ def _bare_app() -> Dash:
         recording = smemviz.run(kernels_dir() / "square.py", constants={"IPAD": pad}, engine="lockstep")
         now = request_view(recording["set_row_read_col_pad"])
         array = recording["set_row_read_col_pad"].shared_arrays[0].name
-        return FIGURES["tile"].draw(Asked(recording, Hardware.of(recording), "light", now, array=array))
+        return FIGURES["tile"].draw(FigureInput(recording, Hardware.of(recording), "light", now, array=array))
 
     app.callback(Output("tile-figure", "figure"), Input("pad", "value"))(lambda pad: drawn(int(pad)))
     return app

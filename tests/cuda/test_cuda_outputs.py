@@ -15,7 +15,7 @@ from helpers.commands import Command
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
-from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback.request_view import request_view
 from smemviz.paths import kernels_dir
@@ -67,7 +67,7 @@ def test_pictures_name_elements_as_the_language_does(file: str, first: str) -> N
     recording = smemviz.run(kernels_dir() / file)
     now = request_view(recording["tile"]).spelled(recording)
     shown = played_block(now, H200)
-    asked = Asked(recording, H200, "light", now, array="held")
+    asked = FigureInput(recording, H200, "light", now, array="held")
     assert shown["arrays"][0]["names"][0] == first.format("held")
     assert {each["between"] for each in shown["globals"]} == {first[4:-2]}
     for figure, array in (("tile", "held"), ("sectors", "matrix"), ("elements", "matrix")):

@@ -13,7 +13,7 @@ from helpers.strategies import totals
 from smemviz.app.pages.kernel.folded import least_width
 from smemviz.figures.degrees import degrees
 from smemviz.figures.drawing.style import THEMES, ThemeName
-from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import H200
 from smemviz.model.playback.request_view import request_view
@@ -87,7 +87,7 @@ def test_the_report_draws_the_bars_and_writes_their_table() -> None:
 def test_every_text_is_a_message() -> None:
     found, launch = h200("square"), conflicting()
     with pseudo():
-        asked = Asked(found, H200, "light", request_view(launch))
+        asked = FigureInput(found, H200, "light", request_view(launch))
         caption = FIGURES["degrees"].caption
         assert caption is not None
         shown = [FIGURES["degrees"].draw(asked), caption(asked), FIGURES["degrees"].title]

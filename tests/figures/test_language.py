@@ -21,7 +21,7 @@ from smemviz.figures.degrees import degrees
 from smemviz.figures.drawing.cells import BADGES
 from smemviz.figures.drawing.style import FONT, font, mono
 from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
-from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
+from smemviz.figures.elements import accessed, described_counts, shown_array, touched_elements
 from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.figures.source import source
 from smemviz.figures.thumbnail import thumbnail
@@ -87,13 +87,13 @@ def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
     yield warps(launch, now.block, site=0, warp=0, hardware=hardware)
     for whole in (False, True):
         for array in accessed(launch) or [None]:
-            yield touched_elements(now, look_at(now, array, whole=whole))
+            yield touched_elements(now, shown_array(now, array, whole=whole))
 
 
 def sentences(now: RequestView, hardware: Hardware) -> Iterator[str]:
     """Say everything there is to say of a launch at a moment."""
     yield present(now, hardware)
-    yield from (described_counts(now, look_at(now, array)) for array in accessed(now.launch))
+    yield from (described_counts(now, shown_array(now, array)) for array in accessed(now.launch))
 
 
 def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:

@@ -10,7 +10,7 @@ from helpers.reading import cells, framed, written
 from helpers.synthetic import square_recording
 
 import smemviz
-from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
+from smemviz.figures.elements import accessed, described_counts, shown_array, touched_elements
 from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.playback.request_view import RequestView, request_view, worst_request
@@ -141,7 +141,7 @@ def present(product: Recording, kernel: str, site: int) -> RequestView:
 
 def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed(product: Recording) -> None:
     now = present(product, "naive_swapped", 0)
-    looked = look_at(now, None)
+    looked = shown_array(now, None)
     assert looked
     figure = touched_elements(now, looked)
     assert cells(figure).z.tolist() == [[1] * 64] * 32 + [[0] * 64] * 32  # rows 0 to 31 of a
@@ -150,28 +150,30 @@ def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed
     assert figure.layout.legend.title.text == "times loaded:"
     assert cells(figure).hovertext[3, 5] == "<b>a[3, 5]</b><br>loaded 32 times"
     assert cells(figure).hovertext[40, 5] == "<b>a[40, 5]</b><br>never loaded"
-    whole = look_at(now, None, whole=True)
+    whole = shown_array(now, None, whole=True)
     assert cells(touched_elements(now, whole)).z.tolist() == [[1] * 64] * 64
 
 
 def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -> None:
-    said = described_counts(present(product, "naive", 0), look_at(present(product, "naive", 0), None))
+    said = described_counts(present(product, "naive", 0), shown_array(present(product, "naive", 0), None))
     assert said == (
         "Of the 4,096 elements of a, loaded by threads: 2,048 by block 0, 32 times each; "
         "4,096 by all blocks, 64 times each."
     )
     now = present(product, "naive", 2)
-    assert "1,024 by block 0, once each" in described_counts(now, look_at(now, None))
+    assert "1,024 by block 0, once each" in described_counts(now, shown_array(now, None))
 
 
 def test_elements_that_nobody_stores_are_counted(product: Recording) -> None:
     """2 x 2 threads for tiles of 32 x 32: 4 of 1,024 elements are stored, the others keep what another kernel left."""
     corner = smemviz.run(kernels_dir() / "mistakes.py", engine="lockstep")["corner_of_each_tile"]
     now = request_view(corner)
-    said = described_counts(now, look_at(now, "c"))
+    said = described_counts(now, shown_array(now, "c"))
     assert said.startswith("Of the 1,024 elements of c, stored by threads: 4 by block 0, once each; 4 by all blocks")
     assert said.endswith(" 1,020 elements are stored by no thread and keep what they held.")
-    assert "keep" not in described_counts(request_view(product["naive"]), look_at(request_view(product["naive"]), "c"))
+    assert "keep" not in described_counts(
+        request_view(product["naive"]), shown_array(request_view(product["naive"]), "c")
+    )
 
 
 def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recording) -> None:
@@ -179,7 +181,7 @@ def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recordi
     assert accessed(tiled) == ["c", "a", "b"]
     shared = next(i for i, site in enumerate(tiled.sites) if site.space == "shared" and site.op == "load")
     now = request_view(tiled, site=shared)
-    chosen = [look_at(now, name) for name in (None, "c", "nothing")]
+    chosen = [shown_array(now, name) for name in (None, "c", "nothing")]
     assert [(one.array.name, one.kind) for one in chosen if one] == [("b", "load"), ("c", "store"), ("b", "load")]
 
 
@@ -188,7 +190,7 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
     launch = replace(launch, requests=launch.requests.select(launch.requests.site == 0))
     larger = ArrayInfo("a", "global", (640, 640), (4, 2560), "float32", launch.arrays[1].address, 1)
     now = request_view(replace(launch, arrays=(launch.arrays[0], larger, launch.arrays[2])), warp=3, site=0)
-    looked = look_at(now, "a")
+    looked = shown_array(now, "a")
     assert looked
     figure = touched_elements(now, looked)
     # Column by column: the 2,048 elements of the block are the first 3.2 columns; a cell is 10 x 5 elements.
@@ -203,7 +205,7 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
 def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells() -> None:
     reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
     now = request_view(reduce["neighbours_in_global_memory"], site=0)
-    figure = touched_elements(now, look_at(now, "values"))
+    figure = touched_elements(now, shown_array(now, "values"))
     assert cells(figure).z.shape == (32, 32)
     # The last thread standing loads element 0 in each of 8 steps and for the sum; its neighbour is loaded once.
     assert [written(figure)[x, 0] for x in (0, 1, 2, 4, 16)] == ["9", "1", "2", "3", "5"]
@@ -212,6 +214,6 @@ def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells(
 def test_a_launch_without_global_arrays_says_so(product: Recording) -> None:
     launch = replace(product["naive"], arrays=())
     now = request_view(launch)
-    assert look_at(now, None) is None
+    assert shown_array(now, None) is None
     assert described_counts(now, None) == ""
     assert touched_elements(now, None).layout.annotations[0].text == "This launch touches no array in global memory."

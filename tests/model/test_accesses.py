@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
-from smemviz.model.layout.asked import Asked
+from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.layouts import Layout, layout_of
 from smemviz.model.layout.search import score
 from smemviz.recordings.operation_names import MATRICES
@@ -220,7 +220,8 @@ def test_every_measured_request_costs_as_much_through_a_layout() -> None:
         counted = np.array([row[3] for row in these])
         for layout in (Layout((size,), dtype), Layout((size,), dtype, base=1024)):
             asked = [
-                Asked(-1, op, width, np.where(one < 0, -1, one * width)[None], np.ones(1, np.int64)) for one in element
+                ArrayRequests(-1, op, width, np.where(one < 0, -1, one * width)[None], np.ones(1, np.int64))
+                for one in element
             ]
             assert [score(one, width, layout).wavefronts for one in asked] == counted.tolist(), (op, width)
 

@@ -19,7 +19,7 @@ import smemviz
 from smemviz import paths as resources
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
-from smemviz.model.layout.asked import Asked, recorded
+from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
@@ -105,7 +105,7 @@ def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
 def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
-    access = Asked(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    access = ArrayRequests(0, "load", 16, (128 * LANES)[None], np.array([1]))
     fix = smallest_fix(tile, [access], pads(tile, [access]))
     assert fix is not None
     assert fix.layout == Pad(32, 4)
@@ -116,7 +116,7 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
 
 
 def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart() -> None:
-    access = Asked(0, "load", 8, (264 * LANES)[None], np.array([1]))
+    access = ArrayRequests(0, "load", 8, (264 * LANES)[None], np.array([1]))
     assert score(access, 8) == Score(2, 0, 1)
 
 
@@ -158,7 +158,7 @@ def test_no_two_elements_share_a_place(layout: Pad | Swizzle) -> None:
 
 
 def test_a_layout_that_breaks_the_alignment_is_refused() -> None:
-    access = Asked(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    access = ArrayRequests(0, "load", 16, (128 * LANES)[None], np.array([1]))
     with pytest.raises(InputError, match="not a multiple of 16"):
         score(access, 4, Pad(32, 1))
 
@@ -184,7 +184,7 @@ def test_a_pad_scores_what_the_wider_array_counts(
     drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
 ) -> None:
     r, c, _, width, itemsize = drawn
-    access = Asked(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = ArrayRequests(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     counts = count((r * (width + pad) + c) * itemsize, itemsize, op)
     excess = int((counts.wavefronts - counts.ideal).sum())
     expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
@@ -198,7 +198,7 @@ def test_a_swizzle_scores_what_the_other_index_counts(
 ) -> None:
     r, c, _, width, itemsize = drawn
     assume(width % (1 << bits + base) == 0)
-    access = Asked(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = ArrayRequests(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     column = c ^ (((r >> shift) % (1 << bits)) << base)
     assert column.max() < width
     counts = count((r * width + column) * itemsize, itemsize)
@@ -213,7 +213,7 @@ def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, 
     r, c, height, width, itemsize = drawn
     tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
     tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
-    access = Asked(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = ArrayRequests(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     fix = smallest_fix(tile, [access], pads(tile, [access]))
     scores = [score(access, itemsize, Pad(width, pad)) for pad in range(1, 128 // itemsize)]
     best = min(scores, key=lambda one: one.wavefronts)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.layout.accesses import PATTERNS, access_of, lanes, totals
-from smemviz.model.layout.asked import asked
+from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
 from smemviz.model.layout.swizzles import swizzle_of
@@ -74,6 +74,6 @@ def test_what_was_read_is_counted_or_refused_in_one_line(layout: str, access: st
         try:
             array, one = layout_of(layout), access_of(access)
             assert totals(one, array).wavefronts >= lanes(one, array).wavefronts
-            assert search(array, [asked(one, array)], most_pad=2)
+            assert search(array, [array_requests(one, array)], most_pad=2)
         except InputError as error:
             check_one_line(error)

@@ -23,7 +23,7 @@ from smemviz.model.hardware.compute_capability import ComputeCapability, blocks_
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.across_gpus import Access, on_every_gpu
-from smemviz.model.layout.asked import asked
+from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
 from smemviz.model.playback.bank_service import bank_layout, bank_service
@@ -166,7 +166,7 @@ def test_it_stands_among_all_gpus(row: ComputeCapability) -> None:
 
 def test_the_search_for_a_layout_goes_as_far_as_64_banks_do() -> None:
     tile = layout_of("64x64")
-    found = search(tile, [asked(access_of("column"), tile)], HARDWARE)
+    found = search(tile, [array_requests(access_of("column"), tile)], HARDWARE)
     assert sorted(one.layout.pad for one in found if one.layout.swizzle is None) == list(range(64))
     assert max(one.layout.swizzle.bits for one in found if one.layout.swizzle) == 6
     plain = next(one for one in found if one.layout == tile)

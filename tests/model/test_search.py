@@ -16,7 +16,7 @@ from smemviz.model.counting.banks import count
 from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.accesses import access_of, totals
-from smemviz.model.layout.asked import Asked, asked, recorded
+from smemviz.model.layout.array_requests import ArrayRequests, array_requests, recorded
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout, layout_of
 from smemviz.model.layout.search import LayoutFix, Score, score, search, suggest
@@ -26,7 +26,7 @@ from smemviz.model.layout.swizzles import Cute, Xor
 def found_for(layout: str, *accesses: str, **options: object) -> tuple[LayoutFix[Layout], ...]:
     """Search for accesses written as text."""
     tile = layout_of(layout)
-    return search(tile, [asked(access_of(text), tile) for text in accesses], **options)  # type: ignore[arg-type]
+    return search(tile, [array_requests(access_of(text), tile) for text in accesses], **options)  # type: ignore[arg-type]
 
 
 def first(found: tuple[LayoutFix[Layout], ...], kind: type | None) -> LayoutFix[Layout]:
@@ -119,7 +119,7 @@ def test_an_array_of_one_dimension_has_the_rows_one_names() -> None:
 def test_other_hardware_wants_another_pad() -> None:
     # 3.x with banks of 8 bytes serves two neighbouring floats together; CUDA C programming guide, 3.x.
     plain = layout_of("32x32")
-    wanted = [asked(access_of("column"), plain)]
+    wanted = [array_requests(access_of("column"), plain)]
     assert suggest(plain, wanted).wavefronts == 32 * 32
     assert suggest(plain, wanted, Hardware((3, 5), 8)).wavefronts == 32 * 16
     assert first(search(plain, wanted, Hardware((3, 5), 8)), None).excess == 0
@@ -167,7 +167,7 @@ def test_the_largest_array_of_bytes_is_searched() -> None:
 
 
 @st.composite
-def tiles(draw: st.DrawFn) -> tuple[Layout, list[Asked]]:
+def tiles(draw: st.DrawFn) -> tuple[Layout, list[ArrayRequests]]:
     """Draw an array and one to three accesses to it that it aligns: any lanes, some off, some requests repeated."""
     itemsize = draw(st.sampled_from([2, 4, 8]))
     dtype = {2: "int16", 4: "int32", 8: "int64"}[itemsize]
@@ -184,14 +184,18 @@ def tiles(draw: st.DrawFn) -> tuple[Layout, list[Asked]]:
         n = draw(st.integers(1, 3))
         element = random.integers(0, pieces, (n, 32)) * piece
         element[random.random((n, 32)) < 0.2] = -1
-        wanted.append(Asked(-1, op, width, np.where(element < 0, -1, element * itemsize), random.integers(1, 5, n)))
+        wanted.append(
+            ArrayRequests(-1, op, width, np.where(element < 0, -1, element * itemsize), random.integers(1, 5, n))
+        )
     return layout, wanted
 
 
 @pytest.mark.exhaustive
 @settings(deadline=None, max_examples=40)
 @given(tiles())
-def test_every_suggestion_scored_again_gives_exactly_what_it_promised(drawn: tuple[Layout, list[Asked]]) -> None:
+def test_every_suggestion_scored_again_gives_exactly_what_it_promised(
+    drawn: tuple[Layout, list[ArrayRequests]],
+) -> None:
     layout, wanted = drawn
     for suggestion in search(layout, wanted):
         assert suggestion == suggest(suggestion.layout, wanted)
@@ -199,7 +203,7 @@ def test_every_suggestion_scored_again_gives_exactly_what_it_promised(drawn: tup
 
 @settings(deadline=None, max_examples=40)
 @given(tiles())
-def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[Layout, list[Asked]]) -> None:
+def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
     layout, wanted = drawn
     names = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column")}[len(layout.shape)]
     found = search(layout, wanted)
@@ -221,7 +225,7 @@ def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[L
 
 @settings(deadline=None, max_examples=25)
 @given(tiles())
-def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[Asked]]) -> None:
+def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
     layout, wanted = drawn
     found = search(layout, wanted)
     assert found[0].wavefronts <= suggest(layout.plain, wanted).wavefronts
@@ -231,7 +235,7 @@ def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list
 def test_scores_are_the_totals_of_the_access() -> None:
     layout, access = layout_of("64x64; pad=1"), access_of("tile; across=4; op=store")
     whole = totals(access, layout)
-    counted = score(asked(access, layout), layout.itemsize, layout)
+    counted = score(array_requests(access, layout), layout.itemsize, layout)
     assert counted == Score(whole.wavefronts, whole.excess, whole.max_degree)
 
 
@@ -270,7 +274,7 @@ def test_the_gallery_is_fixed_as_the_gallery_does_it(file: str, kernel: str, pad
 
 def test_bytes_inside_of_elements_are_kept() -> None:
     offsets = np.where(np.arange(32) < 4, np.arange(32) * 32 + 2, -1)[None]
-    inside = Asked(0, "load", 2, offsets, np.ones(1, np.int64))
+    inside = ArrayRequests(0, "load", 2, offsets, np.ones(1, np.int64))
     assert score(inside, 4, Layout((4, 8), "int32")) == Score(1, 0, 1)
     (padded,) = (one for one in search(Layout((4, 8), "int32"), [inside], most_pad=24) if one.layout.pad == 24)
     assert padded.after == (Score(4, 3, 4),)

@@ -8,7 +8,7 @@ import pytest
 
 import smemviz
 from smemviz.model.layout.accesses import access_of
-from smemviz.model.layout.asked import asked
+from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout, layout_of
 from smemviz.model.layout.search import LayoutFix, search
@@ -69,7 +69,7 @@ def test_a_suggestion_run_costs_exactly_what_it_promised(layout: str, rows: int,
     by_columns = "column" if len(array.shape) > 1 else None
     step = "step * 32 + lane"
     load = by_columns or f"({step}) % {rows} * {columns} + ({step}) // {rows}; steps={rows * columns // 32}"
-    wanted = [asked(access_of(text), array) for text in ("row; op=store", load)]
+    wanted = [array_requests(access_of(text), array) for text in ("row; op=store", load)]
     file = tmp_path / "turn.py"
     for suggestion in chosen(search(array, wanted)):
         written = code(suggestion.layout)._asdict()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.layout.asked import Asked
+from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.code import operations
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.layout.swizzles import Cute, Xor
@@ -71,7 +71,7 @@ class Swizzle:
 Moved = Pad | Swizzle
 
 
-def pads(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Pad]:
+def pads(array: ArrayInfo, accesses: Sequence[ArrayRequests], hardware: Hardware = H200) -> Iterator[Pad]:
     """Give the pads that keep accesses aligned, those of the fewest bytes first, and of them the smallest."""
     step, elements = _piece(array.itemsize, accesses), array.nbytes // array.itemsize
     lengths = [row for row in row_lengths(array, accesses, hardware) if row % step == 0]
@@ -81,7 +81,7 @@ def pads(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200)
     )
 
 
-def swizzles(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Swizzle]:
+def swizzles(array: ArrayInfo, accesses: Sequence[ArrayRequests], hardware: Hardware = H200) -> Iterator[Swizzle]:
     """Give the swizzles that keep accesses whole, those of the fewest bytes and instructions first.
 
     Of those alike the ones within the array's own rows come first, then CuTe's on the array as a whole.
@@ -137,7 +137,7 @@ def laid_out(array: ArrayInfo, moved: Moved) -> Layout:
     return replace(plain, swizzle=moved.cute)
 
 
-def _piece(itemsize: int, accesses: Sequence[Asked]) -> int:
+def _piece(itemsize: int, accesses: Sequence[ArrayRequests]) -> int:
     """Return how many elements have to stay together and in line."""
     return max(1, max((access.width for access in accesses), default=1) // itemsize)
 
@@ -152,7 +152,7 @@ def _bits(hardware: Hardware) -> int:
     return hardware.banks.bit_length() - 1
 
 
-def row_lengths(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware = H200) -> list[int]:
+def row_lengths(array: ArrayInfo, accesses: Sequence[ArrayRequests], hardware: Hardware = H200) -> list[int]:
     """Return the lengths a row can be taken to have, in elements, the longest first.
 
     Of an array with several dimensions it is the pitch. One dimension has no rows; there it is a row of banks, or as
@@ -171,7 +171,7 @@ def row_lengths(array: ArrayInfo, accesses: Sequence[Asked], hardware: Hardware 
 
 
 def candidates(
-    plain: Layout, accesses: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
+    plain: Layout, accesses: Sequence[ArrayRequests], hardware: Hardware = H200, most_pad: int | None = None
 ) -> Iterator[Layout]:
     """Give a plain layout, then every other that keeps accesses aligned: pads of up to ``most_pad``, and swizzles."""
     yield plain

@@ -19,7 +19,7 @@ from smemviz.messages import english
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import addresses
-from smemviz.model.layout.asked import Asked
+from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.candidates import candidates
 from smemviz.model.layout.code import operations
 from smemviz.model.layout.layouts import Layout
@@ -107,7 +107,7 @@ class _AsRecorded:
         return element
 
 
-def score(wanted: Asked, itemsize: int, layout: Placing | None = None, hardware: Hardware = H200) -> Score:
+def score(wanted: ArrayRequests, itemsize: int, layout: Placing | None = None, hardware: Hardware = H200) -> Score:
     """Count an access to an array of elements of ``itemsize`` bytes in a layout, None for the one there is.
 
     Raises:
@@ -119,7 +119,7 @@ def score(wanted: Asked, itemsize: int, layout: Placing | None = None, hardware:
 
 def smallest_fix(
     array: ArrayInfo,
-    accesses: Sequence[Asked],
+    accesses: Sequence[ArrayRequests],
     layouts: Iterator[L],
     passes: Callable[[Sequence[Score]], bool] | None = None,
     hardware: Hardware = H200,
@@ -150,7 +150,7 @@ def smallest_fix(
 
 
 def search(
-    layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
+    layout: Layout, wanted: Sequence[ArrayRequests], hardware: Hardware = H200, most_pad: int | None = None
 ) -> tuple[LayoutFix[Layout], ...]:
     """Score every layout of an array that keeps all accesses aligned, the cheapest first.
 
@@ -176,7 +176,7 @@ def search(
     return tuple(sorted((_fix(layout, before, after) for layout, after in scored), key=lambda fix: fix.price))
 
 
-def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) -> LayoutFix[Layout]:
+def suggest(layout: Layout, wanted: Sequence[ArrayRequests], hardware: Hardware = H200) -> LayoutFix[Layout]:
     """Return a layout as the search would: the one there is, to compare with, or one of one's own.
 
     Raises:
@@ -194,7 +194,12 @@ def _fix(layout: Layout, before: tuple[Score, ...], after: tuple[Score, ...]) ->
 
 
 def _scored(
-    wanted: Sequence[Asked], layouts: Iterable[P], itemsize: int, hardware: Hardware, base: int = 0, together: int = 1
+    wanted: Sequence[ArrayRequests],
+    layouts: Iterable[P],
+    itemsize: int,
+    hardware: Hardware,
+    base: int = 0,
+    together: int = 1,
 ) -> Iterator[tuple[P, tuple[Score, ...]]]:
     """Give each layout with what every access costs in it, so many layouts being counted at once."""
     split = [np.divmod(np.maximum(access.offsets, 0), itemsize) for access in wanted]
@@ -210,7 +215,7 @@ def _scored(
         yield from zip(batch, zip(*columns, strict=True), strict=True)
 
 
-def _scores(wanted: Asked, asked: Integers, hardware: Hardware) -> list[Score]:
+def _scores(wanted: ArrayRequests, asked: Integers, hardware: Hardware) -> list[Score]:
     """Count (layouts, n, 32) addresses."""
     counts = count(asked, wanted.width, wanted.op, hardware)
     wavefronts, ideal = counts.wavefronts @ wanted.times, counts.ideal @ wanted.times

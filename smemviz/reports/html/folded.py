@@ -9,7 +9,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import THEMES
-from smemviz.figures.registry import FIGURES, FOLDED, Asked
+from smemviz.figures.registry import FIGURES, FOLDED, FigureInput
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
@@ -25,11 +25,11 @@ _NAMES[THEMES["light"].ramp[0]] = "bank0"
 
 def folded_figures(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
     """Return the figures of a launch, folded; ``name`` is that of the launch. Without any it is empty."""
-    asked = Asked(recording, hardware, "light", request_view(launch))
-    drawn = ((FIGURES[name], FIGURES[name].draw(asked)) for name in FOLDED)
+    inputs = FigureInput(recording, hardware, "light", request_view(launch))
+    drawn = ((FIGURES[name], FIGURES[name].draw(inputs)) for name in FOLDED)
     return "\n".join(
         f"<details><summary>{text_of(_('{kernel}: {headline}', kernel=name, headline=chosen.title))}</summary>"
-        f"<p>{text_of(chosen.caption(asked) if chosen.caption else '')}</p>"
+        f"<p>{text_of(chosen.caption(inputs) if chosen.caption else '')}</p>"
         f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(chosen.title)}">'
         f"{bars(figure, name)}</div>"
         f"{table(figure)}</details>"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smemviz.i18n import N_, _, pgettext
 from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
-from smemviz.model.layout.asked import asked
+from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.layout.search import LayoutFix, beats, search, suggest
@@ -46,7 +46,7 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
         InputError: when the array cannot be accessed so, or the part cannot do it.
     """
     layout, hardware = setup.layout, setup.hardware
-    wanted = [asked(access, layout) for access in setup.accesses]
+    wanted = [array_requests(access, layout) for access in setup.accesses]
     best: list[LayoutFix[Layout]] = []
     for fix in search(layout, wanted, hardware):
         # The search gives the simpler of two alike first.

@@ -23,7 +23,7 @@ from smemviz.app.pages.compare.compare_tiles import tiles
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
-from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.i18n import N_, _, speaking
 from smemviz.views.comparison import Row, compared, headline, to_csv
 from smemviz.wording.grammar import items
@@ -78,10 +78,10 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
             "compare-results.hidden": True,
         }
     look = LookState.read({"theme": theme})
-    asked = Asked(None, rows[0].entry.hardware, look.theme, rows=rows)
+    inputs = FigureInput(None, rows[0].entry.hardware, look.theme, rows=rows)
     filling: Filling = {}
     for picture, view in zip(_PICTURES, ("wavefronts", "times", "sectors"), strict=True):
-        filling |= drawn(picture, FIGURES["compare"].draw(asked._replace(view=view)))
+        filling |= drawn(picture, FIGURES["compare"].draw(inputs._replace(view=view)))
     return filling | {
         "compare-headline.children": headline(rows),
         "compare-origin.children": _origin(rows),

@@ -13,7 +13,7 @@ from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.drawing.style import LEFT, RIGHT
-from smemviz.figures.registry import FIGURES, FOLDED, Asked
+from smemviz.figures.registry import FIGURES, FOLDED, FigureInput
 from smemviz.figures.warps import warps
 
 _DIGIT, _SPACE = 7, 8  # pixels
@@ -34,18 +34,18 @@ def view_folded(library: Library, run: Query, look: Query) -> Filling:
     view = looked_at(library, run, look)
     if view is None:
         return {}
-    asked = Asked(view.shown.recording, view.hardware, view.look.theme, view.now)
+    inputs = FigureInput(view.shown.recording, view.hardware, view.look.theme, view.now)
     # The browser frames the present warp.
     shown = warps(view.launch, view.now.block, hardware=view.hardware, theme=view.look.theme)
     filling = drawn("warps", shown)
     for name in FOLDED:
         chosen = FIGURES[name]
-        figure = chosen.draw(asked)
+        figure = chosen.draw(inputs)
         filling |= {
             f"{name}.figure": figure,
             f"{name}.style": {"height": figure.layout.height, "minWidth": least_width(figure)},
             f"{name}-panel.hidden": not figure.data,
-            f"{name}-note.children": chosen.caption(asked) if chosen.caption else "",
+            f"{name}-note.children": chosen.caption(inputs) if chosen.caption else "",
         }
     return filling
 

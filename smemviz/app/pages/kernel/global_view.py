@@ -17,8 +17,8 @@ from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import choice, scope_switch
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.figures.elements import described_counts, look_at
-from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.elements import described_counts, shown_array
+from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.figures.sectors import used_of
 from smemviz.i18n import _
 from smemviz.model.counting.global_traffic import same_accesses, traffic_of
@@ -81,34 +81,34 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     if view is None:
         return {}
     look, now = view.look, view.now
-    looked = look_at(now, look.elements, whole=look.whole)
-    asked = Asked(view.shown.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole)
-    traffic = _site(view.shown, asked, run_query)
+    looked = shown_array(now, look.elements, whole=look.whole)
+    inputs = FigureInput(view.shown.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole)
+    traffic = _site(view.shown, inputs, run_query)
     opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
     return {
         **traffic,
         **opened,
         "global-memory.hidden": looked is None and traffic["site-traffic-panel.hidden"],
         "elements-panel.hidden": looked is None,
-        **drawn("elements", FIGURES["elements"].draw(asked)),
+        **drawn("elements", FIGURES["elements"].draw(inputs)),
         "elements-note.children": described_counts(now, looked),
     }
 
 
-def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
+def _site(shown: Shown, inputs: FigureInput, query: Query) -> Filling:
     """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
-    launch, site = asked.launch, asked.site
+    launch, site = inputs.launch, inputs.site
     traffic = traffic_of(launch, site) if site is not None else None
     if site is None or traffic is None:
         return {"site-traffic-panel.hidden": True}
     return {
         "site-traffic-panel.hidden": False,
         "site-traffic-title.html": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
-        "site-facts.html": _facts(launch, site, asked.hardware),
+        "site-facts.html": _facts(launch, site, inputs.hardware),
         "site-traffic-note.children": used_of(traffic),
         "site-peers.html": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
-        **drawn("spread", FIGURES["spread"].draw(asked)),
+        **drawn("spread", FIGURES["spread"].draw(inputs)),
     }
 
 

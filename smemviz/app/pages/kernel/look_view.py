@@ -8,7 +8,7 @@ from smemviz.app.components.launches import Filling, Query, hardware_of, request
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
-from smemviz.figures.elements import accessed, look_at
+from smemviz.figures.elements import accessed, shown_array
 from smemviz.i18n import _, ngettext
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, blocks
@@ -56,7 +56,7 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         return {}
     shown, launch, hardware, look, now = view.shown, view.launch, view.hardware, view.look, view.now
     names = [array.name for array in launch.shared_arrays]
-    looked = look_at(now, look.elements)
+    looked = shown_array(now, look.elements)
     drawn = look.banks or hardware.banks
     block = played_block(now, hardware, banks=drawn, view=look.view)
     group = next(group for group in shown.groups() if any(other is launch for other, _ in group))

@@ -15,7 +15,7 @@ from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import WARP_SIZE, Launch
 
 
-class Asked(NamedTuple):
+class ArrayRequests(NamedTuple):
     """The different requests to one array: (n, 32) byte offsets from its first element, -1 for a lane that is off.
 
     ``times`` (n,) is how many requests were like each. ``site`` indexes the launch's sites, -1 for one made up.
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     times: NDArray[np.int64]
 
 
-def asked(access: Access, layout: Layout) -> Asked:
+def array_requests(access: Access, layout: Layout) -> ArrayRequests:
     """Return what an access asks of an array, whatever the layout of the array.
 
     Raises:
@@ -36,7 +36,7 @@ def asked(access: Access, layout: Layout) -> Asked:
     """
     element = elements(access, layout).reshape(-1, WARP_SIZE)
     offsets = np.where(element < 0, -1, element * layout.itemsize)
-    return Asked(-1, access.op, access.bytes_per_lane(layout), offsets, np.ones(len(offsets), np.int64))
+    return ArrayRequests(-1, access.op, access.bytes_per_lane(layout), offsets, np.ones(len(offsets), np.int64))
 
 
 def recorded(
@@ -44,7 +44,7 @@ def recorded(
     array: int,
     hardware: Hardware = H200,
     relative: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
-) -> tuple[Asked, ...]:
+) -> tuple[ArrayRequests, ...]:
     """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted.
 
     ``relative`` is what ``relative_addresses`` gives for the launch, for whoever has it already.
@@ -56,7 +56,7 @@ def recorded(
         rows = np.flatnonzero(here & (launch.requests.site == i))
         if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, hardware.cc) is None:
             first, _, times = different(offsets[rows])
-            accesses.append(Asked(i, site.op, site.width, offsets[rows[first]], times))
+            accesses.append(ArrayRequests(i, site.op, site.width, offsets[rows[first]], times))
     return tuple(accesses)
 
 
