@@ -8,12 +8,8 @@ from collections.abc import Sequence
 
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
-from smemviz.model.layout.candidates import Pad
-from smemviz.recordings.dtypes import ConstantValue
-from smemviz.suggest.rewrites import Edit, NotRewrittenError, line_after, replacing
+from smemviz.suggest.rewrites import Change, NotRewrittenError, line_after, replacing
 from smemviz.suggest.uses import Declaration
-
-Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
 
 
 def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int, text: str | None = None) -> Change:
@@ -34,7 +30,7 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
         return (replacing(size, str(wanted)),), {}
     more = wanted - constant.value
     if text is None:
-        change = _as_pad(program, size.id, more)
+        change = as_pad(program, size.id, more)
         if change is not None:
             return change
     there = _constant_for(program, size.id, wanted)
@@ -70,21 +66,7 @@ def size_texts(program: Program, declared: Declaration, shape: Sequence[int]) ->
     return [name if values.get(name) == n else str(n) for name, n in zip(names, shape, strict=True)]
 
 
-def pad_constant(program: Program, function: ast.FunctionDef, pad: Pad) -> Change | None:
-    """Return the change of the constant that is the pad of a row's length, where a function computes with one.
-
-    That is where an array of one dimension has its pitch: ``tile[row * PITCH + column]``.
-    """
-    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    for name, constant in program.constants.items():
-        if name in used and constant.value == pad.row:
-            change = _as_pad(program, name, pad.pad)
-            if change is not None:
-                return change
-    return None
-
-
-def _as_pad(program: Program, name: str, more: int) -> Change | None:
+def as_pad(program: Program, name: str, more: int) -> Change | None:
     """Return the change of the part of a sum that is nothing but a pad: ``IPAD`` of ``PITCH = BDIMX + IPAD``."""
     value = _assignment(program, name).value
     if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.right, ast.Name)):

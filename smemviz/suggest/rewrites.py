@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,9 @@ from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program
 from smemviz.messages import english
-from smemviz.model.layout.candidates import Moved
+from smemviz.model.layout.candidates import Moved, Pad, laid_out
+from smemviz.model.layout.layouts import Layout
+from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.dtypes import ConstantValue
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
@@ -40,8 +42,14 @@ class Rewrite:
     instructions: int = 0
 
 
+Change = tuple[tuple["Edit", ...], dict[str, ConstantValue]]  # edits, and the constants that they set
+
+
 class Rewriter(ABC):
-    """A shared array of a kernel file, to be laid out anew."""
+    """A shared array of a kernel file, to be laid out anew; ``declared_at`` is the line of its declaration."""
+
+    array: ArrayInfo
+    declared_at: int
 
     @abstractmethod
     def rewrite(self, layout: Moved) -> Rewrite:
@@ -58,6 +66,40 @@ class Rewriter(ABC):
         except NotRewrittenError as error:
             return error.message
         return None
+
+    def check_static(self) -> None:
+        """Refuse a dynamic array.
+
+        Raises:
+            NotRewrittenError: at its declaration.
+        """
+        if self.array.dynamic:
+            array = self.array.name
+            what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
+            raise NotRewrittenError(self.declared_at, what)
+
+    def laid_out(self, layout: Moved) -> Layout:
+        """Return the array in a layout.
+
+        Raises:
+            NotRewrittenError: at its declaration, when there can be no such array.
+        """
+        try:
+            return laid_out(self.array, layout)
+        except InputError as error:
+            raise NotRewrittenError(self.declared_at, str(error)) from None
+
+
+def pad_constant(
+    program: Program, used: Collection[str], pad: Pad, as_pad: Callable[[str, int], Change | None]
+) -> Change | None:
+    """Return the change of the constant that is the pad of a row's length, of those that a function has ``used``.
+
+    That is where an array of one dimension has its pitch: ``tile[row * PITCH + column]``. ``as_pad`` makes a constant
+    so much larger by the part of its sum that is nothing but a pad.
+    """
+    lengths = (name for name, constant in program.constants.items() if name in used and constant.value == pad.row)
+    return next(filter(None, (as_pad(name, pad.pad) for name in lengths)), None)
 
 
 def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:

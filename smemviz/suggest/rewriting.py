@@ -5,23 +5,22 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from smemviz.errors import InputError
 from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.names import source_text
 from smemviz.messages import english
 from smemviz.model.layout import layouts
-from smemviz.model.layout.candidates import Moved, Pad, laid_out
+from smemviz.model.layout.candidates import Moved, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.dtypes import DTYPES
-from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts
-from smemviz.suggest.rewrites import Edit, NotRewrittenError, Rewrite, Rewriter, replacing
+from smemviz.suggest.pitch import as_pad, in_one_line, longer, size_texts
+from smemviz.suggest.rewrites import Change, Edit, NotRewrittenError, Rewrite, Rewriter, pad_constant, replacing
 from smemviz.suggest.uses import check_named_once, declaration, elements, views
 
 _REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once
@@ -38,6 +37,7 @@ class Rewriting(Rewriter):
         self.program = program
         self.array = array
         self.declared = declaration(program, array)
+        self.declared_at = self.declared.line
         check_named_once(self.declared)
 
     @cached_property
@@ -49,7 +49,8 @@ class Rewriting(Rewriter):
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
                 return self._longer_rows(layout)
-            by_constant = pad_constant(self.program, self.declared.function, layout)
+            used = {node.id for node in ast.walk(self.declared.function) if isinstance(node, ast.Name)}
+            by_constant = pad_constant(self.program, used, layout, partial(as_pad, self.program))
             if by_constant is not None:
                 return Rewrite(*by_constant)
         return self._other_index(layout)
@@ -63,10 +64,7 @@ class Rewriting(Rewriter):
 
     def _other_index(self, layout: Moved) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
-        try:
-            laid = laid_out(self.array, layout)
-        except InputError as error:
-            raise NotRewrittenError(self.declared.line, str(error)) from None
+        laid = self.laid_out(layout)
         declared, constants = self._declared_anew(layout, laid)
         parts = index_parts(laid, size_texts(self.program, self.declared, self.array.shape))
         edits = [new_index(self.program, laid, parts, index) for index in self._uses]
@@ -80,10 +78,7 @@ class Rewriting(Rewriter):
             return in_one_line(self.program, self.declared, self.array.shape, size)
         if size == elements_now:
             return (), {}
-        if self.array.dynamic:
-            array = self.array.name
-            what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
-            raise NotRewrittenError(self.declared.line, what)
+        self.check_static()
         text = None
         if isinstance(layout, Pad) and elements_now % layout.row == 0:
             text = f" + {{0}} // {layout.row}{f' * {layout.pad}' if layout.pad > 1 else ''}"

@@ -16,8 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from smemviz.cli.settings import add_engine, add_hardware, add_setting, main_output, real
-from smemviz.cli.stored import recorded
+from smemviz.cli.settings import add_engine, add_hardware, add_setting, main_output, real, recorded
 from smemviz.errors import InputError
 
 

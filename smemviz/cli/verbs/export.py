@@ -21,8 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_engine, add_hardware, add_output, add_setting, main_output, real, whole
-from smemviz.cli.stored import recorded
+from smemviz.cli.settings import add_engine, add_hardware, add_output, add_setting, main_output, real, recorded, whole
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.i18n import LANGUAGES, _, speaking

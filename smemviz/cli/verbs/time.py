@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from smemviz.cli.settings import add_file_and_settings, add_output, main_output
-from smemviz.cli.stored import recording_for
+from smemviz.cli.settings import add_file_and_settings, add_output, main_output, recording_for
 
 if TYPE_CHECKING:
     from rich.table import Table

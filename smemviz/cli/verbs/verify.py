@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from smemviz.cli.settings import add_file_and_settings, add_output, add_view, main_output
-from smemviz.cli.stored import recording_for
+from smemviz.cli.settings import add_file_and_settings, add_output, add_view, main_output, recording_for
 from smemviz.errors import InputError, MissingError
 
 

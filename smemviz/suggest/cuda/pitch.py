@@ -6,12 +6,8 @@ import re
 
 from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.shapes import Span
-from smemviz.model.layout.candidates import Pad
-from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.cuda.text import SourceText
-from smemviz.suggest.rewrites import Edit
-
-Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
+from smemviz.suggest.rewrites import Change
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(\d+)[uUlL]*")
@@ -70,17 +66,6 @@ def is_term(written: str) -> bool:
             return False
         depth += opens - (token.text in (")", "]"))
     return bool(tokens)
-
-
-def pad_constant(text: SourceText, scope: Span, pad: Pad) -> Change | None:
-    """Return the change of the constant that is the pad of a row's length, where a function computes with one."""
-    used = {token.text for token in text.tokens(scope)}
-    for name, constant in text.program.constants.items():
-        if name in used and constant.value == pad.row:
-            change = as_pad(text, name, pad.pad)
-            if change is not None:
-                return change
-    return None
 
 
 def as_pad(text: SourceText, name: str, more: int) -> Change | None:

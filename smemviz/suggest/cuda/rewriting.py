@@ -7,22 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from smemviz.errors import InputError
 from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import english
 from smemviz.model.layout import layouts
-from smemviz.model.layout.candidates import Moved, Pad, laid_out
+from smemviz.model.layout.candidates import Moved, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest.cuda.pitch import Change, is_term, longer, more_text, pad_constant, row_factor
+from smemviz.suggest.cuda.pitch import as_pad, is_term, longer, more_text, row_factor
 from smemviz.suggest.cuda.text import Declaration, SourceText, Use
-from smemviz.suggest.rewrites import Edit, NotRewrittenError, Rewrite, Rewriter
+from smemviz.suggest.rewrites import Change, Edit, NotRewrittenError, Rewrite, Rewriter, pad_constant
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _REPEATABLE = {"min", "max", "abs", "int", "unsigned", "sizeof", "static_cast", "__mul24", "__brev", "__popc"}
@@ -54,6 +53,7 @@ class CudaRewriting(Rewriter):
         self._text = SourceText(program)
         self.array = array
         self.declared: Declaration = self._text.declaration(array)
+        self.declared_at = self.declared.line
         if len(self.declared.extents) != len(array.shape):
             raise NotRewrittenError(
                 array.line, english("the sizes of {array} are not written out here", array=array.name)
@@ -68,10 +68,11 @@ class CudaRewriting(Rewriter):
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
                 return Rewrite(*longer(self._text, self.declared.extents[-1], self._lanes(layout.pad)))
-            by_constant = pad_constant(self._text, self.declared.scope, layout)
+            used = {token.text for token in self._text.tokens(self.declared.scope)}
+            by_constant = pad_constant(self._text.program, used, layout, partial(as_pad, self._text))
             if by_constant is not None:
                 return Rewrite(*by_constant)
-            self._check_static()
+            self.check_static()
             by_pitch = self._other_pitch(layout)
             if by_pitch is not None:
                 return by_pitch
@@ -89,12 +90,6 @@ class CudaRewriting(Rewriter):
             if use.indices and not rows_only and len(use.indices) < len(self.array.shape):
                 what = english("a row of {array} is taken here", array=self.array.name)
                 raise NotRewrittenError(use.line, what)
-
-    def _check_static(self) -> None:
-        if self.array.dynamic:
-            array = self.array.name
-            what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
-            raise NotRewrittenError(self.declared.line, what)
 
     def _lanes(self, more: int) -> int:
         """Return numbers of the array as elements of the declaration, which are vectors in some.
@@ -130,7 +125,7 @@ class CudaRewriting(Rewriter):
         more = layout.more_elements(now)
         if not more:
             return (), {}
-        self._check_static()
+        self.check_static()
         if isinstance(layout, Pad):
             factor = _product(text, size, layout.row)
             if factor is not None:
@@ -141,10 +136,7 @@ class CudaRewriting(Rewriter):
     def _other_index(self, layout: Moved) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         self._lanes(1)
-        try:
-            laid = laid_out(self.array, layout)
-        except InputError as error:
-            raise NotRewrittenError(self.declared.line, str(error)) from None
+        laid = self.laid_out(layout)
         declared, constants = self._declared_anew(layout, laid)
         parts = index_parts(laid, self._sizes())
         edits = [new_index(self._text, laid, parts, use) for use in self._uses if use.indices]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.ptx.code.blocks import Block
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Place, Register, Special
 from smemviz.engines.lockstep.ptx.instructions import arithmetic, bits, comparisons
 from smemviz.engines.lockstep.ptx.instructions.table import action_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
 from smemviz.engines.lockstep.ptx.waiting import Barrier, barrier_of
 
 _WAITING = ("nanosleep", "mbarrier")
 _ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")
+_PURE = {*arithmetic.FAMILY, *bits.FAMILY, *comparisons.FAMILY, "cvta"} - {"addc", "subc", "madc"}
+_CLOCKS = ("clock", "globaltimer")
+_IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,6 @@ def _step(kernel: Kernel, block: Block) -> Step:
         for instruction in block.body
     )
     return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())
-
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.machine import Machine
-
-_PURE = {*arithmetic.FAMILY, *bits.FAMILY, *comparisons.FAMILY, "cvta"} - {"addc", "subc", "madc"}
-_CLOCKS = ("clock", "globaltimer")
-_IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
 
 
 def remembering(kernel: Kernel, instruction: Instruction, action: Action) -> Action:
