@@ -74,7 +74,12 @@ def test_every_refusal_says_what_it_is_about(outcomes):
 # Each refusal is one of these sentences, or names the name that has no rule.
 SAYS = (
     *("is not executed in lockstep; run with engine gpu", "is not followed;", "cannot be told"),
-    *("needs a constant shape", "needs a dtype", "is compiled for", "calls itself; recursion is not followed"),
+    *(
+        "needs a constant shape",
+        "needs a dtype",
+        "is compiled for",
+        "calls itself: Numba compiles no recursion for CUDA; write a loop",
+    ),
     *(
         "one name stands for two kinds of array",
         "is a device function",

@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import resolve
+from smemviz.frontends.numba.sites.members import by_name, is_member
 from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1
@@ -98,6 +99,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = frame.names.constant(node)
     if value is not None:
         return _host_value(frame, node, value)
+    if node.attr == "value" and is_member(frame.names, node.value, plain=False):
+        return frame.value(node.value)
     return arrays.attribute(frame, node, frame.value(node.value))
 
 
@@ -138,6 +141,10 @@ def _named(frame: Frame, node: ast.NamedExpr) -> Value:
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    named = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    member = by_name(frame.names, node) if named else None
+    if member is not None:
+        return _host_value(frame, node, member)
     base = frame.value(node.value)
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return arrays.field(frame, node, base, node.slice.value)

@@ -15,6 +15,7 @@ from smemviz.frontends.numba.methods import FUNCTIONS
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
+from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.frontends.numba.syntax import positional
@@ -198,7 +199,10 @@ def _device_function(
 ) -> Ref:
     if any(callee.node is outer for outer in visit.nodes):
         raise visit.unsupported(
-            node, english("{function} calls itself; recursion is not followed", function=callee.name)
+            node,
+            english(
+                "{function} calls itself: Numba compiles no recursion for CUDA; write a loop", function=callee.name
+            ),
         )
     if len(visit.calls) == _MAX_CALL_DEPTH:
         raise visit.unsupported(
@@ -212,7 +216,7 @@ def _device_function(
     given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
     given |= {k.arg: k.value for k in node.keywords if k.arg}
     inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, given))
-    return visit.callee(inner, bound, (node.lineno, node.col_offset)).run()
+    return visited(visit.callee(inner, bound, (node.lineno, node.col_offset)))
 
 
 def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:

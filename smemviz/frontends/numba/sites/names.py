@@ -86,7 +86,7 @@ class Names:
 
     def _only_value(self, name: str, asked: frozenset[str]) -> object:
         """Return the one value that a variable is ever given."""
-        given = _assignments(self.function.node).get(name, ())
+        given = assignments(self.function.node).get(name, ())
         values = [self._known(value, asked) for value in given]
         if not values or not isinstance(values[0], int | float | tuple):
             return None
@@ -130,7 +130,7 @@ def stored_names(function: ast.FunctionDef) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+def assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     """Return the variables that plain assignments alone give values, and all of those."""
     other, stores = parameters(function), Counter(stored(function))
     values: dict[str, list[ast.expr]] = {}

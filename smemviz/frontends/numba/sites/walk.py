@@ -13,6 +13,7 @@ from dataclasses import replace
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import elements, expressions
 from smemviz.frontends.numba.sites.constructs import refusal
+from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
 from smemviz.frontends.numba.syntax import positional
@@ -37,7 +38,7 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
         before = {calls: dict(names) for calls, names in refs.items()}
         walk = Walk(kernel.file, refs)
         tree = SiteTree(kernel)
-        Visit(_PYTHON, walk, tree, bound, ()).run()
+        visited(Visit(_PYTHON, walk, tree, bound, ()))
         if before == refs:
             return SiteTable(tree, tuple(walk.sites), tuple(walk.declarations), bool(walk.grids))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,43 @@ def is_instance(frame: Frame, node: ast.Call) -> bool:
     if len(node.args) != 2 or node.keywords:
         raise frame.wrong(node, english("{code}: isinstance takes a value and a type", code=short(node)))
     value, named = frame.value(node.args[0]), node.args[1]
-    if frame.canonical(node.args[0]).startswith(_REGISTERS):
+    if _is_register(frame, node, node.args[0]):
         value = cast(value, INT32)
     matches = [_is_of(frame, node, value, kind) for kind in (named.elts if isinstance(named, ast.Tuple) else [named])]
     return any(matches)
+
+
+def _is_register(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
+    """Tell whether a value is what numbers a thread or a block, which is an int32 until something is computed of it."""
+    if frame.canonical(node).startswith(_REGISTERS):
+        return True
+    if not isinstance(node, ast.Name) or node.id not in frame.names.locals:
+        return False
+    body = frame.function.node.body
+    parts = [part for part in ast.walk(frame.function.node) if isinstance(part, ast.Name) and part.id == node.id]
+    stores = [part for part in parts if isinstance(part.ctx, ast.Store)]
+    given = {target: value for statement in ast.walk(frame.function.node) for target, value in _given(statement)}
+    registers = [frame.canonical(given[part]).startswith(_REGISTERS) if part in given else False for part in stores]
+    if not any(registers) or all(registers):
+        return any(registers)
+    straight = [part for statement in body for part, _ in _given(statement)]
+    if not all(part in straight for part in stores):
+        what = english("{code}, where {name} has more than one type", code=short(call), name=node.id)
+        raise frame.refuse(call, what)
+    before = [register for part, register in zip(stores, registers, strict=True) if part.lineno < call.lineno]
+    return bool(before) and before[-1]
+
+
+def _given(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets of an assignment, those in tuples one by one, each with what it is given."""
+    if not isinstance(statement, ast.Assign):
+        return
+    for target in statement.targets:
+        value = statement.value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            yield from zip(target.elts, value.elts, strict=True)
+        else:
+            yield target, value
 
 
 def _is_of(frame: Frame, node: ast.Call, value: Value, named: ast.expr) -> bool:
