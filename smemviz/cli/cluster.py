@@ -81,7 +81,8 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
         if not checked.issuperset(workers):
             checked.update(_require_versions(client))
         free = len(workers) - busy
-        coming.update(_submit(client, work, point) for point in islice(waiting, max(free, 0 if busy else 1)))
+        for point in islice(waiting, max(free, 0 if busy else 1)):
+            coming.add(client.submit(_alone, os.getcwd(), work, *point, pure=False))
 
     begin()
     for done in coming:
@@ -144,10 +145,6 @@ def _require_versions(client: Client) -> tuple[str, ...]:
             if there != own[name]:
                 raise MissingError(f"the worker {worker} has {name} {there or 'not at all'}; here it is {own[name]}")
     return tuple(versions["workers"])
-
-
-def _submit(client: Client, work: Callable[..., Any], point: tuple[Any, ...]) -> Any:
-    return client.submit(_alone, os.getcwd(), work, *point, pure=False)
 
 
 def _alone(folder: str, work: Callable[..., Result], *point: Any) -> Result:

@@ -6,9 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware

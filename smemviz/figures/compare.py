@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import RIGHT, at_end, bar, bars_layout, grey, hatched, names_above, places_of, plain, room
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, empty
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, empty
 from smemviz.figures.sectors import used_of
 from smemviz.i18n import _
 from smemviz.views.comparison import KINDS, Row, time_text, wavefronts

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import hatched, labelled, plain
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.views.degrees import Degrees, described_degrees
 from smemviz.wording.labels import count, degree_name, percent

@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import Marked, cells, frames, key
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
 from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements

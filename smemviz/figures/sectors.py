@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.bars import labelled, plain
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import Marked, cells, key, strikes
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.figures.drawing.text import LANES, cell_text, fitting_size, lane_badge
 from smemviz.i18n import _
 from smemviz.model.counting.element_counts import elements

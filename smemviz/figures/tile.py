@@ -14,9 +14,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, Marked, badges, cells, corners, frames, key
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware

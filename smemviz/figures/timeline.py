@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.bars import bar, hatched, plain
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import box
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware

@@ -7,8 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import grey, plain
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, layout
 from smemviz.figures.drawing.text import text_at
 from smemviz.i18n import _
 from smemviz.recordings.data import Timing

@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import box
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs

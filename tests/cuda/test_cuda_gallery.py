@@ -16,7 +16,7 @@ from plotly.utils import PlotlyJSONEncoder
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 

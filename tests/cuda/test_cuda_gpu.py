@@ -28,7 +28,7 @@ from smemviz.engines.lockstep.ptx.host.running import _arguments
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.cuda.launches import wanted_launches
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 

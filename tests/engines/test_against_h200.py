@@ -10,7 +10,7 @@ from helpers.gallery import h200
 
 import smemviz
 from smemviz.frontends.reading import read_program
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import gallery, kernels_dir
 
 KERNELS = [

@@ -60,7 +60,7 @@ def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]
 
 def requests(launch: Any) -> Counter[Any]:
     """Count the requests of a launch: block, warp, site, and for each lane the array and its offset there."""
-    from smemviz.model.counting.relative import relative_addresses
+    from smemviz.model.layout.array_requests import relative_addresses
 
     arrays, offsets = relative_addresses(launch)
     of = launch.requests

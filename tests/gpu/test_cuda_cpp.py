@@ -16,7 +16,7 @@ from smemviz.cli.main import main
 from smemviz.engines.host import configuration
 from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import wanted_launches
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 
 pytestmark = pytest.mark.gpu
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from helpers import launches
 
-from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.layout.array_requests import relative_addresses
 
 LANE = np.arange(32)
 

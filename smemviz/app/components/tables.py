@@ -1,4 +1,8 @@
-"""A table on a page: its caption, which screen readers read out, its head, and rows that their first cell names."""
+"""Tables and numbers on a page.
+
+A table has a caption, which screen readers read out, a head, and rows that their first cell names; a number of a list
+has a name, which leads to what it means.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
+
+from smemviz.app.addresses import NUMBERS
 
 
 def table(
@@ -33,3 +39,14 @@ def _row(cells: Sequence[Any], looks: Sequence[str]) -> Component:
 
 def _cell(kind: type[Component], content: Any, look: str, **more: str) -> Component:
     return kind(content, **({"className": look} if look else {}), **more)
+
+
+def fact(name: str, value: str, anchor: str = "", *, conflict: bool = False) -> Component:
+    """Place a number in a list; ``anchor`` is its place on the page that explains the numbers."""
+    term = html.A(name, href=f"{NUMBERS}#{place(anchor)}", className="term") if anchor else name
+    return html.Div([html.Dt(term), html.Dd(value)], className="fact conflict" if conflict else "fact")
+
+
+def place(anchor: str) -> str:
+    """Return the id of a number on the page; panels of other pages have names such as ``pad`` for their own."""
+    return f"number-{anchor}"

@@ -9,9 +9,9 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL, NUMBERS
-from smemviz.app.components.facts import place
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.rich import rich
+from smemviz.app.components.tables import place
 from smemviz.app.page import Page
 from smemviz.i18n import N_, _
 from smemviz.paths import kernels_dir, plain_name, recording_for

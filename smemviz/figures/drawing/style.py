@@ -2,6 +2,11 @@
 
 The bank ramp runs from blue to yellow and its lightness rises with it, so it reads with any kind of colour vision
 and in grey. Orange is kept for conflicts, and a conflict is always marked by more than its colour.
+
+``layout.meta`` is what a figure says to those who do not see it; ``assets/tables.js`` reads it. The table of a figure
+is made of its marks. Where rows and columns of cells are not what their axes count, the trace's ``meta`` names them:
+``rows`` and ``columns``; ``words`` says what each value of z means where cells have no hover text. ``named`` keeps the
+bold name of each cell, where row and column do not tell which cell that is.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.i18n import spoken
 
 ThemeName = Literal["light", "dark"]
@@ -182,3 +186,11 @@ def steps(colours: list[str]) -> list[tuple[float, str]]:
     """Turn a list of colours into a colour scale without blending: value i gets colour i, for z in 0..n-1."""
     n = len(colours)
     return [(edge, colour) for i, colour in enumerate(colours) for edge in (i / n, (i + 1) / n)]
+
+
+def alternative(
+    sentence: str, columns: Sequence[str] = (), rows: Sequence[Sequence[str | int | float | None]] = ()
+) -> dict[str, Any]:
+    """Return the ``meta`` of a layout: what the figure says, and its table where its marks do not tell that."""
+    table = {"table": {"columns": list(columns), "rows": [list(row) for row in rows]}} if columns else {}
+    return {"says": sentence, **table}

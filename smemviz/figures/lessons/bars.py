@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout
+from smemviz.figures.drawing.style import THEMES, ThemeName, alternative, axis, layout
 
 _HEIGHT, _TOP, _BOTTOM = 270, 24, 58
 _NAME = 16  # characters of a name on a line

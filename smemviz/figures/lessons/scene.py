@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
-from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout
+from smemviz.figures.drawing.style import THEMES, ThemeName, alternative, axis, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, text_at
 
 Cell = tuple[int, int]  # row and column, from 0

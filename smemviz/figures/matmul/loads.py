@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import labelled, plain
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.recordings.sweep import Size, Sweep, Traffic
 from smemviz.wording.grammar import items, sentences

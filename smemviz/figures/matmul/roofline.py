@@ -8,8 +8,7 @@ from itertools import cycle, islice
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, empty, layout
 from smemviz.figures.drawing.text import hovering, text_at
 from smemviz.figures.matmul.sweep import BOTTOM, HEIGHT, LEFT, TOP, log_axis, names_beside
 from smemviz.i18n import N_, _

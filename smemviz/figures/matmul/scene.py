@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, blend, layout
 from smemviz.figures.drawing.text import cell_text, text_at
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
 from smemviz.figures.drawing.text import hovering, text_at
 from smemviz.i18n import _
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Size, Sweep

@@ -18,7 +18,8 @@ def main_for(program: Program, kernel: str) -> str:
     size = _tile(program, node) or _THREADS[axes]
     if size**axes > _MOST_THREADS:
         size = _THREADS[axes]
-    numpy = next((name for name in _numpy(program.tree)), None)
+    imported = (alias for node in program.tree.body if isinstance(node, ast.Import) for alias in node.names)
+    numpy = next((alias.asname or alias.name for alias in imported if alias.name == "numpy"), None)
     dimensions = _dimensions(node, {**program.functions}, 3)
     arguments = [_argument(dimensions[argument.arg], size, numpy or "np") for argument in node.args.args]
     start = "" if numpy or not any(dimensions.values()) else "import numpy as np; "
@@ -31,13 +32,6 @@ def _argument(dimensions: int, size: int, numpy: str) -> str:
         return str(size)
     shape = str(size) if dimensions == 1 else f"({', '.join([str(size)] * dimensions)})"
     return f"{numpy}.zeros({shape})"
-
-
-def _numpy(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a file gives to NumPy."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Import):
-            yield from (alias.asname or alias.name for alias in statement.names if alias.name == "numpy")
 
 
 def _axes(kernel: ast.FunctionDef) -> int:

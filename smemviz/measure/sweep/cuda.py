@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 from numba import cuda
-from numpy.typing import NDArray
 
 from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
 from smemviz.engines.gpu.ptx.passes import record
@@ -48,7 +47,7 @@ def _measured(measure: Measure, entry: Entry, configuration: Configuration, args
         start(
             loading[1],
             configuration,
-            [_pointer(argument) for argument in (c, a, b)],
+            [np.array([array.__cuda_array_interface__["data"][0]], np.uint64).view(np.uint8) for array in (c, a, b)],
             handle,
             cooperative=entry.is_cooperative,
         )
@@ -62,7 +61,3 @@ def _measured(measure: Measure, entry: Entry, configuration: Configuration, args
     finally:
         if loading:
             driver.cuModuleUnload(loading[0])
-
-
-def _pointer(array: Any) -> NDArray[np.uint8]:
-    return np.array([array.__cuda_array_interface__["data"][0]], np.uint64).view(np.uint8)

@@ -8,11 +8,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE
-from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import section
 from smemviz.app.components.graph import download, drawn, graph, panel
 from smemviz.app.components.launches import Filling, Query, pick_of
 from smemviz.app.components.rich import rich
+from smemviz.app.components.tables import fact
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import choice, scope_switch

@@ -11,7 +11,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, EDITOR, KERNEL
-from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import notice
 from smemviz.app.components.launches import (
     Filling,
@@ -25,6 +24,7 @@ from smemviz.app.components.launches import (
     worst_of,
 )
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.tables import fact
 from smemviz.app.library import COMPILED, Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view

@@ -126,7 +126,8 @@ class Races:
         self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
     ) -> None:
         cell, thread = int(access.cells[place]), int(access.threads[place])
-        mark = next((t for t in accesses if t.site is site and _has(t, cell, marker)), None)
+        of_site = (other for other in accesses if other.site is site)
+        mark = next((o for o in of_site if ((o.cells == cell) & (o.threads == marker)).any()), None)
         at_once = mark is not None and mark.number == access.number
         mark_first = mark is None or mark.number < access.number or (at_once and marker < thread)
         pair = [(site, marker), (access.site, thread)]
@@ -165,10 +166,6 @@ def note_race(
         update=update,
     )
     findings.add_race(race_key(first, second), race, np.array([early, late]))
-
-
-def _has(access: SharedAccess, cell: int, thread: int) -> bool:
-    return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
 def what_was_done(element: str, site: Site, first: Who, other_site: Site, second: Who) -> str:

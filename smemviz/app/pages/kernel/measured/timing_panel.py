@@ -11,11 +11,11 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
-from smemviz.app.components.facts import fact
 from smemviz.app.components.frames import job_head, notice, section
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.tables import fact
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
