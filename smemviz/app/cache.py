@@ -31,12 +31,12 @@ from smemviz.i18n import spoken
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-_ENTRY = 1000  # bytes that any entry takes besides what it holds
+_ENTRY_BYTES = 1000  # bytes that any entry takes besides what it holds
 _SHARE = 4  # of the room, what the results of one visitor may take: a quarter
-_MOST = 64 << 20  # bytes, compressed
-_LEVEL = 4
-_SMALL = 1400  # bytes that travel in one packet anyway
-_SECONDS = 1.0  # between two looks at whether a file has changed
+_ANSWER_BYTES = 64 << 20  # of all answers, compressed
+_GZIP_LEVEL = 4
+_PACKET_BYTES = 1400  # so many travel in one packet anyway
+_STAMP_SECONDS = 1.0  # between two looks at whether a file has changed
 _OF_EDITOR = re.compile(rb'"editor-|text-[0-9a-f]{16}')
 
 
@@ -93,7 +93,7 @@ class Cache(Generic[Key, Value]):
 
     def keep(self, key: Key, value: Value) -> None:
         """Keep a result as the latest, and forget the oldest for which there is no room."""
-        entry = _Entry(value, _ENTRY + size_of(key) + self._weigh(value), visitor())
+        entry = _Entry(value, _ENTRY_BYTES + size_of(key) + self._weigh(value), visitor())
         with self._lock:
             self._entries.pop(key, None)
             own = [(old, stored.bytes) for old, stored in self._entries.items() if stored.visitor == entry.visitor]
@@ -155,8 +155,8 @@ class Answers:
     """The latest answers of a server to questions on files, compressed for browsers that take them so."""
 
     def __init__(self, server: Flask, files: Iterable[Path]) -> None:
-        self._stamp = ttl_cache(1, _SECONDS)(partial(_stamp, sorted(set(files))))
-        self._known: Cache[Hashable, _Answer] = Cache(_MOST, lambda answer: len(answer.body))
+        self._stamp = ttl_cache(1, _STAMP_SECONDS)(partial(_stamp, sorted(set(files))))
+        self._known: Cache[Hashable, _Answer] = Cache(_ANSWER_BYTES, lambda answer: len(answer.body))
         server.before_request(self._given)
         server.after_request(self._keep)
 
@@ -176,8 +176,8 @@ class Answers:
         if question is None or response.status_code != 200 or g.get("passes"):
             return response
         body = response.get_data()
-        packed = len(body) > _SMALL
-        answer = _Answer(gzip.compress(body, _LEVEL, mtime=0) if packed else body, packed)
+        packed = len(body) > _PACKET_BYTES
+        answer = _Answer(gzip.compress(body, _GZIP_LEVEL, mtime=0) if packed else body, packed)
         self._known.keep(question, answer)
         return _put(answer, response)
 

@@ -118,7 +118,7 @@ def _square(recording: Recording) -> tuple[Published, ...]:
             _("Ours are medians."),
         ),
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
-        _overhead(recording, "set_row_read_col", "set_row_read_col_dyn"),
+        _overhead(recording),
         _scopes(),
     )
 
@@ -141,8 +141,9 @@ def _declared(recording: Recording, static: str, dynamic: str, printed: str, whe
     )
 
 
-def _overhead(recording: Recording, static: str, dynamic: str) -> Published:
+def _overhead(recording: Recording) -> Published:
     """Compare the times of the two ways to declare a shared array."""
+    static, dynamic = "set_row_read_col", "set_row_read_col_dyn"
     static_time, dynamic_time = recording[static].time, recording[dynamic].time
     ours, note = _("not measured"), ""
     if static_time and dynamic_time:

@@ -39,7 +39,7 @@ def kernel(tmp_path: Path) -> Path:
 @pytest.fixture
 def app(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Dash:
     """Return a server for others, which looks at its files before each answer."""
-    monkeypatch.setattr(cache, "_SECONDS", 0.0)
+    monkeypatch.setattr(cache, "_STAMP_SECONDS", 0.0)
     return create_app([kernel], local=False)
 
 

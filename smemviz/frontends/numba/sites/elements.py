@@ -69,11 +69,7 @@ def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> 
 def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) -> Ref:
     """Note a site where a subscript reaches an element; return the view where it does not."""
     if not isinstance(base, ArrayRef):
-        if op == "store":
-            raise visit.unsupported(
-                node, english("it is not known which array {code} is", code=ast.unparse(node.value))
-            )
-        return None
+        return _not_followed(visit, node, op)
     if picked > base.ndim:
         raise wrong_indices(visit, node, picked, base)
     new = sum(_is_new_axis(visit, part) for part in node.slice.elts) if isinstance(node.slice, ast.Tuple) else 0
@@ -87,16 +83,19 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
     return None
 
 
+def _not_followed(visit: Visit, node: ast.Attribute | ast.Subscript, op: str) -> Ref:
+    """Leave alone a load of what is not known to be an array; a store there is refused."""
+    if op == "store":
+        raise visit.unsupported(node, english("it is not known which array {code} is", code=ast.unparse(node.value)))
+    return None
+
+
 def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str, op: str) -> Ref:
     """Note a site where a field of one record is reached; return the view of a field of many."""
     if isinstance(base, TupleRef) and name in base.names:
         return base.items[base.names.index(name)]
     if not isinstance(base, ArrayRef):
-        if op == "store":
-            raise visit.unsupported(
-                node, english("it is not known which array {code} is", code=ast.unparse(node.value))
-            )
-        return None
+        return _not_followed(visit, node, op)
     field = field_of(base.dtype, name)
     if field is None:
         raise visit.unsupported(
