@@ -19,10 +19,9 @@ from smemviz.app.cache import Answers
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
-from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library
-from smemviz.app.markup import markup
+from smemviz.app.markup import marked, marks_english, markup
 from smemviz.app.page import Address, Services
 from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers

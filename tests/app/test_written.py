@@ -10,8 +10,7 @@ from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 from smemviz.app.components.written import Written
-from smemviz.app.english import as_html
-from smemviz.app.markup import markup
+from smemviz.app.markup import as_html, markup
 from smemviz.i18n import English
 
 

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from dash.development.base_component import Component
 
-from smemviz.app.english import as_html
-from smemviz.app.markup import tag_of
+from smemviz.app.markup import as_html, tag_of
 
 Kind = Literal["tile", "banks"]
 

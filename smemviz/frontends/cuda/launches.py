@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.arguments import wrong_number
+from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.functions import Function
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
-from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
 from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.constants import Definition, definitions
+from smemviz.frontends.cuda.constants import Definition, UnreadableError, definitions, parse, value_of
 from smemviz.frontends.cuda.lexing import Lines, Token, closing, scan
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Span, shared_statements
-from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import Edit, NotRewrittenError

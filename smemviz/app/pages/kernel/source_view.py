@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
-from smemviz.app.english import as_html
+from smemviz.app.markup import as_html
 from smemviz.frontends.cuda import is_cuda_file
 from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _

@@ -16,10 +16,10 @@ from smemviz.engines.recorder import Made, Recorder
 from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
+from smemviz.frontends.cuda.constants import UnreadableError, value_of
 from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
 from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
-from smemviz.frontends.cuda.values import UnreadableError, value_of
 from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 
