@@ -241,11 +241,6 @@ def test_a_kernel_that_stores_in_a_read_only_array_is_refused():
     assert "data[i] stores in data, which is read-only, for Numba as well" in refused(*lines)
 
 
-@pytest.mark.parametrize("given", ["np.zeros(4, 'M8[s]')", "np.datetime64('2024-01-01')", "np.timedelta64(3, 'h')"])
-def test_times_are_refused_and_their_numbers_named(given):
-    assert "give the kernel data.view('int64')" in refused(f"twice[1, 32]({given}, 4)")
-
-
 @pytest.mark.parametrize("name", ["compile", "compile_ptx", "compile_for_current_device"])
 def test_what_compiles_asks_for_a_gpu_to_compile_for(name):
     wanted = (

@@ -56,8 +56,6 @@ class Arguments:
         if isinstance(given, np.ndarray | np.void):
             given = self._on_device(name, given)
         if isinstance(given, DeviceArray):
-            if given.dtype.kind in "mM":
-                raise self._of_time(name, given.dtype)
             if not is_known(given.dtype):
                 raise UnsupportedError(
                     *self._place,
@@ -70,8 +68,8 @@ class Arguments:
             return given
         if isinstance(given, enum.Enum):
             return self.value(name, given.value)
-        if isinstance(given, np.datetime64 | np.timedelta64):
-            raise self._of_time(name, given.dtype)
+        if isinstance(given, np.datetime64 | np.timedelta64) and is_known(given.dtype):
+            return given
         if isinstance(given, np.generic) and given.dtype.kind in "biufc":
             return given.item() if given.dtype in (np.int64, np.bool_) else given
         if isinstance(given, bool | int | float | complex):
@@ -92,14 +90,6 @@ class Arguments:
                 type=type(given).__name__,
             ),
         )
-
-    def _of_time(self, name: str, dtype: np.dtype[Any]) -> UnsupportedError:
-        what = english(
-            "{name}: {dtype} is not executed in lockstep; give the kernel {name}.view('int64'), or run with engine gpu",
-            name=name,
-            dtype=dtype,
-        )
-        return UnsupportedError(*self._place, what)
 
     def _on_device(self, name: str, given: Any) -> DeviceArray:
         for host, copied in self._copied:

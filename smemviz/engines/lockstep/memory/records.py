@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from smemviz.engines.lockstep.memory.memory import View, c_strides
 from smemviz.engines.lockstep.values.typing import Dtype
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
@@ -18,7 +20,7 @@ def is_known(dtype: Dtype) -> bool:
         return is_known(dtype.base)
     if dtype.fields is not None:
         return all(is_known(part[0]) for part in dtype.fields.values())
-    return dtype.kind in "biufc"
+    return dtype.kind in "biufc" or (dtype.kind in "mM" and np.datetime_data(dtype)[0] != "generic")
 
 
 def field_view(view: View, name: str) -> View | None:

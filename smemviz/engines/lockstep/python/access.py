@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.values import times
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
 from smemviz.messages import english
@@ -27,13 +28,13 @@ def load(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -
 def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask) -> Value:
     """Return elements already located and log the request."""
     if not reached.count:
-        return view.dtype.type(0)
+        return np.zeros((), view.dtype)[()]
     site = frame.tree.loads.get(node)
     if site is not None:
         frame.machine.request(site, view.memory, view.address(element), reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
-        return np.where(reached.lanes, value, view.dtype.type(0))
+        return np.where(reached.lanes, value, np.zeros((), view.dtype))
     return value
 
 
@@ -55,6 +56,10 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
                 dtype=view.dtype,
             ),
         )
+    own = dtype_of(value)
+    if own != view.dtype and (own.kind in times.KINDS or view.dtype.kind in times.KINDS):
+        what = english("{old} in an array of {new} ({code})", old=own, new=view.dtype, code=ast.unparse(node))
+        raise frame.none_of_numba(node, what)
     if not reached.count:
         return
     value = cast(value, view.dtype)
@@ -247,6 +252,8 @@ def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Va
     code = ast.unparse(target)
     if isinstance(value, tuple):
         _check_items(frame, target, part, value)
+    if isinstance(value, View) and value.dtype.kind in times.KINDS:
+        raise frame.none_of_numba(target, english("assignment of {dtype} to {code}", dtype=value.dtype, code=code))
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
         if value.memory is part.memory:
             what = english("assignment to {code} from the same array", code=code)

@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
+from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
@@ -99,7 +100,11 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
         expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
-    return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
+    value = frame.value(node.args[0])
+    of_time = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in KINDS
+    if of_time and (value.dtype.kind == "M" or dtype != np.int64):
+        raise frame.none_of_numba(node, english("{code} of {dtype}", code=short(node), dtype=value.dtype))
+    return rules.apply(names.conversion(target, dtype), frame, node, [value])
 
 
 def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:

@@ -67,7 +67,7 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
             return _constant(frame, ast.copy_location(ast.Constant(value), node))
         return value
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+    if isinstance(value, np.generic) and value.dtype.kind in "biufcmM":
         return value.item() if value.dtype in (np.int64, BOOL) else value
     if isinstance(value, tuple):
         return same_tuple(value, (_host_value(frame, node, item) for item in value))

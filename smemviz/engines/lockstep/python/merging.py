@@ -10,7 +10,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.masks import Lanes
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
-from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of, unify
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, cast, dtype_of, unify
 from smemviz.messages import english
 
 
@@ -97,7 +97,10 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:
             return new
         return np.where(lanes, np.asarray(new, new_dtype), np.asarray(old, new_dtype))
-    both = unify(new_dtype, old_dtype)
+    try:
+        both = unify(new_dtype, old_dtype)
+    except NotAScalarError:
+        raise TwoKindsError from None
     return np.where(lanes, np.asarray(cast(new, both), both), np.asarray(cast(old, both), both))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.values import times
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -23,6 +24,7 @@ from smemviz.engines.lockstep.values.typing import (
     INT64_MIN,
     UINT64,
     Dtype,
+    NotAScalarError,
     Value,
     arithmetic,
     cast,
@@ -142,6 +144,11 @@ def rule_of(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
 
 
 def _find_rule(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
+    if left.kind in times.KINDS or right.kind in times.KINDS:
+        of_times = times.rule(op, left, right)
+        if of_times is None:
+            raise NoRuleError(_describe(op, left, right))
+        return of_times
     if op in COMPARISONS:
         if left.kind == "c" or right.kind == "c":
             if op not in (ast.Eq, ast.NotEq):
@@ -284,6 +291,10 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
         NoRuleError: when there is none for the type.
         NotAScalarError: when the operand is no number.
     """
+    if op is not ast.Not and dtype_of(value).kind in times.KINDS:
+        if dtype_of(value).kind == "M" or op is ast.Invert:
+            raise NoRuleError(f"{SYMBOLS[op]} on {dtype_of(value)}")
+        return -value if op is ast.USub else value
     if op is ast.Not:
         test = truth(value)
         return ~test if isinstance(test, np.ndarray) else not test
@@ -304,6 +315,8 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
 
 def truth(value: Value) -> Value:
     """Return a value as a condition: a Python bool, or an array of booleans."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in times.KINDS:
+        raise NotAScalarError(str(value.dtype))
     if isinstance(value, np.ndarray):
         return value if value.dtype == BOOL else value != 0
     if value is not None and not isinstance(value, tuple | str):

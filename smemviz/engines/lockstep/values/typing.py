@@ -146,6 +146,8 @@ def comparison(left: Dtype, right: Dtype) -> Dtype:
 @cache
 def unify(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of a variable that is assigned both, of a conditional expression, of ``min`` and ``max``."""
+    if left != right and (left.kind in "mM" or right.kind in "mM"):
+        raise NotAScalarError(english("{left} beside {right}", left=left, right=right))
     return np.promote_types(left, right)
 
 

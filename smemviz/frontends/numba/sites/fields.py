@@ -46,7 +46,9 @@ def alignment(dtype: Dtype) -> int:
 
 
 def dtype_name(dtype: Dtype) -> str:
-    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has."""
+    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has, of times the integer."""
+    if dtype.kind in "mM":
+        return "int64"
     return dtype.name if dtype.fields is None else f"V{dtype.itemsize}"
 
 

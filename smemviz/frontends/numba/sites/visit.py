@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.frontends.numba.sites.names import Names, source_text
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef
 from smemviz.messages import english
@@ -138,7 +139,7 @@ class Visit:
                 space="shared" if array.space == "shared" else "global",
                 op=op,
                 width=dtype.itemsize,
-                dtype=dtype.name,
+                dtype=dtype_name(dtype),
                 function=self.function.name,
                 calls=self.calls,
                 file="" if self.function.file == self.walk.file else self.function.file,

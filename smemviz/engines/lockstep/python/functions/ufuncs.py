@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import NoRuleError, truth, unary
+from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import english
 
@@ -76,6 +77,8 @@ def _ufunc(function: np.ufunc) -> Callable[..., Value]:
 
     def rule(*x: Value) -> Value:
         try:
+            if function not in (np.isnat, np.isnan) and any(dtype_of(value).kind in KINDS for value in x):
+                raise TypeError
             return function(*(np.asarray(value, dtype_of(value)) for value in x))[()]
         except TypeError:
             raise NoRuleError(f"np.{function.__name__} of {', '.join(str(dtype_of(value)) for value in x)}") from None
@@ -208,11 +211,12 @@ CALLS |= {
 CALLS |= {f"operator.{name}": _binary(op) for name, op in _OPERATORS.items()}
 CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
-OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that are no ufuncs
+OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that Numba has on their own
     "numpy.nan_to_num": plain(_nan_to_num, 1),
     "numpy.angle": plain(_angle, 1, 2),
     "numpy.real": plain(lambda x: _parts(x)[0], 1),
     "numpy.imag": plain(lambda x: _parts(x)[1], 1),
+    "numpy.isnat": plain(_ufunc(np.isnat), 1),
 }
 CONSTANTS = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
 CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.inf": np.inf, "cmath.nan": np.nan}

@@ -8,6 +8,8 @@ from dataclasses import fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
@@ -167,9 +169,9 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     if isinstance(value, Range):
         return 0
     if isinstance(value, Flat):
-        return value.of.dtype.type(0)
+        return np.zeros((), value.of.dtype)[()]
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
-        return value.dtype.type(0)
+        return np.zeros((), value.dtype)[()]
     if isinstance(value, tuple) and value and all(kind_of(item) == kind_of(value[0]) for item in value):
         return value[0]
     return UNKNOWN

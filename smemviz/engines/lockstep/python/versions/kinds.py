@@ -45,7 +45,10 @@ def unified(left: Kind, right: Kind) -> Kind:
     if left is UNKNOWN or right is UNKNOWN or left == right:
         return UNKNOWN if right is UNKNOWN else left
     if isinstance(left, np.dtype) and isinstance(right, np.dtype):
-        return unify(left, right)
+        try:
+            return unify(left, right)
+        except NotAScalarError:
+            return UNKNOWN
     if not isinstance(left, tuple) or not isinstance(right, tuple) or (left[0], len(left)) != (right[0], len(right)):
         return UNKNOWN
     items = [UNKNOWN if left[0] == "array" else unified(a, b) for a, b in zip(left[1:], right[1:], strict=True)]
