@@ -5,8 +5,8 @@ from __future__ import annotations
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.bench import Seen, look, recorded, writers
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
+from smemviz.lessons.recorded import RecordedAccess, recorded, recorded_access, writers
 from smemviz.lessons.scenes import by_recording, code, code_of
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.wording.labels import lane_ranges
@@ -18,10 +18,10 @@ def _reversed(values: Values) -> Stage:
     thread = int(values["THREAD"])
     recording = recorded("reverse")
     warp, lane = divmod(thread, WARP_SIZE)
-    seen = look(recording, "static_reverse", "load", "shared", warp=warp)
-    array = seen.launch.shared_arrays[0]
-    threads, address = array.shape[0], int(seen.addresses[lane])
-    writer_warp, writer_lane = writers(seen.launch)[address]
+    access = recorded_access(recording, "static_reverse", "load", "shared", warp=warp)
+    array = access.launch.shared_arrays[0]
+    threads, address = array.shape[0], int(access.addresses[lane])
+    writer_warp, writer_lane = writers(access.launch)[address]
     right = writer_warp * WARP_SIZE + writer_lane
     element = (address - array.address) // array.itemsize
 
@@ -46,7 +46,7 @@ def _reversed(values: Values) -> Stage:
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         halves = (threads // WARP_SIZE, WARP_SIZE)
-        marks = {divmod(i, WARP_SIZE): str(w) for i, (w, _lane) in _by_element(seen).items()}
+        marks = {divmod(i, WARP_SIZE): str(w) for i, (w, _lane) in _by_element(access).items()}
         titles = _("element, 32 in a row; in its cell the warp that stored it"), _("row")
         figure = lesson_scene(halves, marks, titles, because,
                               strong=[divmod(element, WARP_SIZE)], theme=theme)  # fmt: skip
@@ -54,14 +54,14 @@ def _reversed(values: Values) -> Stage:
 
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
-        lambda theme: code_of(recording, seen.launch, theme),
+        lambda theme: code_of(recording, access.launch, theme),
     )  # fmt: skip
 
 
-def _by_element(seen: Seen) -> dict[int, tuple[int, int]]:
+def _by_element(access: RecordedAccess) -> dict[int, tuple[int, int]]:
     """Return the warp and lane that stored each element of the shared array, by its number."""
-    array = seen.launch.shared_arrays[0]
-    return {(at - array.address) // array.itemsize: who for at, who in writers(seen.launch).items()}
+    array = access.launch.shared_arrays[0]
+    return {(at - array.address) // array.itemsize: who for at, who in writers(access.launch).items()}
 
 
 BARRIER = Lesson(
@@ -89,9 +89,9 @@ BARRIER = Lesson(
 def _race(values: Values) -> Stage:
     radius = int(values["RADIUS"])
     recording = recorded("stencil", {"RADIUS": radius})
-    seen = look(recording, "from_shared_memory", "load", "shared", warp=0, turn=-1)
-    stored = writers(seen.launch)
-    other = [lane for lane, at in enumerate(seen.addresses.tolist()) if stored[at][0] != 0]
+    access = recorded_access(recording, "from_shared_memory", "load", "shared", warp=0, turn=-1)
+    stored = writers(access.launch)
+    other = [lane for lane, at in enumerate(access.addresses.tolist()) if stored[at][0] != 0]
     farthest = 2 * radius
 
     def hint(given: str) -> str:
@@ -129,7 +129,7 @@ def _race(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         strong = [(1, lane) for lane in other]
         figure = lesson_scene((2, WARP_SIZE), rows, titles, because, strong=strong, theme=theme)
-        return Panel(_("Warp 0"), figure, because), code_of(recording, seen.launch, theme)
+        return Panel(_("Warp 0"), figure, because), code_of(recording, access.launch, theme)
 
     return Stage(
         Question("lanes", question), frozenset([lanes_answer(other)]), hint, because, by_recording(recording), panels,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from smemviz.errors import InputError
 from smemviz.lessons.banks import BANK, COLUMN, ROW, SHARED_WORD
 from smemviz.lessons.barriers import BARRIER, RACE
+from smemviz.lessons.impact import COMPILER
 from smemviz.lessons.lesson import Lesson
 from smemviz.lessons.mapping import REDUCTION, SWIZZLE
-from smemviz.lessons.matter import COMPILER
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
 from smemviz.lessons.start import LANES, WHY
 from smemviz.lessons.traffic import SECTORS, TILES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures
+from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.lessons.scenes import asked_by, by_recording, code, code_of, wavefronts_text
 from smemviz.model.playback.bank_service import bank_layout
 from smemviz.recordings.data import WARP_SIZE
@@ -18,8 +18,8 @@ _LANE = 6  # in question
 def _swizzled(values: Values) -> Stage:
     warp = int(values["WARP"])
     recording = recorded("transpose")
-    seen = look(recording, "swizzled_tile", "load", "shared", warp=warp)
-    right = int(bank_layout(seen.launch).bank(seen.addresses)[_LANE])
+    access = recorded_access(recording, "swizzled_tile", "load", "shared", warp=warp)
+    right = int(bank_layout(access.launch).bank(access.addresses)[_LANE])
 
     def hint(given: str) -> str:
         number = int(given)
@@ -36,7 +36,7 @@ def _swizzled(values: Values) -> Stage:
             return _("There are 32 banks, numbered from 0 to 31.")
         return _("In binary, {a} is {a:05b} and {b} is {b:05b}. Where do the bits differ?", a=warp, b=_LANE)
 
-    wavefronts, ideal = cost(seen)
+    wavefronts, ideal = cost(access)
     because = _("{a} ^ {b} is {a:05b} ^ {b:05b} = {bank:05b}: bank {bank}. For each lane, and so each row, that is "
                 "another bank. {said}", a=warp, b=_LANE, bank=right,
                 said=wavefronts_text(wavefronts, ideal))  # fmt: skip
@@ -45,7 +45,7 @@ def _swizzled(values: Values) -> Stage:
                  warp=warp, lane=_LANE)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording),
-        lambda theme: pictures(seen, because, theme), lambda theme: code_of(recording, seen.launch, theme),
+        lambda theme: pictures(access, because, theme), lambda theme: code_of(recording, access.launch, theme),
     )  # fmt: skip
 
 
@@ -76,10 +76,10 @@ _KERNELS = {"neighbours_by_close_threads": N_("neighbours"), "halves": N_("halve
 def _reduction(values: Values) -> Stage:
     kernel, turn = values["KERNEL"], int(values["ROUND"])
     recording = recorded("reduce")
-    seen = look(recording, kernel, "load", "shared", warp=0, turn=turn)
-    array, lanes = seen.launch.shared_arrays[0], int((seen.addresses >= 0).sum())
-    step = int(seen.addresses[1] - seen.addresses[0]) // array.itemsize
-    (right, ideal), threads = cost(seen), array.shape[0]
+    access = recorded_access(recording, kernel, "load", "shared", warp=0, turn=turn)
+    array, lanes = access.launch.shared_arrays[0], int((access.addresses >= 0).sum())
+    step = int(access.addresses[1] - access.addresses[0]) // array.itemsize
+    (right, ideal), threads = cost(access), array.shape[0]
     index = "2 * step * t" if kernel == "neighbours_by_close_threads" else "t"
     apart = 2**turn if kernel == "neighbours_by_close_threads" else threads // 2 ** (turn + 1)
 
@@ -114,7 +114,7 @@ def _reduction(values: Values) -> Stage:
     question = neighbours if kernel == "neighbours_by_close_threads" else halves
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording),
-        lambda theme: pictures(seen, because, theme), lambda theme: asked_by(seen, theme),
+        lambda theme: pictures(access, because, theme), lambda theme: asked_by(access, theme),
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
+from smemviz.lessons.recorded import RecordedAccess, recorded, recorded_access
 from smemviz.lessons.scenes import asked_by, asked_of, by_recording, code, lanes_in, wavefronts_text
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200
@@ -29,22 +29,24 @@ from smemviz.wording.grammar import clauses
 _MOST_PAD = 32  # words; from there on rows begin where they began before
 
 
-def cost(seen: Seen) -> tuple[int, int]:
+def cost(access: RecordedAccess) -> tuple[int, int]:
     """Return the wavefronts of the request, and those that would do."""
-    site = seen.launch.sites[seen.site]
-    counted = count(seen.addresses, site.width, site.op)
+    site = access.launch.sites[access.site]
+    counted = count(access.addresses, site.width, site.op)
     return int(counted.wavefronts), int(counted.ideal)
 
 
-def pictures(seen: Seen, sentence: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
+def pictures(access: RecordedAccess, sentence: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
     """Draw the shared array with the lanes of a request, and the banks that serve it."""
-    array = seen.launch.sites[seen.site].array
+    array = access.launch.sites[access.site].array
     caption = _("Each column is a bank, each row a wavefront. {said}", said=sentence)
     return (
         Panel(
-            _("The array: lanes, and the values it holds"), tile(seen.request, array, view=view, theme=theme), sentence
+            _("The array: lanes, and the values it holds"),
+            tile(access.request, array, view=view, theme=theme),
+            sentence,
         ),
-        Panel(_("Banks by wavefront: lanes above their words"), banks(seen.request, theme=theme), caption),
+        Panel(_("Banks by wavefront: lanes above their words"), banks(access.request, theme=theme), caption),
     )
 
 
@@ -53,11 +55,13 @@ def pictures(seen: Seen, sentence: str, theme: ThemeName, view: View = "declared
 
 def _by_one(values: Values) -> Stage:
     pad = int(values["IPAD"])
-    seen = look(recorded("square", {"IPAD": pad}, ("set_row_read_col_pad",)), "set_row_read_col_pad", "load", "shared")
-    where = bank_layout(seen.launch)
-    in_bank = [int(bank) for bank in where.bank(seen.addresses)]
-    pitch = int(where.word(seen.addresses)[1] - where.word(seen.addresses)[0])
-    right, ideal = cost(seen)
+    access = recorded_access(
+        recorded("square", {"IPAD": pad}, ("set_row_read_col_pad",)), "set_row_read_col_pad", "load", "shared"
+    )
+    where = bank_layout(access.launch)
+    in_bank = [int(bank) for bank in where.bank(access.addresses)]
+    pitch = int(where.word(access.addresses)[1] - where.word(access.addresses)[0])
+    right, ideal = cost(access)
 
     def hint(given: str) -> str:
         number = int(given)
@@ -84,8 +88,9 @@ def _by_one(values: Values) -> Stage:
         code=code("tile[32, 32]"),
     )  # fmt: skip
     return Stage(
-        Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
-        lambda theme: pictures(seen, because, theme), lambda theme: asked_by(seen, theme, used=(WARP_SIZE, WARP_SIZE)),
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),
+        lambda theme: pictures(access, because, theme),
+        lambda theme: asked_by(access, theme, used=(WARP_SIZE, WARP_SIZE)),
     )  # fmt: skip
 
 
@@ -180,7 +185,7 @@ def _rectangle(values: Values) -> Stage:
     recording = recorded("rectangle", {"BDIMY": rows, "IPAD": smallest}, ("set_row_read_col_pad",))
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
-        seen = look(recording, "set_row_read_col_pad", "load", "shared")
+        access = recorded_access(recording, "set_row_read_col_pad", "load", "shared")
         shown = range(max(8, smallest) + 1)
         by_pad = (_("{name}: {value}", name=pad, value=costs[pad].wavefronts) for pad in shown)
         sentence = _("Wavefronts of all loads by pad: {list}.", list=clauses(*by_pad))
@@ -191,7 +196,7 @@ def _rectangle(values: Values) -> Stage:
                 lesson_bars(bars, _("pad in words"), _("wavefronts"), sentence, theme=theme),
                 sentence,
             ),
-            Panel(_("Tile with the smallest pad"), tile(seen.request, "tile", theme=theme), because),
+            Panel(_("Tile with the smallest pad"), tile(access.request, "tile", theme=theme), because),
         )
 
     plain = picture(SetUp(Layout((rows, _WIDE), "int32"), (Access("column"),), H200), 0, 0)
@@ -234,12 +239,12 @@ _KERNEL = "set_row_read_col_dyn_pad"
 
 def _by_hand(values: Values) -> Stage:
     recording = recorded("square", {"IPAD": int(values["IPAD"])}, (_KERNEL,))
-    seen = look(recording, _KERNEL, "load", "shared")
+    access = recorded_access(recording, _KERNEL, "load", "shared")
     constants = {name: int(value) for name, value in recording.constants.items()}
-    first = seen.launch.shared_arrays[0].address
-    at_site = seen.launch.requests.site == seen.site
-    warp = seen.launch.requests.warp[at_site].astype(np.int64)
-    read = (seen.launch.requests.addresses[at_site] - first) // seen.launch.shared_arrays[0].itemsize
+    first = access.launch.shared_arrays[0].address
+    at_site = access.launch.requests.site == access.site
+    warp = access.launch.requests.warp[at_site].astype(np.int64)
+    read = (access.launch.requests.addresses[at_site] - first) // access.launch.shared_arrays[0].itemsize
     words = {key: index(_LANES, warp[:, np.newaxis], constants) for key, (_text, index) in _INDICES.items()}
     right = frozenset(key for key, each in words.items() if np.array_equal(each, read))
 
@@ -249,7 +254,7 @@ def _by_hand(values: Values) -> Stage:
                  lane=lane, warp=int(warp[row]), element=code(f"[{lane}, {int(warp[row])}]"), word=int(read[row, lane]),
                  wrong=int(words[given][row, lane]))  # fmt: skip
 
-    wavefronts, ideal = cost(seen)
+    wavefronts, ideal = cost(access)
     because = _("Each row takes {pitch} words, the unused ones included, so row tx begins at {start}. {said}",
                 pitch=constants["PITCH"], start=code("tx * PITCH"),
                 said=wavefronts_text(wavefronts, ideal))  # fmt: skip
@@ -261,7 +266,7 @@ def _by_hand(values: Values) -> Stage:
     options = tuple(Option(key, f"tile[{text}]") for key, (text, _index) in _INDICES.items())
     return Stage(
         Question("choice", question, options), right, hint, because, by_recording(recording),
-        lambda theme: pictures(seen, because, theme, "physical"),
+        lambda theme: pictures(access, because, theme, "physical"),
         lambda theme: lanes_in((WARP_SIZE, constants["PITCH"]), wanted, unused, theme=theme),
     )  # fmt: skip
 

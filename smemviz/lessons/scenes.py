@@ -7,8 +7,8 @@ from smemviz.figures.lessons.scene import Cell, lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import _, ngettext
-from smemviz.lessons.bench import Seen
 from smemviz.lessons.lesson import Panel
+from smemviz.lessons.recorded import RecordedAccess
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import elements
@@ -27,14 +27,14 @@ def asked_of(shown: Pictured, theme: ThemeName) -> Panel:
     return lanes_in((layout.rows, layout.columns), places, theme=theme)
 
 
-def asked_by(seen: Seen, theme: ThemeName, *, used: tuple[int, int] | None = None) -> Panel:
+def asked_by(access: RecordedAccess, theme: ThemeName, *, used: tuple[int, int] | None = None) -> Panel:
     """Draw the shared array of a request with its lanes in the cells they ask for; cells beyond ``used`` are a pad."""
-    array = next(array for array in seen.launch.shared_arrays if array.name == seen.launch.sites[seen.site].array)
+    array = next(array for array in access.launch.shared_arrays if array.name == access.launch.sites[access.site].array)
     rows, columns = array.shape if len(array.shape) == 2 else (1, array.shape[0])
-    first = ((seen.addresses - array.address) // array.itemsize).tolist()
+    first = ((access.addresses - array.address) // array.itemsize).tolist()
     places = {
         lane: [divmod(at, columns)]
-        for lane, (address, at) in enumerate(zip(seen.addresses.tolist(), first, strict=True))
+        for lane, (address, at) in enumerate(zip(access.addresses.tolist(), first, strict=True))
         if address >= 0
     }
     unused = [(row, column) for row in range(rows) for column in range(used[1], columns)] if used else []

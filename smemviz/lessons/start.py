@@ -8,8 +8,8 @@ from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
+from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.lessons.scenes import by_recording, code
 from smemviz.model.counting.element_counts import elements
 from smemviz.recordings.data import WARP_SIZE
@@ -25,9 +25,9 @@ def _reuse(values: Values) -> Stage:
     radius = int(values["RADIUS"])
     recording = recorded("stencil", {"RADIUS": radius})
     launch = recording["from_global_memory"]
-    seen = look(recording, "from_global_memory", "load", "global")
+    access = recorded_access(recording, "from_global_memory", "load", "global")
     array = next(array for array in launch.arrays if array.name == "values")
-    here = (launch.requests.site == seen.site) & (launch.requests.block == 0)
+    here = (launch.requests.site == access.site) & (launch.requests.block == 0)
     loaded = elements(array, launch.requests.addresses[here])
     thread = launch.requests.warp[here][:, np.newaxis] * WARP_SIZE + np.arange(WARP_SIZE)
     middle = radius + _MIDDLE  # values begins RADIUS elements before out
@@ -117,12 +117,12 @@ _ROWS = 4  # of the block that are drawn
 def _lane(values: Values) -> Stage:
     width, y = int(values["BDIMX"]), int(values["Y"])
     recording = recorded("square", {"BDIMX": width}, ("set_row_read_row",))
-    seen = look(recording, "set_row_read_row", "store", "global")
-    array = next(array for array in seen.launch.arrays if array.name == "out")
-    here = (seen.launch.requests.site == seen.site) & (seen.launch.requests.block == 0)
-    stored = elements(array, seen.launch.requests.addresses[here])  # thread (x, y) stores element y * BDIMX + x
+    access = recorded_access(recording, "set_row_read_row", "store", "global")
+    array = next(array for array in access.launch.arrays if array.name == "out")
+    here = (access.launch.requests.site == access.site) & (access.launch.requests.block == 0)
+    stored = elements(array, access.launch.requests.addresses[here])  # thread (x, y) stores element y * BDIMX + x
     row, lane = (int(place[0]) for place in np.nonzero(stored == y * width + _X))
-    warp = int(seen.launch.requests.warp[here][row])
+    warp = int(access.launch.requests.warp[here][row])
     number = warp * WARP_SIZE + lane
 
     def hint(given: str) -> str:

@@ -8,8 +8,8 @@ from smemviz.errors import RecordingError
 from smemviz.figures.matmul.loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.i18n import N_, _
-from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
+from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.lessons.scenes import by_recording, code, code_of
 from smemviz.model.counting.matmul import traffic
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
@@ -22,14 +22,14 @@ from smemviz.wording.labels import number
 
 def _sectors(values: Values) -> Stage:
     kernel = values["KERNEL"]
-    seen = look(recorded("transpose", {"TILE": int(values["TILE"])}, (kernel,)), kernel, "load", "global")
-    site = seen.launch.sites[seen.site]
-    right, used = int(sectors(seen.addresses, site.width)), int(bytes_used(seen.addresses, site.width))
+    access = recorded_access(recorded("transpose", {"TILE": int(values["TILE"])}, (kernel,)), kernel, "load", "global")
+    site = access.launch.sites[access.site]
+    right, used = int(sectors(access.addresses, site.width)), int(bytes_used(access.addresses, site.width))
     fewest = int(fewest_sectors(np.asarray(used)))
-    apart = int(seen.addresses[1] - seen.addresses[0])
-    sector = (seen.addresses // SECTOR_BYTES).tolist()
+    apart = int(access.addresses[1] - access.addresses[0])
+    sector = (access.addresses // SECTOR_BYTES).tolist()
     sharing = next(((sector.index(s), i) for i, s in enumerate(sector) if sector.index(s) < i), (0, 0))
-    row = next(array.strides[0] for array in seen.launch.arrays if array.name == site.array)
+    row = next(array.strides[0] for array in access.launch.arrays if array.name == site.array)
 
     def hint(given: str) -> str:
         number = int(given)
@@ -55,9 +55,9 @@ def _sectors(values: Values) -> Stage:
                  "bytes a lane, from rows of {row} bytes. How many sectors does that move?",
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
-        Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
-        lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(seen.request, theme=theme), because),),
-        lambda theme: code_of(seen.recording, seen.launch, theme),
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),
+        lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(access.request, theme=theme), because),),
+        lambda theme: code_of(access.recording, access.launch, theme),
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from smemviz.recordings.recording import Recording
 _running = threading.Lock()
 
 
-class Seen(NamedTuple):
+class RecordedAccess(NamedTuple):
     """One site of a launch in a recording, and the first request it makes in the first block."""
 
     recording: Recording
@@ -48,9 +48,9 @@ def recorded(file: str, constants: Mapping[str, int] | None = None, kernels: tup
     return _recorded(file, tuple((constants or {}).items()), kernels)
 
 
-def look(
+def recorded_access(
     recording: Recording, kernel: str, op: str, space: str, number: int = 0, *, warp: int | None = None, turn: int = 0
-) -> Seen:
+) -> RecordedAccess:
     """Return the ``number``-th site of a launch that does ``op`` in a ``space``, at a request of its first block.
 
     That is the first request there, or with ``warp`` that warp's; ``turn`` counts them from 0, or back from -1.
@@ -61,7 +61,9 @@ def look(
     here = launch.requests.site[rows] == sites[number]
     if warp is not None:
         here &= launch.requests.warp[rows] == warp
-    return Seen(recording, launch, sites[number], RequestView(launch, 0, rows, int(np.flatnonzero(here)[turn])))
+    return RecordedAccess(
+        recording, launch, sites[number], RequestView(launch, 0, rows, int(np.flatnonzero(here)[turn]))
+    )
 
 
 def writers(launch: Launch) -> dict[int, tuple[int, int]]:

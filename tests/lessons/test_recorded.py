@@ -5,7 +5,7 @@ from __future__ import annotations
 import smemviz
 from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.lessons.scene import lesson_scene
-from smemviz.lessons.bench import look, recorded
+from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.paths import kernels_dir
 
 
@@ -23,12 +23,12 @@ def test_other_constants_run_in_lockstep_and_only_the_kernels_that_are_looked_at
 
 
 def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
-    seen = look(recorded("square", {"IPAD": 1}), "set_row_read_col_pad", "load", "shared")
-    site = seen.launch.sites[seen.site]
+    access = recorded_access(recorded("square", {"IPAD": 1}), "set_row_read_col_pad", "load", "shared")
+    site = access.launch.sites[access.site]
     assert (site.source, site.line) == ("tile[tx, ty]", 80)
-    assert seen.launch.requests.warp[seen.row] == 0
-    assert smemviz.wavefronts(seen.addresses, site.width) == 1
-    assert (seen.addresses[1] - seen.addresses[0]) // 4 == 33
+    assert access.launch.requests.warp[access.row] == 0
+    assert smemviz.wavefronts(access.addresses, site.width) == 1
+    assert (access.addresses[1] - access.addresses[0]) // 4 == 33
 
 
 def test_every_file_that_lessons_name_is_in_the_gallery() -> None:

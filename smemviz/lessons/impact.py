@@ -11,8 +11,8 @@ from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
+from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.lessons.scenes import by_model, by_recording, code, code_of
 from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200
@@ -22,14 +22,14 @@ _LOADS = ("a_tile[ty, k]", "b_tile[k, tx]")  # from shared memory, in the innerm
 
 def _merged(load: str) -> Stage:
     recording = recorded("matmul")
-    seen = look(recording, "tiled", "load", "shared", _LOADS.index(load))
-    if not seen.launch.hardware:
+    access = recorded_access(recording, "tiled", "load", "shared", _LOADS.index(load))
+    if not access.launch.hardware:
         raise RecordingError(f"{recording.file}: the hardware's counters are not in the recording")
-    site, counted = seen.launch.sites[seen.site], seen.launch.hardware[seen.site]
-    requests = seen.launch.summary()[seen.site].requests
+    site, counted = access.launch.sites[access.site], access.launch.hardware[access.site]
+    requests = access.launch.summary()[access.site].requests
     right = counted.requests
-    rows = seen.launch.requests.addresses[seen.launch.requests.site == seen.site]
-    warp = seen.launch.requests.warp[seen.launch.requests.site == seen.site]
+    rows = access.launch.requests.addresses[access.launch.requests.site == access.site]
+    warp = access.launch.requests.warp[access.launch.requests.site == access.site]
     apart = int(np.diff(rows[warp == warp[0]][:2, 0])[0])
 
     def hint(given: str) -> str:
@@ -53,16 +53,16 @@ def _merged(load: str) -> Stage:
             right, requests=requests, times=requests // right,
         )  # fmt: skip
 
-    lines = kernel_lines(recording, seen.launch)
+    lines = kernel_lines(recording, access.launch)
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         bars = [Bar(_("requests of the source"), requests), Bar(_("requests of the hardware"), right, answers=True)]
         if counted.wavefronts is not None:
-            modelled = seen.launch.summary()[seen.site].wavefronts or 0
+            modelled = access.launch.summary()[access.site].wavefronts or 0
             bars += [Bar(_("wavefronts of the source"), modelled)]
             bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
         sentence = _("Source and hardware. {said}", said=because)
-        picture = source(recording, seen.launch, lines, site=seen.site, theme=theme)
+        picture = source(recording, access.launch, lines, site=access.site, theme=theme)
         return (
             Panel(
                 _("Source and hardware"),
@@ -79,7 +79,7 @@ def _merged(load: str) -> Stage:
                  width=site.width, code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
-        lambda theme: code_of(recording, seen.launch, theme),
+        lambda theme: code_of(recording, access.launch, theme),
     )  # fmt: skip
 
 
