@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics, types
+from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
@@ -220,6 +221,9 @@ def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.
 def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
     """Return an item of a tuple, or a part of it."""
     (index,) = parts if len(parts) == 1 else (None,)
+    if index is not None and not isinstance(index, slice) and _differ(base) and not _is_written_out(frame, node.slice):
+        what = english("{code}, a tuple of several types at an index that is not a constant", code=ast.unparse(node))
+        raise frame.none_of_numba(node, what)
     if isinstance(index, slice):
         ends = (index.start, index.stop, index.step)
         if all(end is None or type(end) is int for end in ends):
@@ -236,6 +240,29 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         return _pick(frame, node, base, index)
     raise frame.refuse(node, english("{code}: this index into a tuple", code=ast.unparse(node)))
+
+
+def _differ(items: tuple[Value, ...]) -> bool:
+    """Tell whether items of a tuple have several types."""
+    return any(kind_of(item) != kind_of(items[0]) for item in items[1:])
+
+
+def _is_written_out(frame: Frame, index: ast.expr) -> bool:
+    """Tell whether Numba knows an index when it compiles, the number of a loop that it unrolls included."""
+    if isinstance(index, ast.Name) and index.id in frame.names.locals:
+        loops = (part for part in ast.walk(frame.function.node) if isinstance(part, ast.For))
+        for loop in loops:
+            named = any(isinstance(part, ast.Name) and part.id == index.id for part in ast.walk(loop.target))
+            if named and isinstance(loop.iter, ast.Call):
+                return frame.canonical(loop.iter.func) == "cuda.literal_unroll"
+    return frame.names.literal(index) is not None
+
+
+def check_items(frame: Frame, node: ast.expr, items: tuple[Value, ...]) -> None:
+    """Refuse a loop over a tuple of several types, but for one that is unrolled."""
+    if _differ(items) and not (isinstance(node, ast.Call) and frame.canonical(node.func) == "cuda.literal_unroll"):
+        what = english("a loop over {code}, a tuple of several types", code=ast.unparse(node))
+        raise frame.none_of_numba(node, what, english("literal_unroll(...), of numba.cuda"))
 
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python import access, assignments, expressions, operations
+from smemviz.engines.lockstep.python import access, arrays, assignments, expressions, operations
 from smemviz.engines.lockstep.python.alone.run import run_alone
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
@@ -116,16 +116,16 @@ def _enumerated(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[
 def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
     """Yield each element of one array, or of several of one shape, as an array without axes."""
     (given,) = expressions.values(frame, node.args)
-    arrays = given if isinstance(given, tuple) else (given,)
-    whole = all(isinstance(array, View) and array.contiguous and array.shape == arrays[0].shape for array in arrays)
-    if not whole or not arrays:
+    views = given if isinstance(given, tuple) else (given,)
+    whole = all(isinstance(view, View) and view.contiguous and view.shape == views[0].shape for view in views)
+    if not whole or not views:
         what = english("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
         raise frame.wrong(
             node,
             english("{what} is not executed in lockstep; write {instead}", what=what, instead="np.ndindex(a.shape)"),
         )
-    for inside, index in _indices_within(arrays[0].shape):
-        items = tuple(access.subview(frame, node, array, index) for array in arrays)
+    for inside, index in _indices_within(views[0].shape):
+        items = tuple(access.subview(frame, node, view, index) for view in views)
         yield inside, partial(_same, items if isinstance(given, tuple) and len(items) > 1 else items[0])
 
 
@@ -141,6 +141,7 @@ def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tuple[Value, Callable[[], Value]]]:
     if isinstance(value, tuple):
+        arrays.check_items(frame, node, value)
         for item in value:
             yield True, partial(_same, item)
     elif isinstance(value, Flat):

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
-from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, kind_of
+from smemviz.engines.lockstep.python.kinds import UNKNOWN, kind_of
 from smemviz.engines.lockstep.python.versions.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.versions.visit import Names, Study, Visit
 from smemviz.engines.lockstep.values.masks import Mask

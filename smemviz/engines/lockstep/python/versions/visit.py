@@ -20,8 +20,8 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import SharedMemory, View
 from smemviz.engines.lockstep.python.frame import Frame, Language, Move, Versions
+from smemviz.engines.lockstep.python.kinds import UNKNOWN, Kind, convert, kind_of, unified
 from smemviz.engines.lockstep.python.merging import CannotMergeError
-from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, Kind, convert, kind_of, unified
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.optional import Optional
