@@ -91,6 +91,30 @@ def own(k):
     return t[1]
 
 @cuda.jit(device=True)
+def fill(t, k):
+    for j in range(len(t)):
+        t[j] += j * k
+
+@cuda.jit(device=True)
+def filled(k):
+    t = cuda.local.array((2, 3), float32)
+    s = cuda.local.array(4, int32)
+    if k > 4:
+        return t[1, 2]
+    t[k % 2, k % 3] = k
+    s[k % 5] = 1
+    fill(s, k)
+    return t[0, 0] + t[1, 1] * s[3] + s[-1]
+
+@cuda.jit(device=True)
+def some(k):
+    if k > 3:
+        t = cuda.local.array(3, int64)
+        t[k % 3] = k
+        return t[1]
+    return 0
+
+@cuda.jit(device=True)
 def deep(a, k):
     return step(looped(twice(k), 3)) + first_above(a, k) + cuda.blockDim.x
 """
@@ -112,8 +136,12 @@ CALLS = {
     "no end": "while step(x) != 0:\n    x += twice(1)",
     "a nested loop": "for j in range(3):\n    if step(j) > 4:\n        break\n    x += looped(j, 3)\nout[k] = x",
 }
-NOT_WRITTEN = {
+CALLS |= {
     "a local array": "out[k] = own(k)",
+    "a local array that is given on": "out[k] = own(k) + filled(k + 2)",
+}
+NOT_WRITTEN = {
+    "a local array of some": "out[k] = some(k)",
     "a row": "out[k] = first_above(square[k % 4], 3)",
 }
 KERNEL = """
@@ -162,7 +190,7 @@ def test_functions_are_not_called_turn_by_turn(monkeypatch, lines):
 
 def test_few_threads_that_only_compute_call_functions(monkeypatch):
     text = FUNCTIONS + "\n@cuda.jit\ndef kernel(out):\n    x = cuda.grid(1) + 7\n"
-    text += "    for k in range(40):\n        x = step(x) + twice(k)\n    out[cuda.grid(1)] = x\n"
+    text += "    for k in range(40):\n        x = step(x) + twice(k) + filled(x % 7)\n    out[cuda.grid(1)] = x\n"
 
     def few():
         out = np.zeros(8)

@@ -7,11 +7,12 @@ import ast
 import numpy as np
 
 from smemviz.engines.lockstep.dispatch import Dispatcher
+from smemviz.engines.lockstep.python.alone.accesses import way_to
 from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, value
 from smemviz.engines.lockstep.python.alone.atoms import Atom
 from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of
 from smemviz.engines.lockstep.python.alone.variables import as_kept, inner
-from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Scope, Writer
+from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Scope, Writer
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites import SiteTree
@@ -91,6 +92,36 @@ def _array(writer: Writer, name: str) -> Value:
             if variable == name:
                 return scope.frame.variables[parameter]
     return writer.frame.variables[name]
+
+
+def own_array(writer: Writer, node: ast.Assign) -> bool:
+    """Write the declaration of a local array of a function, which has zeros in it in every call."""
+    scope, target = writer.scope, node.targets[0]
+    if (
+        scope is None
+        or len(node.targets) > 1
+        or not isinstance(target, ast.Name)
+        or not isinstance(node.value, ast.Call)
+    ):
+        return False
+    frame = scope.frame
+    if frame.canonical(node.value.func) != "cuda.local.array":
+        return False
+    names = (part for part in ast.walk(frame.function.node) if isinstance(part, ast.Name) and part.id == target.id)
+    if sum(isinstance(part.ctx, ast.Store) for part in names) > 1 or node not in frame.function.node.body:
+        raise NotWrittenError
+    try:
+        view = frame.value(node.value)
+    except REFUSALS:
+        raise NotWrittenError from None
+    if way_to(frame.machine, view) != "free":
+        raise NotWrittenError
+    name = f"{scope.number}:{target.id}"
+    scope.arrays[target.id], scope.own[name] = name, view
+    frame.variables[target.id] = view
+    writer.kinds[name] = Array(view.dtype, view.ndim, "local", "free", unit=False, first=False)
+    writer.put(f"R.fresh(V[{writer.constant(name)}])")
+    return True
 
 
 def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> list[Atom]:

@@ -251,6 +251,18 @@ def _code(text: str) -> CodeType:
     return compile(text, "<loop>", "exec")
 
 
+def _own(frame: Frame, name: str, written: View) -> View:
+    """Return a local array of a function that is called in a loop, for this batch of blocks."""
+    machine, lanes = frame.machine, written.memory.lanes if isinstance(written.memory, LocalMemory) else ()
+    if len(lanes) == machine.slots:
+        return written
+    key = "own", id(written), name, machine.slots
+    if key not in machine.alone:
+        machine.alone[key] = machine.local_array(written.name, written.shape, written.dtype)
+    view: View = machine.alone[key]
+    return view
+
+
 def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> None:
     """Let the functions that a loop calls have the arrays of the loop."""
     for scope in writer.scopes:
@@ -263,6 +275,8 @@ def _run(
 ) -> list[tuple[bool, tuple[Any, ...]]] | None:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
     writer, machine, inner = text.writer, frame.machine, frame.variables
+    for scope in writer.scopes:
+        inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     _give_arrays(writer, inner, frame.mask)
     throughout = [(bound.frame.value(bound.node), bound) for bound in writer.bound.values()]
     for slot in slots.tolist():

@@ -31,6 +31,10 @@ class Runner:
         frame.mask = self._mask
         return Runner(frame, self._accesses)
 
+    def fresh(self, view: View) -> None:
+        """Let a local array of a function have zeros in it."""
+        view.memory.data[:] = 0
+
     def open(self, value: Value) -> Value:
         """Return what the thread has of a value."""
         return open_value(value, self._accesses.slot)

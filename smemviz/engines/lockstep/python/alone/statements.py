@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.alone.calls import atomic
 from smemviz.engines.lockstep.python.alone.elements import fitting, reach, store, view
 from smemviz.engines.lockstep.python.alone.expressions import truth
-from smemviz.engines.lockstep.python.alone.inlined import give, inlined
+from smemviz.engines.lockstep.python.alone.inlined import give, inlined, own_array
 from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
 
@@ -61,6 +61,8 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:
+    if own_array(writer, node):
+        return True
     names = node.targets[0]
     if len(node.targets) == 1 and isinstance(names, ast.Tuple):
         return _unpacked(writer, names, node.value)

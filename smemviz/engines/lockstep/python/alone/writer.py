@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.alone.accesses import Access
 from smemviz.engines.lockstep.python.alone.atoms import Atom, Kind, Span, full
 from smemviz.engines.lockstep.python.alone.values import open_value
@@ -61,14 +62,16 @@ class Scope:
     """A device function whose body stands in the text, for one call of it.
 
     Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
-    arrays, by whose variables. ``turns`` is how many loops are around the call; ``left`` tells that it has returned.
+    arrays, by whose variables, and its ``own`` local arrays, as it was written for. ``turns`` is how many loops
+    are around the call; ``left`` tells that it has returned.
     """
 
     number: int
     frame: Frame
-    arrays: Mapping[str, str]
+    arrays: dict[str, str]
     turns: int
     left: str
+    own: dict[str, View] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
