@@ -4,7 +4,7 @@ import numpy as np
 from numba import cuda
 
 NAMES = ["product", "bubble", "scan", "sieve", "lcs", "lcg", "collatz", "histogram"]
-NAMES += ["mandelbrot", "mandelbrot_in_floats", "mandelbrot_by_abs"]
+NAMES += ["mandelbrot", "mandelbrot_in_floats", "mandelbrot_by_abs", "called"]
 KERNEL = 0
 SCALE = 1.0
 
@@ -140,6 +140,23 @@ def histogram(values, bins):
         cuda.atomic.add(bins, values[i] % 16, 1)
 
 
+@cuda.jit(device=True)
+def drawn(x):
+    """Return the next number."""
+    if x % 2 == 0:
+        return x // 2
+    return (x * 1103515245 + 12345) % 2147483648
+
+
+@cuda.jit
+def called(out, n):
+    """Draw numbers by a function."""
+    x = 12345
+    for i in range(n):
+        x = drawn(x)
+        out[i % 64] = x
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(2, int(n * SCALE ** (1 / power)))
@@ -170,6 +187,9 @@ def main():
         case "lcg":
             out = np.zeros(64, np.int64)
             lcg[1, 1](out, size(500_000))
+        case "called":
+            out = np.zeros(64, np.int64)
+            called[1, 1](out, size(50_000))
         case "collatz":
             out = np.zeros(size(15_000), np.int64)
             collatz[1, 1](out, len(out))
