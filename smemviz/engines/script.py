@@ -69,7 +69,7 @@ def _seeing_cuda_cpp(kind: EngineName, program: Program, recorder: Recorder) -> 
         with seeing(program, recorder):
             yield
     else:
-        from smemviz.engines.gpu.ptx.libraries import watched
+        from smemviz.engines.gpu.libraries.scripts import watched
 
         with watched(program, recorder):
             yield

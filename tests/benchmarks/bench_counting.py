@@ -48,9 +48,8 @@ def passes(tile):
     """Return the seconds of the clean kernel and of the passes that count and write."""
     from numba import cuda
 
-    from smemviz.engines.gpu import passes as launch
-    from smemviz.engines.gpu import probes as probe
-    from smemviz.engines.gpu import request_classes as classes
+    from smemviz.engines.gpu.launching import Arguments, MarkedKernel, NumbaPasses
+    from smemviz.engines.host import configuration
     from smemviz.frontends.numba.functions import function_of
     from smemviz.frontends.reading import read_program
 
@@ -61,24 +60,26 @@ def passes(tile):
     rng = np.random.default_rng(0)
     arrays = [cuda.to_device(rng.random((SIZE, SIZE), dtype=np.float32)) for _ in range(3)]
     grid, block = (SIZE // tile, SIZE // tile), (tile, tile)
-    function = function_of(kernel.py_func, program.source, program.tree)
-    counting = launch.instrumented_kernel(function, arrays, tile * tile)
-    configured = counting.kernel[grid, block, 0, 0]
-    shape = classes.shape_of_counts(counting.table.sites)
-    chosen = np.zeros(math.prod(grid) * -(-tile * tile // 32), np.bool_)
-    chosen[: -(-tile * tile // 32)] = True
-    with launch.Arguments(arrays) as held:
+    marked = MarkedKernel(function_of(kernel.py_func, program.source, program.tree), arrays)
+    warps = -(-tile * tile // 32)
+    chosen = np.zeros(math.prod(grid) * warps, np.bool_)
+    chosen[:warps] = True
+    taken = {}
 
-        def run(mode, rows):
-            counts = cuda.to_device(np.zeros(math.prod(shape), np.int64))
-            bases = cuda.to_device(np.zeros(2, np.int64))
-            log = launch._device_rows(rows)
-            return timed(lambda: launch.run_pass(configured, held, mode, chosen, shape, counts, log, bases))
+    class Timed(NumbaPasses):
+        def run(self, mode, launch):
+            arguments = (*held.values, np.uint64(launch.start))
+            taken[mode] = timed(lambda: marked.launch(mode, self.configuration, arguments))
+            held.restore()
 
+    with Arguments(arrays) as held:
         samples = []
         for _ in range(REPEATS + 1):  # the first compiles
             clean = timed(lambda: (kernel[grid, block](*held.values), cuda.synchronize()))
-            samples.append((clean, run(probe.COUNT, 1), run(probe.WRITE, 100_000)))
+            both = Timed(marked, configuration((FILE, 1), (grid, block)), held)
+            both.count()
+            both.write(chosen, 100_000, ())
+            samples.append((clean, taken["count"], taken["write"]))
     return tuple(statistics.median(column) for column in zip(*samples[1:], strict=True))
 
 
@@ -88,8 +89,9 @@ def cuda_passes(tile, view):
 
     from cuda.bindings import driver
 
-    from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
-    from smemviz.engines.gpu.ptx.passes import Kernel, Passes
+    from smemviz.engines.gpu.ptx.assembling import assembled, checked
+    from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+    from smemviz.engines.gpu.ptx.launching import CudaPasses, Kernel
     from smemviz.engines.host import configuration
     from smemviz.engines.lockstep.ptx.host.arguments import given_arguments
     from smemviz.engines.lockstep.ptx.host.entry import Entry
@@ -128,7 +130,7 @@ def cuda_passes(tile, view):
             if one == "compiled":
                 card.run(Kernel(entry.compiled.ptx, entry.symbol, False), shape, list(given.parameters.values()))
                 clean = taken[entry.symbol]
-        Passes(card, ready, shape, given).count()
+        CudaPasses(card, ready, shape, given).count()
         samples.append((clean, taken["smemviz_kernel"]))
     return tuple(statistics.median(column) for column in zip(*samples[1:], strict=True))
 

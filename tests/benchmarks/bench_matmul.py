@@ -59,7 +59,7 @@ def cublas(blas):
 
 def main():
     """Print a line per kernel and block; exit 1 when the best misses the target, 3 without cuBLAS."""
-    from smemviz.engines.gpu.recorder import device
+    from smemviz.engines.gpu.device import device
     from smemviz.measure.sweep.blas import MISSING, find_blas
 
     blas = find_blas()

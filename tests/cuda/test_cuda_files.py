@@ -154,10 +154,11 @@ def test_python_has_one_view() -> None:
 def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from smemviz.engines.gpu import recorder
+    from smemviz.engines.gpu import device, recorder
 
-    monkeypatch.setattr(recorder, "available", lambda: False)
-    recorder.device.cache_clear()
+    for module in (device, recorder):
+        monkeypatch.setattr(module, "available", lambda: False)
+    device.device.cache_clear()
     assert smemviz.run(kernels_dir() / "reverse.cu").engine == "lockstep"
     with pytest.raises(MissingError, match="no GPU here"):
         smemviz.run(kernels_dir() / "reverse.cu", engine="gpu")

@@ -15,8 +15,8 @@ import pytest
 from helpers.cuda_core_scripts import SHIFT
 
 import smemviz
-from smemviz.engines.gpu.ptx.cuda_core import watched_cuda_core
-from smemviz.engines.gpu.recorder import available
+from smemviz.engines.gpu.device import available
+from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, memory_at
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels

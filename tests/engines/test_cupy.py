@@ -13,7 +13,7 @@ import pytest
 from helpers.cupy_scripts import TURN
 
 import smemviz
-from smemviz.engines.gpu.ptx.cupy import watched_cupy
+from smemviz.engines.gpu.libraries.cupy import watched_cupy
 from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at, ndarray
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels

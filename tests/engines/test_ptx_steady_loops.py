@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.engines.gpu.ptx.accesses import Accesses
+from smemviz.engines.gpu.ptx.accesses import Instructions
 from smemviz.engines.gpu.ptx.instrument import instrumented
 from smemviz.engines.gpu.ptx.steady_loops import SteadyLoop, steady_loops
 from smemviz.engines.lockstep.ptx.code.parse import parse
@@ -38,7 +38,7 @@ TEST = "setp.lt.s32 %p1, %r2, %r1;"
 
 def loops_with(round_: str) -> list[SteadyLoop]:
     kernel, sites = prepared(round_)
-    return steady_loops(kernel, Accesses(kernel, sites).candidates)
+    return steady_loops(kernel, Instructions(kernel, sites).candidates)
 
 
 def prepared(round_: str) -> tuple[Kernel, SiteMap]:
@@ -78,5 +78,47 @@ def test_lanes_agree_on_what_cancels_out_in_32_bits_alone() -> None:
 
 def test_rounds_are_left_uncounted_only_by_the_lanes_that_made_the_last_access_together() -> None:
     kernel, sites = prepared(f"{MOVE} {TEST}")
-    text = instrumented(kernel, TEXT, sites, "count", 32)
+    text = instrumented(kernel, TEXT, Instructions(kernel, sites), "count", 32)
     assert "setp.eq.b32 %s_p, %s_group, %s_together0;\n    setp.eq.and.b32 %s_p, %s_group, %s_mask0, %s_p;" in text
+
+
+COUNTED = "setp.ne.s64 %p1, %rd4, 0; selp.b64 %rd5, -1, 0, %p1; add.s64 %rd4, %rd4, %rd5;"
+
+
+def test_a_counter_that_stops_with_the_loop() -> None:
+    """As Numba counts the rounds of a range."""
+    (loop,) = loops_with(f"{MOVE} {COUNTED}")
+    assert (len(loop.steady), loop.agreed) == (1, ("%rd4",))
+
+
+def test_what_is_so_only_where_there_is_another_round_is_no_address() -> None:
+    chosen = "setp.ne.s64 %p1, %rd4, 0; selp.b64 %rd5, 4, 8, %p1; ld.shared.u32 %r4, [%rd5]; add.s64 %rd4, %rd4, -1;"
+    (loop,) = loops_with(f"{MOVE} {chosen}")
+    assert len(loop.steady) == 1
+
+
+SIGNS = {
+    "shr": "shr.s64 %rd5, %rd4, 63; and.b64 %rd6, %rd5, 64;",
+    "and": "and.b64 %rd5, %rd4, -9223372036854775808; shr.u64 %rd6, %rd5, 57;",
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+@pytest.mark.parametrize(("step", "found"), [(4, 2), (-4, 1), (2, 1)])
+def test_an_index_that_counts_from_the_end_where_it_is_below_0(sign: str, step: int, found: int) -> None:
+    """It does not once it has not, if it grows."""
+    element = f"{sign} add.s64 %rd7, %rd6, %rd4; ld.shared.u32 %r5, [%rd7]; add.s64 %rd4, %rd4, {step};"
+    (loop,) = loops_with(f"{MOVE} {element} {TEST}")
+    assert len(loop.steady) == found
+    assert [form.terms for form in loop.positive] == ([(("%rd4", 1),)] if step > 0 else [])
+
+
+@pytest.mark.parametrize(("step", "found"), [(8, 2), (6, 1)])
+def test_rows_as_long_as_only_the_launch_says(step: int, found: int) -> None:
+    """They are whole elements long, and the lanes have to agree how many."""
+    element = (
+        f"mul.lo.s64 %rd5, %rd2, %rd6; shl.b64 %rd5, %rd5, 2; add.s64 %rd5, %rd5, %rd1; add.s64 %rd2, %rd2, {step};"
+    )
+    (loop,) = loops_with(f"{MOVE} {element} ld.global.u32 %r5, [%rd5]; {TEST}")
+    assert len(loop.steady) == found
+    assert ("%rd6" in loop.agreed) == (found == 2)

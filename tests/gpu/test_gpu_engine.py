@@ -57,7 +57,7 @@ def test_totals_counted_on_the_device_equal_those_of_the_log(kernel, grid, block
 def test_the_instrumented_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
     from numba import cuda
 
-    from smemviz.engines.gpu import passes as launch
+    from smemviz.engines.gpu import launching as launch
     from smemviz.engines.host import configuration
     from smemviz.frontends.numba.functions import function_of
 
@@ -72,11 +72,11 @@ def test_the_instrumented_kernel_gives_the_results_of_the_clean_one(kernel, grid
             outputs.append([a.copy_to_host() for a in given if hasattr(a, "copy_to_host")])
             super().restore()
 
-    counting = launch.instrumented_kernel(function, given, config.block[0] * config.block[1] * config.block[2])
+    counting = launch.MarkedKernel(function, given)
     original = launch.Arguments
     launch.Arguments = Arguments
     try:
-        launch.count(function, counting, config, given, 1 << 24)
+        launch.count(counting, config, given, 1 << 24)
     finally:
         launch.Arguments = original
 
@@ -94,7 +94,7 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.passes import ROW_BYTES
+    from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=6 * ROW_BYTES)
@@ -110,7 +110,7 @@ def test_warps_without_room_for_all_of_their_requests_are_not_logged():
     from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.passes import ROW_BYTES
+    from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=5 * ROW_BYTES)

@@ -14,7 +14,7 @@ from helpers.ptx_card import LockstepCard
 from smemviz.engines.host import configuration
 
 _CC = (9, 0)
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
+ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
 _PLACE = ("kernels/mine.py", 1)
 
 
@@ -57,21 +57,26 @@ def compiled(load, args):
 
 def run_ptx(ptx, args, block=8, grid=1):
     """Run it; arrays among ``args``, those in tuples too, are written as it writes them."""
-    name = _ENTRY.search(ptx)[1]
+    name = ENTRY.search(ptx)[1]
     card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=name, line=1))
     held = []
-    parameters = list(_parameters(card, args, held))
+    parameters = list(as_parameters(card, args, held))
     kernel = SimpleNamespace(ptx=ptx, name=name, cooperative=False)
     card.run(kernel, configuration(_PLACE, (grid, block)), parameters)
+    bring_back(held)
+
+
+def bring_back(held):
+    """Bring what was written on a card back to the arrays that were noted."""
     for array, place in held:
         array.reshape(-1).view(np.uint8)[:] = place.data[: array.nbytes]
 
 
-def _parameters(card, values, held):
+def as_parameters(card, values, held):
     """Give the parameters that arguments become, as bytes; arrays are noted with the places that they get."""
     for value in values:
         if isinstance(value, tuple):
-            yield from _parameters(card, value, held)
+            yield from as_parameters(card, value, held)
         elif isinstance(value, np.ndarray):
             assert value.flags.c_contiguous
             place = card.place("", value.reshape(-1).view(np.uint8))

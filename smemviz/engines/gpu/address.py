@@ -69,17 +69,6 @@ def _offset(builder: Any, pointer: Any, integer: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def array_address(typing_context: Any, array: Any) -> Any:
-    """Return the generic address of an array's first element."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        value = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.ptrtoint(value.data, ir.IntType(64))
-
-    return cuda.types.int64(array), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def array_offset(typing_context: Any, array: Any) -> Any:
     """Return where a shared array begins: its byte offset in the shared window of the block."""
 
@@ -88,17 +77,3 @@ def array_offset(typing_context: Any, array: Any) -> Any:
         return _offset(builder, value.data, ir.IntType(64))
 
     return cuda.types.int64(array), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def add(typing_context: Any, address: Any, index: Any, amount: Any) -> Any:
-    """Add to one of the 64-bit integers in global memory that begin at an address, as seen by the whole grid."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        word = ir.IntType(64)
-        offset = builder.mul(builder.zext(arguments[1], word), word(8))
-        pointer = builder.inttoptr(builder.add(arguments[0], offset), ir.PointerType(word, nvvm.ADDRSPACE_GLOBAL))
-        builder.atomic_rmw("add", pointer, arguments[2], "monotonic")
-        return context.get_dummy_value()
-
-    return cuda.types.void(cuda.types.int64, cuda.types.uint32, cuda.types.int64), generate

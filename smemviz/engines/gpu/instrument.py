@@ -1,36 +1,29 @@
-"""Rewriting a kernel so that every site also reports its address.
+"""Rewriting a kernel so that every site marks itself in the PTX, with its number and its address.
 
-``tile[y, x]`` becomes ``load_k(log, site, tile, (y, x))``, where ``load_k`` is a device function of ``probe`` that
-reports, then loads. What Python evaluates first stays first; each device function is cloned for every chain of calls
+``tile[y, x]`` becomes ``load_k(site, tile, (y, x))``, where ``load_k`` is a device function of ``marks`` that marks the
+access, then makes it. What Python evaluates first stays first; each device function is cloned for every chain of calls
 that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from smemviz.engines.gpu.steady_loops import index_parts, names, steady_elements, with_value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import canonical_name
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
+from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
 
 PREFIX = "__smemviz_"
 LAUNCH = f"{PREFIX}launch"
-LOG = f"{PREFIX}log"
-BEGIN = f"{PREFIX}begin"
 DECLARE = f"{PREFIX}declare"
-BARRIER = f"{PREFIX}barrier"
-AGREED = f"{PREFIX}agreed"
-TOGETHER = f"{PREFIX}together"
-COUNTING_BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
+ROUND = f"{PREFIX}round"
 
 _Node = TypeVar("_Node", bound=ast.AST)
-_LOG_NAME = ast.Name(LOG, ast.Load())
-_KEPT = ("uint32", "int64", "uint32", "uint32")  # a shared or a global address, a mask, a class
 
 
 @dataclass(frozen=True)
@@ -43,8 +36,8 @@ class Instrumented:
     callees: tuple[Instrumented, ...]
 
 
-def probe_name(action: str, site: Site) -> str:
-    """Name the device function that performs and reports a kind of site; ``action`` is what it does there."""
+def mark_name(action: str, site: Site) -> str:
+    """Name the device function that marks and makes an access of a kind; ``action`` is what it does there."""
     return "_".join([f"{PREFIX}{action}", site.space, site.op, site.dtype, *filter(None, [field_at(site)])])
 
 
@@ -56,17 +49,9 @@ def field_at(site: Site) -> str:
 def instrument(table: SiteTable) -> Instrumented:
     """Rewrite a kernel and the device functions it reaches.
 
-    What the launch counts into is the kernel's last parameter. The kernel makes the log of it, which is the last
-    parameter of the device functions.
+    What the launch counts into is the kernel's last parameter, for those who rewrite its PTX.
     """
     return _Rewrite(table, table.root, PREFIX + table.root.function.name).kernel()
-
-
-def _begin(sites: int) -> ast.stmt:
-    """Return the statement that makes a thread's log, with what the thread keeps for each site."""
-    count = max(sites, 1)
-    kept = ", ".join(f"{PREFIX}cuda.local.array({count}, {PREFIX}{kind})" for kind in _KEPT)
-    return ast.parse(f"{LOG} = {BEGIN}({LAUNCH}, ({kept}))").body[0]
 
 
 class _Rewrite:
@@ -80,26 +65,22 @@ class _Rewrite:
         self.temporaries = 0
 
     def kernel(self) -> Instrumented:
-        node = self.tree.function.node
-        begin = ast.copy_location(_begin(len(self.table.sites)), node)
-        return self.function(LAUNCH, [begin, *self.body(node.body)])
+        return self.function([ast.arg(LAUNCH)])
 
-    def device_function(self) -> Instrumented:
-        return self.function(LOG, self.body(self.tree.function.node.body))
-
-    def function(self, parameter: str, body: list[ast.stmt]) -> Instrumented:
+    def function(self, more: Sequence[ast.arg] = ()) -> Instrumented:
         for test in self.tree.in_lockstep:
             raise self.refused(test, "item by item")
         node = self.tree.function.node
-        starred = [node.args.vararg] if node.args.vararg else []  # a tuple, as the log comes behind it
+        starred = [node.args.vararg] if node.args.vararg else []  # a tuple, for nothing may come behind a star
         parameters = (*node.args.posonlyargs, *node.args.args, *starred)
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[*(ast.arg(a.arg) for a in parameters), ast.arg(parameter)],
+            args=[*(ast.arg(a.arg) for a in parameters), *more],
             kwonlyargs=[],
             kw_defaults=[],
             defaults=[],
         )
+        body = self.body(node.body)
         function = ast.copy_location(
             ast.FunctionDef(name=self.name, args=arguments, body=body, decorator_list=[]), node
         )
@@ -127,14 +108,33 @@ class _Rewrite:
                 return [first, *self.assign(node, node.target, value)]
             case ast.AugAssign() if node.target in self.tree.stores:
                 return self.augmented(node, self.element(node.target))
-            case ast.For() if elements := steady_elements(node, self.tree, self.table.sites):
-                return self.steady_loop(node, elements)
             case ast.For() if any(iterable in self.tree.loads for iterable in self.iterables(node.iter)):
                 return self.loop(node)
-            case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
-                return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
+            case ast.For() | ast.While():
+                return [self.rounds(node, self.copy(node))]
             case _:
                 return [self.copy(node)]
+
+    def rounds(self, node: ast.For | ast.While, new: ast.For | ast.While) -> ast.stmt:
+        """Keep the compiler from writing out several rounds of a loop, unless all lanes go round as often.
+
+        Lanes that leave between these would make the requests of one round in groups of their own.
+        """
+        if not self.is_fixed_range(node):
+            new.body.insert(0, self.place(ast.Expr(self.call(ROUND)), node))
+        return new
+
+    def is_fixed_range(self, node: ast.stmt) -> bool:
+        """Tell whether a statement loops over a range of numbers that are known before the kernel runs."""
+        if not (isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and self.builtin(node.iter) == "range"):
+            return False
+        names = Names(self.tree.function)
+        plain = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+        parts = [part for argument in node.iter.args for part in ast.walk(argument)]
+        return all(isinstance(part, plain) or self.is_number(part, names) for part in parts)
+
+    def is_number(self, node: ast.AST, names: Names) -> bool:
+        return isinstance(node, ast.Name) and isinstance(names.constant(node), int)
 
     # -- rows of arrays, item by item
 
@@ -148,7 +148,7 @@ class _Rewrite:
         return canonical_name(node.func, self.tree.function).removeprefix("builtins.")
 
     def items(self, node: ast.expr, row: ast.expr, target: ast.Tuple | ast.List) -> ast.expr:
-        """Return the items of a row, one for each part of a target, each load reported."""
+        """Return the items of a row, one for each part of a target, each load marked."""
         site = self.tree.loads[node]
         parts = [self.site("load", site, row, ast.Constant(k)) for k in range(len(target.elts))]
         return ast.Tuple(list(parts), ast.Load())
@@ -175,7 +175,7 @@ class _Rewrite:
         places = ast.Call(ast.Name("range", ast.Load()), [size], [])
         body = [*self.assign(node, node.target, item), *self.body(node.body)]
         target = ast.Name(number.id, ast.Store())
-        return [*first, self.place(ast.For(target, places, body, self.body(node.orelse)), node)]
+        return [*first, self.rounds(node, self.place(ast.For(target, places, body, self.body(node.orelse)), node))]
 
     def iterated(
         self,
@@ -206,43 +206,6 @@ class _Rewrite:
         if isinstance(target, ast.Tuple | ast.List):
             return self.items(node, _item(array, number), target)
         return self.site("load", self.tree.loads[node], array, number)
-
-    def steady_loop(self, node: ast.For, elements: dict[ast.Subscript, int]) -> list[ast.stmt]:
-        """Loop in one of two ways: without reports of elements that cost the same in every round, counted before.
-
-        That is so where all lanes go round as often, and where all of an element move by the same whole words. Lanes
-        that came together go on together, for with two ways the compiler would not see to it.
-        """
-        variable = ast.unparse(node.target)
-        lanes, before = self.temporary(node, _of_cuda("activemask"))
-        places, given = self.temporary(node, self.expression(node.iter))
-        start, stop, step = (ast.Attribute(places, name, ast.Load()) for name in ("start", "stop", "step"))
-        second, last = ast.BinOp(start, ast.Add(), step), ast.BinOp(stop, ast.Sub(), step)
-        fits, agreed = self.temporary(node, self.call(AGREED, start, stop, _LOG_NAME))
-        checks: list[ast.expr] = []
-        counts: list[ast.stmt] = []
-        for element, number in elements.items():
-            base, (index, later) = element.value, (with_value(element.slice, variable, at) for at in (start, second))
-            checks.append(self.site("steady", number, base, index, later))
-            for part in index_parts(element):
-                if names(part, variable):  # below 0 it would count from the end
-                    ends = (with_value(part, variable, at) for at in (start, last))
-                    checks += [ast.Compare(end, [ast.GtE()], [ast.Constant(0)]) for end in ends]
-            counts.append(ast.Expr(self.site("many", number, base, index, ast.BinOp(stop, ast.Sub(), start))))
-        check = reduce(lambda one, other: ast.BinOp(one, ast.BitAnd(), other), checks)
-        look = ast.Assign([ast.Name(fits.id, ast.Store())], self.call(TOGETHER, check, _LOG_NAME))
-        reported = ast.For(node.target, places, self.body(node.body), [])
-        tree = self.tree
-        self.tree = replace(
-            tree,
-            loads={one: number for one, number in tree.loads.items() if one not in elements},
-            stores={one: number for one, number in tree.stores.items() if one not in elements},
-        )
-        counted = ast.For(node.target, places, self.body(node.body), [])
-        self.tree = tree
-        ways = (ast.If(fits, [look], []), ast.If(fits, [*counts, counted], [reported]))
-        again = (*ways, ast.Expr(_of_cuda("syncwarp", lanes)))
-        return [before, given, agreed, *(self.place(one, node) for one in again)]
 
     def stores(self, target: ast.expr) -> bool:
         """Tell whether an assignment's target holds a site to report."""
@@ -276,9 +239,6 @@ class _Rewrite:
         self.temporaries += 1
         return ast.Name(name, ast.Load()), self.place(ast.Assign([ast.Name(name, ast.Store())], value), at)
 
-    def is_barrier(self, call: ast.Call) -> bool:
-        return self.called(call) == "syncthreads"
-
     # -- expressions
 
     def expression(self, node: ast.expr) -> ast.expr:
@@ -294,23 +254,21 @@ class _Rewrite:
             new = self.site("swap" if swap else "atomic", self.tree.atomics[node], *arguments)
         elif node in self.tree.declarations:
             assert isinstance(node, ast.Call)
-            number = ast.Constant(self.tree.declarations[node])
-            new = self.call(DECLARE, number, node, _LOG_NAME)
+            number = self.tree.declarations[node]
+            new = self.call(DECLARE, self.number(number), node)
         elif node in self.tree.calls:
             assert isinstance(node, ast.Call)
-            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").device_function()
+            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").function()
             self.callees.append(callee)
-            new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
+            new = self.call(callee.name, *self.arguments(node, callee.tree))
         elif node in self.tree.stores:
             raise self.refused(node, "a store without an assignment")
-        elif isinstance(node, ast.Call) and self.called(node) in COUNTING_BARRIERS:
-            new = self.call(PREFIX + self.called(node), *(self.expression(a) for a in node.args), _LOG_NAME)
         else:
             return self.copy(node)
         return self.place(new, node)
 
     def load(self, node: ast.expr) -> ast.Call:
-        """Report a load and make it; the probe of a field is given the record's array and index."""
+        """Mark a load and make it; the mark of a field is given the record's array and index."""
         if isinstance(node, ast.Call):  # cuda.ldcg and its kin
             return self.site(self.called(node), self.tree.loads[node], *(self.expression(a) for a in node.args))
         element = self.element(node)
@@ -345,10 +303,12 @@ class _Rewrite:
         return [*(given.get(name) or defaults[name] for name in names if name in given or name in defaults), *rest]
 
     def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
-        name = probe_name(action, self.table.sites[index])
-        # No literal, for each of which Numba would compile it anew.
-        number = ast.Call(ast.Name(f"{PREFIX}int64", ast.Load()), [ast.Constant(index)], [])
-        return self.call(name, number, *arguments, _LOG_NAME)
+        name = mark_name(action, self.table.sites[index])
+        return self.call(name, self.number(index), *arguments)
+
+    def number(self, value: int) -> ast.Call:
+        """Return a number that is no literal, for each of which Numba would compile a function anew."""
+        return ast.Call(ast.Name(f"{PREFIX}int64", ast.Load()), [ast.Constant(value)], [])
 
     def call(self, name: str, *arguments: ast.expr) -> ast.Call:
         return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
@@ -373,10 +333,6 @@ class _Rewrite:
 
     def place(self, new: _Node, old: ast.AST) -> _Node:
         return ast.copy_location(new, old)
-
-
-def _of_cuda(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(ast.Name(f"{PREFIX}cuda", ast.Load()), name, ast.Load()), list(arguments), [])
 
 
 def _item(items: ast.expr, number: ast.expr) -> ast.Subscript:

@@ -10,8 +10,9 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
+from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.instrument import PREFIX
-from smemviz.engines.gpu.recorder import Recorder, Watcher, check, device, quiet
+from smemviz.engines.gpu.recorder import Recorder, Watcher, check, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.numba.functions import Function

@@ -10,6 +10,7 @@ import contextlib
 import io
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +23,7 @@ from smemviz.engines.lockstep import Limits, launch
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.functions import Function
+from smemviz.messages import english
 from smemviz.recordings.data import UNSAFE, Finding
 
 MOST_THREADS = 1 << 16
@@ -114,3 +116,9 @@ def _copied(argument: Any, seen: dict[int, Any]) -> Any:
             copied = cuda.as_cuda_array(argument).copy_to_host()
         seen[id(argument)] = copied
     return seen[id(argument)]
+
+
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
+    message = english("{what} It was not run on the GPU.", what=finding.message)
+    return replace(finding, launch=None, message=message)

@@ -7,13 +7,10 @@ twice, then the clean one, whose results ``main()`` gets.
 from __future__ import annotations
 
 import ast
-import math
-import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
@@ -23,12 +20,14 @@ from numba import cuda
 from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
 from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
-from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
-from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
-from smemviz.engines.gpu.preflight import Preflight
+from smemviz.engines.gpu.device import available as available
+from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.launching import MarkedKernel, count
+from smemviz.engines.gpu.preflight import Preflight, not_run
+from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.host import (
     Configuration,
     configuration,
@@ -39,45 +38,15 @@ from smemviz.engines.host import (
 )
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
-from smemviz.recordings.data import UNSAFE, Device, Finding, Launch
+from smemviz.recordings.data import UNSAFE, Finding, Launch
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
-_CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")
-
-
-def available() -> bool:
-    """Tell whether there is a GPU that Numba can use, also while lockstep stands in for ``cuda``."""
-    return bool(is_available())
-
-
-@cache
-def device() -> Device:
-    """Describe the GPU in use.
-
-    Raises:
-        MissingError: when there is none.
-    """
-    if not available():
-        raise MissingError("no GPU here that Numba can use; smemviz run --engine lockstep counts without one")
-    current = cuda.get_current_device()
-    name = current.name.decode() if isinstance(current.name, bytes) else str(current.name)
-    major, minor = current.compute_capability
-    runtime = ".".join(str(part) for part in cuda.runtime.get_version())
-    return Device(name, (int(major), int(minor)), _driver_version(), f"CUDA {runtime}")
-
-
-def _driver_version() -> str:
-    try:
-        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return answer.split("\n")[0].strip()
+_CARRIED_OPTIONS = ("fastmath", "extensions")
 
 
 class Watcher(Protocol):
@@ -95,7 +64,7 @@ class Recorder(recorder.Recorder):
     def __init__(self, options: RunOptions) -> None:
         super().__init__(options)
         self._preflight = Preflight()
-        self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._marked: dict[tuple[Any, ...], MarkedKernel] = {}
         self._not_recorded: dict[FunctionType, UnsupportedError] = {}
 
     def launch(
@@ -108,16 +77,13 @@ class Recorder(recorder.Recorder):
             return False
         if self.options.progress:
             self.options.progress(len(self.launches), len(self.launches) + 1, function.name)
-        threads = math.prod(config.block)
-        key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
+        key = (dispatcher.py_func, *(_kind(argument) for argument in arguments))
         try:
-            if key not in self._instrumented:
+            if key not in self._marked:
                 options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
                 kept = {name: value for name, value in options.items() if value}
-                self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
-            launch = count(
-                function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
-            )
+                self._marked[key] = MarkedKernel(function, arguments, kept)
+            launch = count(self._marked[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         except (UnsupportedError, CoreError, NumbaError) as error:
             self._not_recorded[dispatcher.py_func] = _refusal(function, error)
             return True
@@ -154,12 +120,6 @@ def _refusal(function: Function, error: Exception) -> UnsupportedError:
         error = UnsupportedError(function.file, function.node.lineno, what)
     error.kernel = function.name
     return error
-
-
-def not_run(finding: Finding) -> Finding:
-    """Return a mistake for which a launch was not made."""
-    message = english("{what} It was not run on the GPU.", what=finding.message)
-    return replace(finding, launch=None, message=message)
 
 
 def _kind(value: Any) -> object:
@@ -201,8 +161,7 @@ def record(
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
-        instrumented = instrumented_kernel(function, arguments, math.prod(config.block))
-        return (count(function, instrumented, config, arguments, options.log_bytes, options.logged),)
+        return (count(MarkedKernel(function, arguments), config, arguments, options.log_bytes, options.logged),)
 
 
 @contextmanager

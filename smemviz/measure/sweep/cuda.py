@@ -10,8 +10,9 @@ import numpy as np
 from cuda.bindings import driver
 from numba import cuda
 
-from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
-from smemviz.engines.gpu.ptx.passes import record
+from smemviz.engines.gpu.ptx.assembling import assembled, checked
+from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+from smemviz.engines.gpu.ptx.launching import record
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running

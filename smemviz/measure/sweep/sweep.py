@@ -6,7 +6,6 @@ numbers instead of the small whole ones that make a check exact; ``main()`` find
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.backend import gpu_engine
-from smemviz.engines.gpu.passes import Arguments, count, instrumented_kernel
+from smemviz.engines.gpu.launching import Arguments, MarkedKernel, count
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
@@ -166,9 +165,9 @@ class _Watcher:
             dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(c, a, b)
 
         def counter(arguments: Sequence[Any]) -> Callable[[int], Launch]:
-            instrumented = instrumented_kernel(function, arguments, math.prod(config.block))
-            count(function, instrumented, config, arguments, LOG_NOTHING)  # compiles
-            return lambda log_bytes: count(function, instrumented, config, arguments, log_bytes)
+            kernel = MarkedKernel(function, arguments)
+            count(kernel, config, arguments, LOG_NOTHING)  # compiles
+            return lambda log_bytes: count(kernel, config, arguments, log_bytes)
 
         if self._measure.takes(function.name, config, arguments):
             with Arguments(arguments[:1]) as held:

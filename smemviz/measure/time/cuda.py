@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
-from smemviz.engines.gpu.ptx.passes import make_clean
+from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.ptx.assembling import assembled, checked
+from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+from smemviz.engines.gpu.ptx.launching import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
-from smemviz.engines.gpu.recorder import device, quiet
+from smemviz.engines.gpu.recorder import quiet
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running

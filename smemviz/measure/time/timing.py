@@ -9,7 +9,7 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.passes import Arguments, arrays_in
+from smemviz.engines.gpu.launching import Arguments, arrays_in
 from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration

@@ -1,1 +1,1 @@
-"""The gpu engine for CUDA C++: PTX in which every access also reports itself, loaded through the driver."""
+"""PTX of CUDA C++ and of Numba kernels, rewritten so that every access also reports itself, and run by the driver."""

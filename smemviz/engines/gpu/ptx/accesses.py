@@ -1,17 +1,27 @@
-"""The accesses that instructions make, as a rewritten entry reports them."""
+"""The accesses of a kernel, as a rewritten entry reports them: those of its instructions, for CUDA C++."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smemviz.engines.gpu.ptx.counting import whole_bytes
 from smemviz.engines.gpu.ptx.steady_loops import Candidate
-from smemviz.engines.lockstep.ptx.code.module import Address, Group, Instruction, Number, Operand, PtxError, Register
+from smemviz.engines.lockstep.ptx.code.module import (
+    Address,
+    Group,
+    Instruction,
+    Number,
+    Operand,
+    PtxError,
+    Register,
+    Variable,
+)
 from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
 from smemviz.engines.lockstep.ptx.sites import SiteMap
-from smemviz.recordings.data import WARP_SIZE, Space
+from smemviz.recordings.data import WARP_SIZE, Site, Space
 
 
 @dataclass(frozen=True)
@@ -28,21 +38,61 @@ class Access:
     sites: dict[Space, int]
 
 
-class Accesses:
-    """Finds the accesses of the instructions of one entry; does it wait for the whole grid, in memory of its own?"""
+class Accesses(ABC):
+    """The accesses of one entry, and the sites that they are.
 
-    def __init__(self, kernel: Kernel, sites: SiteMap) -> None:
-        self._kernel = kernel
-        self._sites = sites
-        self.waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
-        self._of_shared = _pointers_to_shared(kernel.body)
+    ``launch`` names the parameter by which the entry is told of its launch, empty where it has none for that. Of its
+    ``shared`` variables it is noted where they lie. Where it ``waits_for_grid`` it does so in memory of its own.
+    """
 
+    waits_for_grid = False
+    shared: tuple[Variable, ...] = ()
+
+    def __init__(self, sites: Sequence[Site], launch: str = "") -> None:
+        self.sites = tuple(sites)
+        self.launch = launch
+
+    @abstractmethod
     def of(self, instruction: Instruction) -> list[Access]:
-        """Return the accesses of an instruction that are sites, in the order in which lockstep notes them.
+        """Return the accesses that are made where an instruction stands, in the order in which lockstep notes them.
 
         Raises:
             PtxError: when the instruction names no address for one of them.
         """
+
+    def array(self, instruction: Instruction) -> tuple[int, Operand] | None:
+        """Return the number of a shared array and what holds where it begins, if an instruction tells that."""
+        return None
+
+    def is_mark(self, instruction: Instruction) -> bool:
+        """Tell whether an instruction is there to say something and does nothing."""
+        return False
+
+    def candidates(self, instruction: Instruction) -> list[Candidate | None]:
+        """Return those that a loop may make steady, None for one that is never."""
+        return [self._candidate(access) for access in self.of(instruction)]
+
+    def _candidate(self, access: Access) -> Candidate | None:
+        space: Space = "shared" if access.is_generic else next(iter(access.sites))
+        if space == "global" and self.waits_for_grid:  # what lies in that memory is not counted
+            return None
+        number = access.sites[space]
+        return Candidate(access.address, access.is_generic, number, space, whole_bytes(self.sites[number]))
+
+
+class Instructions(Accesses):
+    """The accesses that the instructions of an entry make."""
+
+    def __init__(self, kernel: Kernel, sites: SiteMap) -> None:
+        super().__init__(sites.sites)
+        self._kernel = kernel
+        self._numbers = sites
+        self.shared = kernel.shared
+        self.waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
+        self._of_shared = _pointers_to_shared(kernel.body)
+
+    def of(self, instruction: Instruction) -> list[Access]:
+        """Return the accesses of an instruction that are sites."""
         numbers = self._kernel.sites_of(instruction)
         places = [operand for operand in instruction.operands if isinstance(operand, Address)]
         if instruction.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
@@ -54,20 +104,9 @@ class Accesses:
         reported = []
         for raw, place in zip(numbers, places, strict=False):
             space = self._kernel.memory[raw].space
-            held = {where: self._sites.number(raw, where) for where in self._spaces(space, place)}
+            held = {where: self._numbers.number(raw, where) for where in self._spaces(space, place)}
             reported.append(Access(place, space == "generic", lanes, _stored(instruction), held))
         return reported
-
-    def candidates(self, instruction: Instruction) -> list[Candidate | None]:
-        """Return those that a loop may make steady, None for one that is never."""
-        return [self._candidate(access) for access in self.of(instruction)]
-
-    def _candidate(self, access: Access) -> Candidate | None:
-        space: Space = "shared" if access.is_generic else next(iter(access.sites))
-        if space == "global" and self.waits_for_grid:  # what lies in that memory is not counted
-            return None
-        number = access.sites[space]
-        return Candidate(access.address, access.is_generic, number, space, whole_bytes(self._sites.sites[number]))
 
     def _spaces(self, space: str, place: Address) -> tuple[Space, ...]:
         """Return the memories that an address of a space may mean."""

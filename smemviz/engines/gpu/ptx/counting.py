@@ -9,11 +9,11 @@ class, so that is done for a new one only.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from smemviz.engines.gpu.ptx import reports
-from smemviz.engines.gpu.ptx.rows import call, leader
-from smemviz.engines.gpu.request_classes import ServedAs, served_as
+from smemviz.engines.gpu.ptx.rows import leader
+from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
 from smemviz.recordings.data import SECTOR_BYTES, Site, Space
 from smemviz.recordings.operation_names import FRAGMENTS
 
@@ -30,14 +30,14 @@ def _served(site: Site) -> ServedAs | None:
 
 
 class Counting:
-    """Writes what counts requests; ``kinds`` are those of shared requests met so far."""
+    """Writes what counts requests of some sites, and calls the functions of ``reports``."""
 
-    def __init__(self, classes: int) -> None:
-        self._classes = classes
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self._classes = shape_of_counts(sites)[2]
+        self.functions = reports.functions(served for site in sites if (served := _served(site)))
         self._kept: list[Space] = []
         self._numbers: dict[Hashable, int] = {}
         self._labels = 0
-        self.kinds: set[ServedAs] = set()
 
     def registers(self) -> Iterator[str]:
         """Give the declarations of what a thread keeps."""
@@ -104,12 +104,13 @@ class Counting:
 
     def _class_of(self, space: Space, served: ServedAs | None) -> Iterable[str]:
         if space == "global":
-            return call("sectors", [("b32", "%s_group"), ("b64", "%s_address")], ("b32", "%s_class"))
+            return self._worked_out("smemviz_sectors", ("b64", "%s_address"))
         if served is None:  # its wavefronts are not told
             return ["mov.b32 %s_class, 0;"]
-        self.kinds.add(served)
-        name = reports.class_name(served).removeprefix("smemviz_")
-        return call(name, [("b32", "%s_group"), ("b32", "%s_at")], ("b32", "%s_class"))
+        return self._worked_out(reports.class_name(served), ("b32", "%s_at"))
+
+    def _worked_out(self, name: str, address: tuple[str, str]) -> Iterator[str]:
+        return self.functions.written_out(name, [("b32", "%s_group"), address], "%s_class", self._labels)
 
     def _add(self, kept: int) -> Iterator[str]:
         """Add the requests of which a thread was the first to the counts."""

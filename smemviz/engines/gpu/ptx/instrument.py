@@ -18,10 +18,10 @@ from typing import Literal
 from smemviz.engines.gpu.ptx import reports
 from smemviz.engines.gpu.ptx.accesses import Access, Accesses
 from smemviz.engines.gpu.ptx.counting import Counting
+from smemviz.engines.gpu.ptx.forms import Form
 from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
 from smemviz.engines.gpu.ptx.text import EntryText, head, variables
-from smemviz.engines.gpu.request_classes import shape_of_counts
 from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
     Address,
@@ -33,7 +33,6 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES
-from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
 from smemviz.recordings.operation_names import FRAGMENTS
 
@@ -62,25 +61,25 @@ _REGISTERS = {
 }
 
 
-def instrumented(kernel: Kernel, ptx: str, sites: SiteMap, mode: Mode, threads: int) -> str:
-    """Return a module of PTX with a kernel ``NAME`` that does what an entry does, and counts or writes its requests.
+def instrumented(kernel: Kernel, ptx: str, accesses: Accesses, mode: Mode, threads: int) -> str:
+    """Return a module of PTX with a kernel ``NAME`` that does what an entry does, and counts or writes its accesses.
 
     Its blocks have so many threads at most.
 
     Raises:
         PtxError: for what cannot be rewritten.
     """
-    return _Rewrite(kernel, sites, mode).module(head(ptx), threads)
+    return _Rewrite(kernel, accesses, mode).module(head(ptx), threads)
 
 
 class _Rewrite:
-    def __init__(self, kernel: Kernel, sites: SiteMap, mode: Mode) -> None:
+    def __init__(self, kernel: Kernel, accesses: Accesses, mode: Mode) -> None:
         self._kernel = kernel
-        self._sites = sites
+        self._accesses = accesses
         self._mode = mode
         self._text = EntryText(kernel)
-        self._accesses = Accesses(kernel, sites)
-        self._counting = Counting(shape_of_counts(sites.sites)[2])
+        self._counting = Counting(accesses.sites)
+        self._launch = accesses.launch or _LAUNCH
         self._labels = 0
         self._loops = steady_loops(kernel, self._accesses.candidates) if mode == "count" else []
         self._shares = {place: key for loop in self._loops for place, key in loop.steady.items()}
@@ -88,7 +87,8 @@ class _Rewrite:
     def module(self, first_lines: str, threads: int) -> str:
         text = self._text
         body = list(self._body())
-        parameters = ",\n    ".join([*text.parameters(), f".param .u64 {_LAUNCH}"])
+        more = [] if self._accesses.launch else [f".param .u64 {_LAUNCH}"]
+        parameters = ",\n    ".join([*text.parameters(), *more])
         registers = [f".reg .{kind} {', '.join(f'%s_{n}' for n in names)};" for kind, names in _REGISTERS.items()]
         registers += [f".reg .b32 %s_together{n}, %s_rounds{n};" for n in range(len(self._loops))]
         inside = [*registers, *text.declarations(), *self._counting.registers(), *self._begin(), *body]
@@ -97,7 +97,8 @@ class _Rewrite:
                 first_lines,
                 *variables(self._kernel.module),
                 *text.shared(),
-                reports.functions(self._counting.kinds),
+                *text.called(),
+                self._counting.functions.called,
                 f".visible .entry {NAME}(\n    {parameters}\n)\n.maxntid {threads}\n{{",
                 *(f"    {line}" for line in inside),
                 "}\n",
@@ -105,15 +106,15 @@ class _Rewrite:
         )
 
     def _begin(self) -> Iterator[str]:
-        yield f"ld.param.u64 %s_launch, [{_LAUNCH}];"
+        yield f"ld.param.u64 %s_launch, [{self._launch}];"
         yield "mov.u32 %s_lane, %laneid;"
         if self._accesses.waits_for_grid:
             yield "mov.b32 %s_low, %envreg2;"
             yield "mov.b32 %s_some, %envreg1;"
             yield "mov.b64 %s_workspace, {%s_low, %s_some};"
-        for number, variable in enumerate(self._kernel.shared):
+        for number, variable in enumerate(self._accesses.shared):
             yield f"mov.u64 %s_address, {variable.name};"
-            yield from call("base", [("b64", "%s_launch"), ("b32", str(number)), ("b64", "%s_address")])
+            yield from self._begins(number, "%s_address")
         if self._mode == "count":
             yield from call("counters", [("b64", "%s_launch")], ("b64", "%s_counters"))
             yield from self._counting.begin()
@@ -159,7 +160,15 @@ class _Rewrite:
             else:
                 yield line
 
+    def _begins(self, array: int, where: str) -> Iterator[str]:
+        """Tell where a shared array begins."""
+        yield from call("base", [("b64", "%s_launch"), ("b32", str(array)), ("b64", where)])
+
     def _written_out(self, instruction: Instruction) -> list[str]:
+        if array := self._accesses.array(instruction):
+            return list(self._begins(array[0], self._text.operand(array[1])))
+        if self._accesses.is_mark(instruction):
+            return []
         written = self._text.instruction(instruction)
         return [self._text.guard(instruction) + written] if written else []
 
@@ -238,7 +247,7 @@ class _Rewrite:
             yield f"add.s64 %s_address, %s_address, {address.offset};"
 
     def _request(self, access: Access, space: Space, number: int, at: Place) -> Iterator[str]:
-        site = self._sites.sites[number]
+        site = self._accesses.sites[number]
         if self._mode == "write":
             yield from self._written(access, site, number)
         else:
@@ -290,6 +299,8 @@ class _Rewrite:
                 yield line
                 yield "shfl.sync.idx.b32 %s_other, %s_low, %s_leader, 31, %s_group;"
                 yield "setp.eq.and.b32 %s_p, %s_low, %s_other, %s_p;"
+        for form in self._loops[number].positive:
+            yield from self._is_positive(form)
         yield "vote.sync.all.pred %s_q, %s_p, %s_group;"
         yield f"@%s_q bra $steady_{number};"
         yield f"bra {self._text.operand(last.operands[-1])};"
@@ -298,8 +309,17 @@ class _Rewrite:
     def _kept_by_all(self, number: int) -> list[int]:
         """Return what a thread keeps for the steady accesses of a loop that all lanes make, not the first alone."""
         shares = set(self._loops[number].steady.values())
-        of_all = [share for share in shares if self._sites.sites[share.site].op not in FRAGMENTS]
+        of_all = [share for share in shares if self._accesses.sites[share.site].op not in FRAGMENTS]
         return sorted(self._counting.kept(share, share.space) for share in of_all)
+
+    def _is_positive(self, form: Form) -> Iterator[str]:
+        """Leave the predicate as it is where a sum of registers is not below 0."""
+        yield f"mov.b64 %s_far, {form.constant};"
+        for name, factor in form.terms:
+            text, kind = self._text.operand(Register(name)), self._text.kind(Register(name))
+            yield f"{'mov.b64' if SIZES[kind] == 8 else 'cvt.s64.s32'} %s_value, {text};"
+            yield f"mad.lo.s64 %s_far, %s_value, {factor}, %s_far;"
+        yield "setp.ge.and.s64 %s_p, %s_far, 0, %s_p;"
 
     def _in_32_bits(self, name: str) -> Iterator[str]:
         """Put what a register holds into ``%s_low``, one half after the other where it is longer."""

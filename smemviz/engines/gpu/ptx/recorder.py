@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from smemviz.engines.gpu.preflight import LIMITS, Preflight
-from smemviz.engines.gpu.ptx.driver import DriverError, Gpu
-from smemviz.engines.gpu.ptx.passes import record
-from smemviz.engines.gpu.recorder import device, not_run
+from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.preflight import LIMITS, Preflight, not_run
+from smemviz.engines.gpu.ptx.assembling import DriverError
+from smemviz.engines.gpu.ptx.driver import Gpu
+from smemviz.engines.gpu.ptx.launching import record
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running

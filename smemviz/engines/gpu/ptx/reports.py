@@ -1,12 +1,13 @@
 """What a rewritten kernel calls to report an access: functions in CUDA C++, compiled to PTX by NVRTC.
 
-A request is counted as one of its class, ``request_classes``, which is worked out as the probes of Numba kernels do.
+A request is counted as one of its class, ``request_classes``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, ServedAs
@@ -25,6 +26,12 @@ LAUNCH = ("counts", "copies", "stride", "bases", "chosen", "used", "cursor", "ro
 
 _OPTIONS = ("--gpu-architecture=compute_75", "--std=c++17", "-default-device", "-rdc=true")
 _OUTSIDE = re.compile(r"^(?:\.(?:version|target|address_size)|\s*//)[^\n]*\n", re.MULTILINE)
+
+_CLASS = re.compile(
+    r"\.visible \.func\s+\(\.param \.b32 func_retval0\) (?P<name>smemviz_(?:sectors|class_\w+))\([^)]*\)\s*"
+    r"\{(?P<body>(?:(?!\bret;).)*)\bret;\s*\}",
+    re.DOTALL,
+)
 
 _CONSTANTS = {"DEGREES": DEGREES, "WAVEFRONTS": WAVEFRONTS, "SECTOR_BYTES": SECTOR_BYTES}
 _DEFINES = "".join(f"#define {name} {value}\n" for name, value in _CONSTANTS.items())
@@ -130,8 +137,29 @@ def class_name(served: ServedAs) -> str:
     return f"smemviz_class_{'_'.join(str(int(flag)) for flag in served)}"
 
 
-def functions(kinds: Iterable[ServedAs]) -> str:
-    """Return the PTX of the functions, those for some kinds of shared requests among them.
+@dataclass(frozen=True)
+class Functions:
+    """The functions as PTX: those that are called, and the bodies of those that work out a class, by name."""
+
+    called: str
+    bodies: Mapping[str, str]
+
+    def written_out(self, name: str, given: Sequence[tuple[str, str]], result: str, number: int) -> Iterator[str]:
+        """Give a body where it is needed; ``given`` are types and registers, the number keeps its labels apart.
+
+        It is not called: lanes that wait at the end of a branch, while others of their warp make a call, go on without
+        them (seen on an H200).
+        """
+        text = self.bodies[name].replace("$L__BB", f"$b{number}_")
+        for at, (kind, register) in enumerate(given):
+            text = re.sub(rf"ld\.param\.\w+\s+(%\w+), \[{name}_param_{at}\]", rf"mov.{kind} \1, {register}", text)
+        yield "{"
+        yield from re.sub(r"st\.param\.b32\s+\[func_retval0\+0\]", f"mov.b32 {result}", text).splitlines()
+        yield "}"
+
+
+def functions(kinds: Iterable[ServedAs]) -> Functions:
+    """Return the functions, those for some kinds of shared requests among them.
 
     Raises:
         MissingError: when NVRTC is not installed.
@@ -140,10 +168,12 @@ def functions(kinds: Iterable[ServedAs]) -> str:
 
 
 @lru_cache(maxsize=16)
-def _compiled(kinds: tuple[ServedAs, ...]) -> str:
+def _compiled(kinds: tuple[ServedAs, ...]) -> Functions:
     text = _DEFINES + _TEXT
     for kind in kinds:
         values = ", ".join(str(flag).lower() for flag in kind)
         call = f"shared_class<{values}>(mask, address)"
         text += f'extern "C" unsigned {class_name(kind)}(unsigned mask, unsigned address) {{ return {call}; }}\n'
-    return _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", _OPTIONS, {}, ()).text)
+    ptx = _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", _OPTIONS, {}, ()).text)
+    bodies = {match["name"]: match["body"] for match in _CLASS.finditer(ptx)}
+    return Functions(_CLASS.sub("", ptx), bodies)

@@ -7,16 +7,16 @@ agree on what its tests compare, which the rewritten kernel looks at when it goe
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from smemviz.engines.gpu.ptx.forms import SHARED_WINDOW, Form, Round
+from smemviz.engines.gpu.ptx.forms import SHARED_WINDOW, Form, Movement, Round
 from smemviz.engines.lockstep.ptx.code.blocks import block_ranges
 from smemviz.engines.lockstep.ptx.code.flatten import HOST_CALLS, Flat
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Symbol
-from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
 from smemviz.recordings.data import Space
 
 _LEAVES = ("ret", "exit", "brx", "trap", *HOST_CALLS)
@@ -37,10 +37,10 @@ class Candidate:
     space: Space
     whole: int
 
-    def is_steady(self, form: Form, moved: int) -> bool:
+    def is_steady(self, form: Form, moved: Movement) -> bool:
         """Tell whether it is one where its address is this sum and moves on by so many bytes a round."""
-        is_known = self.space == "shared" or form.is_exact
-        return is_known and moved % self.whole == 0 and dict(form.terms).get(SHARED_WINDOW, 0) == self.is_generic
+        is_known = (self.space == "shared" or form.is_exact) and not form.if_again
+        return is_known and moved.is_whole(self.whole) and dict(form.terms).get(SHARED_WINDOW, 0) == self.is_generic
 
 
 class Share(NamedTuple):
@@ -58,13 +58,14 @@ class SteadyLoop:
     """A loop that goes round by one way.
 
     ``blocks`` are ranges of instructions in the order of a round, ``exits`` the branches that may leave it, ``agreed``
-    the registers, and special registers with their %, on which the lanes must agree. ``steady`` has for each access
-    what it has in common with others of its class.
+    the registers, and special registers with their %, on which the lanes must agree, and ``positive`` what must not be
+    below 0 when a round begins. ``steady`` has for each access what it has in common with others of its class.
     """
 
     blocks: tuple[range, ...]
     exits: tuple[int, ...]
     agreed: tuple[str, ...]
+    positive: tuple[Form, ...]
     steady: Mapping[Place, Share] = field(repr=False)
 
     @property
@@ -90,37 +91,71 @@ def steady_loops(kernel: Kernel, candidates: Callable[[Instruction], Sequence[Ca
 def _steady(
     kernel: Kernel, blocks: tuple[range, ...], candidates: Callable[[Instruction], Sequence[Candidate | None]]
 ) -> SteadyLoop | None:
-    numbers = [number for block in blocks for number in block]
     body = kernel.body
+    numbers = [number for block in blocks for number in block]
     if any(body[number].opcode in _LEAVES for number in numbers):
         return None
-    round_ = Round(kernel, [body[number] for number in numbers])
-    exits: list[int] = []
-    tests: list[Form] = []
-    addresses: dict[Place, tuple[Candidate, Form]] = {}
-    for number in numbers:
-        instruction = body[number]
-        if instruction.opcode == "bra" and instruction.guard is not None:
-            test = round_.tested(instruction.guard.register)
-            if test is None:
-                return None
-            exits.append(number)
-            tests += test
-        for index, candidate in enumerate(candidates(instruction)):
-            form = round_.held(candidate.address.base) if candidate and instruction.guard is None else None
-            if candidate and form is not None:
-                addresses[number, index] = candidate, form.plus(Form((), candidate.address.offset))
-        round_.step(instruction)
-    steps = round_.steps()
+    exits = {number: stays for number, stays in _exits(kernel.flat, blocks).items() if body[number].guard is not None}
+    instructions = [body[number] for number in numbers]
+    negative: set[int] = set()
+    while True:
+        round_ = Round(kernel, instructions, _known_again(instructions, body, exits), negative)
+        tests: list[Form] = []
+        addresses: dict[Place, tuple[Candidate, Form]] = {}
+        for number in numbers:
+            instruction = body[number]
+            if number in exits and instruction.guard is not None:
+                test = round_.tested(instruction.guard.register)
+                if test is None:
+                    return None
+                tests += test
+            for index, candidate in enumerate(candidates(instruction)):
+                form = round_.held(candidate.address.base) if candidate and instruction.guard is None else None
+                if candidate and form is not None:
+                    addresses[number, index] = candidate, form.plus(Form((), candidate.address.offset))
+            round_.step(instruction)
+        steps = round_.steps()
+        falling = {at for at, form in round_.positive.items() if not round_.stays_positive(form, steps)}
+        if not falling:
+            break
+        negative |= falling
     if any(round_.movement(test, steps) is None for test in tests):
         return None
     steady = {}
+    agreed = round_.made_of(tests)
     for place, (candidate, form) in addresses.items():
         moved = round_.movement(form, steps)
         if moved is not None and candidate.is_steady(form, moved):
+            agreed |= round_.multipliers(form)
             rest = form.constant % candidate.whole
             steady[place] = Share(blocks[0].start, candidate.space, candidate.site, form.terms, rest)
-    return SteadyLoop(blocks, tuple(exits), tuple(sorted(round_.made_of(tests))), steady)
+    positive = tuple(dict.fromkeys(round_.positive.values()))
+    return SteadyLoop(blocks, tuple(exits), tuple(sorted(agreed)), positive, steady)
+
+
+def _exits(flat: Flat, blocks: tuple[range, ...]) -> dict[int, bool]:
+    """Return the branches at the ends of blocks, each with whether those who take it stay in the loop."""
+    nexts = [*(block.start for block in blocks[1:]), blocks[0].start]
+    exits = {}
+    for block, next_ in zip(blocks, nexts, strict=True):
+        end = flat.body[block.stop - 1]
+        if end.opcode == "bra":
+            (target,) = end.operands
+            exits[block.stop - 1] = isinstance(target, Symbol) and flat.labels[target.name] == next_
+    return exits
+
+
+def _known_again(
+    instructions: Sequence[Instruction], body: Sequence[Instruction], exits: Mapping[int, bool]
+) -> dict[str, bool]:
+    """Return the predicates that are set once in a round, and tested, with what they are where there is another."""
+    sets = Counter(name for instruction in instructions for name in written_by(instruction))
+    known: dict[str, bool] = {}
+    for number, stays in exits.items():
+        guard = body[number].guard
+        if guard is not None and sets[guard.register.name] == 1:
+            known[guard.register.name] = stays != guard.negated
+    return known
 
 
 def _simple_loops(flat: Flat) -> Iterator[tuple[range, ...]]:

@@ -24,9 +24,11 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Special,
     Symbol,
     Variable,
+    items_of,
 )
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 
+_ELSEWHERE = ".extern .func"
 _HEAD = re.compile(r"^\.(?:version|target|address_size)[^\n]*", re.MULTILINE)
 _VERSION = re.compile(r"^\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^\.target\s+sm_(\d+)\w*", re.MULTILINE)
@@ -58,6 +60,11 @@ def for_driver(ptx: str, version: int, capability: tuple[int, int]) -> str:
     return _TARGET.sub(lower_target, _VERSION.sub(lower_version, ptx))
 
 
+def calls_elsewhere(ptx: str) -> bool:
+    """Tell whether PTX calls functions that are not in it."""
+    return _ELSEWHERE in ptx
+
+
 def variables(module: Module) -> Iterator[str]:
     """Give the declarations of a module's variables."""
     for variable in module.variables.values():
@@ -74,6 +81,13 @@ def declaration(variable: Variable, name: str = "") -> str:
     if variable.size == unit and not (initial or "").startswith("{"):
         return f"{text} = {initial};" if initial else f"{text};"
     return f"{text}[{variable.size // unit}]{f' = {initial}' if initial else ''};"
+
+
+def _passed(variable: Variable, name: str) -> str:
+    """Return the declaration of what a call passes."""
+    if variable.size == SIZES.get(variable.type):
+        return f".param .{variable.type} {name}"
+    return f".param .align {variable.alignment} .b8 {name}[{variable.size}]"
 
 
 class EntryText:
@@ -95,10 +109,7 @@ class EntryText:
     def parameters(self) -> Iterator[str]:
         """Give the declarations of the parameters."""
         for variable in self.kernel.function.parameters:
-            if variable.size == SIZES.get(variable.type):
-                yield f".param .{variable.type} {variable.name}"
-            else:
-                yield f".param .align {variable.alignment} .b8 {variable.name}[{variable.size}]"
+            yield _passed(variable, variable.name)
 
     def declarations(self) -> Iterator[str]:
         """Give the declarations that the instructions written so far need."""
@@ -137,6 +148,8 @@ class EntryText:
         """
         if instruction.opcode in HOST_CALLS:  # what the clean kernel prints is not printed twice
             return "trap;" if instruction.opcode == "__assertfail" else ""
+        if instruction.opcode == "call":
+            return self._call(instruction)
         if instruction.opcode == "mov" and len(instruction.operands) == 2:
             return self._move(instruction)
         words: Sequence[str] = instruction.words
@@ -146,6 +159,51 @@ class EntryText:
             words = ["local" if word == "param" else word for word in words]
         operands = ", ".join(self.operand(operand) for operand in instruction.operands)
         return f"{'.'.join(words)} {operands};" if operands else f"{'.'.join(words)};"
+
+    def called(self) -> Iterator[str]:
+        """Give the declarations of the functions that are elsewhere and are called."""
+        names = dict.fromkeys(one.text for one in self.kernel.body if one.opcode == "call")
+        for function in map(self.kernel.module.functions.__getitem__, names):
+            results, parameters = (
+                ", ".join(_passed(variable, f"{letter}_{number}") for number, variable in enumerate(variables))
+                for letter, variables in (("r", function.results), ("p", function.parameters))
+            )
+            yield f"{_ELSEWHERE} {f'({results}) ' if results else ''}{function.name} ({parameters});"
+
+    def _call(self, instruction: Instruction) -> str:
+        """Return a call of a function that is elsewhere: what it passes lies in local memory.
+
+        Raises:
+            PtxError: for one that only some lanes make.
+        """
+        function = self.kernel.module.functions[instruction.text]
+        if instruction.guard is not None:
+            raise PtxError(f"a guarded call of {function.name} is not counted on the GPU", instruction.place)
+        taken, _, given = instruction.operands
+        lines: list[str] = []
+        for letter, group, variables in (("r", taken, function.results), ("p", given, function.parameters)):
+            for number, (operand, variable) in enumerate(zip(items_of(group), variables, strict=True)):
+                lines.append(f"{_passed(variable, f'{letter}_{number}')};")
+                if letter == "p":
+                    lines += self._pieces(variable.size, self.operand(operand), "local", f"p_{number}", "param")
+        results, parameters = (
+            ", ".join(f"{letter}_{number}" for number in range(len(variables)))
+            for letter, variables in (("r", function.results), ("p", function.parameters))
+        )
+        lines.append(f"call {f'({results}), ' if results else ''}{function.name}, ({parameters});")
+        for number, (operand, variable) in enumerate(zip(items_of(taken), function.results, strict=True)):
+            lines += self._pieces(variable.size, f"r_{number}", "param", self.operand(operand), "local")
+        return f"{{ {' '.join(lines)} }}"
+
+    def _pieces(self, size: int, source: str, source_space: str, to: str, space: str) -> Iterator[str]:
+        """Copy bytes from one memory to another."""
+        at = 0
+        while at < size:
+            piece = next(piece for piece in (8, 4, 2, 1) if at + piece <= size and at % piece == 0)
+            register = "%s_value" if piece == 8 else "%s_low"
+            yield f"ld.{source_space}.b{8 * piece} {register}, [{source}+{at}];"
+            yield f"st.{space}.b{8 * piece} [{to}+{at}], {register};"
+            at += piece
 
     def operand(self, operand: Operand) -> str:
         """Return an operand.

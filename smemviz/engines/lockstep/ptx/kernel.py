@@ -40,12 +40,15 @@ class MemoryInstruction:
 
 
 class Kernel:
-    """One entry function; ``memory`` lists the instructions that touch memory, once its steps are made."""
+    """One entry function; ``memory`` lists the instructions that touch memory, once its steps are made.
 
-    def __init__(self, module: Module, name: str) -> None:
+    One that is to be ``linked`` may call functions that are elsewhere.
+    """
+
+    def __init__(self, module: Module, name: str, *, linked: bool = False) -> None:
         self.function: Function = module.functions[name]
         self.module = module
-        flat = flatten(module, self.function)
+        flat = flatten(module, self.function, linked=linked)
         promote(flat)
         self.registers = flat.registers
         self.memory: list[MemoryInstruction] = []
@@ -57,6 +60,7 @@ class Kernel:
         self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
+        self._makers = _makers(flat.body)
         used = {leaf for instruction in flat.body for operand in instruction.operands for leaf in leaves(operand)}
         names = {leaf.name for leaf in used if isinstance(leaf, Symbol)}
         outer = [v for v in module.variables.values() if v.name in names]
@@ -91,11 +95,24 @@ class Kernel:
         """Tell whether anything reads what an instruction leaves in a destination."""
         return isinstance(operand, Register) and operand.name in self._reads
 
+    def maker(self, register: str) -> Instruction | None:
+        """Return the one instruction that sets a register, None where there are several."""
+        return self._makers.get(register)
+
     def number(self, operand: Operand) -> int | None:
         """Return the integer that an operand always is, None where that is not known."""
         if isinstance(operand, Number) and not operand.bits:
             return operand.value
         return self._numbers.get(operand.name) if isinstance(operand, Register) else None
+
+
+def _makers(body: list[Instruction]) -> dict[str, Instruction]:
+    """Return the instruction that sets a register, for those that one sets, always."""
+    makers: dict[str, list[Instruction]] = {}
+    for instruction in body:
+        for name in written_by(instruction):
+            makers.setdefault(name, []).append(instruction)
+    return {name: made[0] for name, made in makers.items() if len(made) == 1 and made[0].guard is None}
 
 
 def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:

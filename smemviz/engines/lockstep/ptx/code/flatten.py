@@ -43,14 +43,14 @@ class Flat:
     variables: list[Variable] = field(default_factory=list)
 
 
-def flatten(module: Module, entry: Function) -> Flat:
-    """Return an entry without calls.
+def flatten(module: Module, entry: Function, *, linked: bool = False) -> Flat:
+    """Return an entry without calls, but for those of functions that it will be ``linked`` with.
 
     Raises:
         PtxError: for a call through a pointer, a function that calls itself, or one that is not there.
     """
     flat = Flat()
-    _Copy(module, flat, entry, "", {}).copy()
+    _Copy(module, flat, entry, "", {}, linked=linked).copy()
     return flat
 
 
@@ -67,6 +67,7 @@ class _Copy:
     passed: dict[str, Operand]
     calls: tuple[Place, ...] = ()
     names: frozenset[str] = frozenset()  # the functions that it is copied into
+    linked: bool = False
 
     def __post_init__(self) -> None:
         self.names |= {self.function.name}
@@ -152,6 +153,10 @@ class _Copy:
             self.flat.body.append(call)
             return
         function = self.module.functions.get(name)
+        if function is not None and not function.has_body and self.linked:
+            call = Instruction(("call",), guard, (Group(results), target, Group(given)), instruction.place, name)
+            self.flat.body.append(call)
+            return
         if function is None or not function.has_body:
             raise PtxError(f"{name} has no body here and is not executed", instruction.place)
         if name in self.names:
@@ -165,7 +170,8 @@ class _Copy:
             )
         places = (*function.parameters, *function.results)
         passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
-        _Copy(self.module, self.flat, function, prefix, passed, (*self.calls, instruction.place), self.names).copy()
+        calls = (*self.calls, instruction.place)
+        _Copy(self.module, self.flat, function, prefix, passed, calls, self.names, self.linked).copy()
 
 
 def promote(flat: Flat) -> None:

@@ -16,8 +16,8 @@ from smemviz.frontends.numba.program import Program
 @contextmanager
 def watched(program: Program, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
-    from smemviz.engines.gpu.ptx.cuda_core import watched_cuda_core
-    from smemviz.engines.gpu.ptx.cupy import watched_cupy
+    from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
+    from smemviz.engines.gpu.libraries.cupy import watched_cupy
     from smemviz.engines.gpu.ptx.driver import memory_at
     from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from smemviz.engines.gpu.ptx.cupy import made_after
-from smemviz.engines.gpu.ptx.watched import Watched, real
+from smemviz.engines.gpu.libraries.cupy import made_after
+from smemviz.engines.gpu.libraries.watched import Watched, real
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of

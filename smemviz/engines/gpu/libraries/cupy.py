@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.gpu.ptx.watched import Watched
+from smemviz.engines.gpu.libraries.watched import Watched
 from smemviz.engines.host import launch_place, not_recorded
 from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels

@@ -1,0 +1,265 @@
+"""One launch of a Numba kernel: compiled with marks at its accesses, and made with its PTX rewritten to report them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from cuda.core import ObjectCode
+from numba import cuda
+from numba.cuda.cudadrv import driver
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+from numba.cuda.dispatcher import _Kernel
+from numpy.typing import NDArray
+
+from smemviz.engines.gpu.instrument import Instrumented, instrument
+from smemviz.engines.gpu.marks import marking_functions
+from smemviz.engines.gpu.memory import GpuMemory
+from smemviz.engines.gpu.ptx.assembling import assembled
+from smemviz.engines.gpu.ptx.instrument import NAME, Mode, instrumented
+from smemviz.engines.gpu.ptx.marks import Marks
+from smemviz.engines.gpu.ptx.passes import Passes
+from smemviz.engines.gpu.ptx.text import calls_elsewhere
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.ptx.code.module import PtxError
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.arguments import Held
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.selection import Blocks
+from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites import Declaration, SiteTable, find_sites
+from smemviz.frontends.numba.sites.fields import dtype_name
+from smemviz.recordings.data import ArrayInfo, Launch
+
+
+class MarkedKernel:
+    """A kernel and everything it calls, with its accesses marked; Numba compiles it at the first launch."""
+
+    def __init__(
+        self, function: Function, arguments: Sequence[object], options: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        self.function = function
+        self.table: SiteTable = find_sites(function, arguments)
+        self._python = marked(self.table)
+        self._options = dict(options)
+        self._compiled: Any = None
+        self._reporting: dict[tuple[Mode, int], Any] = {}
+
+    def launch(self, mode: Mode, configuration: Configuration, arguments: Sequence[Any]) -> None:
+        """Make a launch with the kernel of a mode, which is told of it by the last argument."""
+        threads = math.prod(configuration.block)
+        if (mode, threads) not in self._reporting:
+            self._reporting[mode, threads] = self._dispatcher(mode, threads, arguments)
+        kernel = self._reporting[mode, threads]
+        kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared](*arguments)
+        cuda.synchronize()
+
+    def _dispatcher(self, mode: Mode, threads: int, arguments: Sequence[Any]) -> Any:
+        """Return a dispatcher that launches what Numba compiled, with its PTX rewritten before it is linked."""
+        dispatcher = cuda.jit(**self._options)(self._python)
+        types = tuple(dispatcher.typeof_pyval(value) for value in arguments)
+        if self._compiled is None:
+            # Linked without optimization, which is of what LLVM has, not of the PTX.
+            self._compiled = _Kernel(self._python, types, **{**dispatcher.targetoptions, "lto": False})
+        library, kernel = _copied(self._compiled.library), _copied(self._compiled)
+        try:
+            ptx = rewritten(library.get_asm_str(), kernel.entry_name, self.table, mode, threads)
+        except PtxError as error:
+            raise UnsupportedError(self.function.file, self.function.node.lineno, error.what) from None
+        library._ptx_cache = {target: [ptx] for target in library._ptx_cache}
+        library._cubin_cache, library._linkerinfo_cache, library._cufunc_cache = {}, {}, {}
+        if not calls_elsewhere(ptx):
+            # As a whole: lanes that part do not meet again as well where functions follow the conventions of linking.
+            code = assembled(ptx)
+            library._cubin_cache = {target: ObjectCode.from_cubin(code) for target in library._ptx_cache}
+        library._entry_name = NAME
+        kernel._codelibrary = library
+        kernel.bind()
+        dispatcher.add_overload(kernel, types)
+        return dispatcher
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an object, of which pickle would make another one."""
+    copied = object.__new__(type(value))
+    vars(copied).update(vars(value))
+    return copied
+
+
+def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int) -> str:
+    """Return the PTX of a marked kernel as it reports its accesses, in blocks of so many threads at most.
+
+    Raises:
+        PtxError: for what cannot be rewritten.
+    """
+    kernel = Kernel(parse(ptx), name, linked=True)
+    return instrumented(kernel, ptx, Marks(kernel, table.sites), mode, threads)
+
+
+def marked(table: SiteTable) -> Any:
+    """Return a kernel whose accesses are marked, with one more parameter, as a function for Numba."""
+    return _function(instrument(table), marking_functions(table.sites))
+
+
+def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
+    """Turn a rewritten tree into a Python function that sees the marks and its rewritten callees."""
+    function = rewritten.tree.function
+    namespace = {**function.scope, **marks}
+    for callee in rewritten.callees:
+        namespace[callee.name] = cuda.jit(device=True, forceinline=True)(_function(callee, marks))
+    exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
+    return namespace[rewritten.name]
+
+
+class NumbaPasses(Passes):
+    """The passes of a launch of a Numba kernel."""
+
+    def __init__(self, kernel: MarkedKernel, configuration: Configuration, held: Arguments) -> None:
+        super().__init__(GpuMemory(), kernel.table.sites, configuration, len(kernel.table.declarations))
+        self._kernel = kernel
+        self._held = held
+
+    def run(self, mode: Mode, launch: Held) -> None:
+        """Launch the kernel of a mode."""
+        self._kernel.launch(mode, self.configuration, (*self._held.values, np.uint64(launch.start)))
+        self._held.restore()
+
+    def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
+        """Return the shared arrays that the kernel declares, and the arrays among its arguments."""
+        shared = _shared_arrays(self._kernel.table.declarations, starts, self.configuration)
+        return (*shared, *self._held.arrays(self._kernel.function))
+
+    def stored(
+        self, site: int, addresses: NDArray[np.int64], bits: NDArray[np.uint64], shared: Sequence[ArrayInfo]
+    ) -> NDArray[np.float64]:
+        """Return the numbers that were stored, which marks give as float64."""
+        return bits.view(np.float64)
+
+
+def count(
+    kernel: MarkedKernel,
+    configuration: Configuration,
+    arguments: Sequence[Any],
+    log_bytes: int,
+    logged: Blocks | None = None,
+) -> Launch:
+    """Make the passes of a launch and return what they saw; the arguments end as they began.
+
+    ``logged`` are the blocks to log in full; None means all where they fit, else the first, the middle and the last.
+
+    Raises:
+        LaunchError: when the grid does not have them.
+    """
+    function = kernel.function
+    place = function.file, function.node.lineno
+    with Arguments(arguments) as held:
+        passes = NumbaPasses(kernel, configuration, held)
+        requests, totals, arrays = passes.record((place, function.name), log_bytes, logged)
+    static = max((a.address + a.nbytes for a in arrays if a.space == "shared" and not a.dynamic), default=0)
+    start = min((a.address for a in arrays if a.space == "shared"), default=0)
+    dynamic_start = min((a.address for a in arrays if a.space == "shared" and a.dynamic), default=static)
+    return Launch(
+        kernel=function.name,
+        line=function.node.lineno,
+        grid=configuration.grid,
+        block=configuration.block,
+        dynamic_shared=configuration.dynamic_shared,
+        shared_bytes=max(static, dynamic_start + configuration.dynamic_shared) - start if arrays else 0,
+        sites=kernel.table.sites,
+        arrays=arrays,
+        requests=requests,
+        totals=totals,
+    )
+
+
+def _shared_arrays(
+    declarations: Sequence[Declaration], starts: Sequence[int], configuration: Configuration
+) -> Iterator[ArrayInfo]:
+    for declaration, start in zip(declarations, starts, strict=False):
+        itemsize = declaration.dtype.itemsize
+        shape = (configuration.dynamic_shared // itemsize,) if declaration.dynamic else declaration.shape
+        yield ArrayInfo(
+            name=declaration.name,
+            space="shared",
+            shape=shape,
+            strides=_contiguous(shape, itemsize),
+            dtype=dtype_name(declaration.dtype),
+            address=start,
+            line=declaration.line,
+            dynamic=declaration.dynamic,
+        )
+
+
+def _contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    return tuple(itemsize * int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))
+
+
+class Arguments:
+    """A launch's arguments on the device, with a copy to put them back from."""
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.values = [self._on_device(value) for value in arguments]
+        self._copies: list[tuple[Any, Any]] = []
+        for array in arrays_in(self.values):
+            if array.alloc_size:
+                copy = cuda.device_array(array.alloc_size, np.uint8)
+                driver.device_to_device(copy, array, array.alloc_size)
+                self._copies.append((array, copy))
+
+    def __enter__(self) -> Arguments:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._copies.clear()
+
+    def restore(self) -> None:
+        """Put every array back as it was before the first pass."""
+        for array, copy in self._copies:
+            driver.device_to_device(array, copy, array.alloc_size)
+
+    def arrays(self, function: Function) -> Iterator[ArrayInfo]:
+        """Describe the arrays among the arguments, by the parameters' names."""
+        for name, array in self.arrays_by_name(function):
+            yield ArrayInfo(
+                name=name,
+                space="global",
+                shape=tuple(array.shape),
+                strides=tuple(array.strides),
+                dtype=dtype_name(array.dtype),
+                address=int(array.__cuda_array_interface__["data"][0]),
+                line=function.node.lineno,
+            )
+
+    def arrays_by_name(self, function: Function) -> Iterator[tuple[str, Any]]:
+        """Name the arrays among the arguments as the kernel's parameters."""
+        names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
+        for name, value in zip(names, self.values, strict=False):
+            yield from _named(name, value)
+
+    def _on_device(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._on_device(item) for item in value)
+        if isinstance(value, np.ndarray):
+            return cuda.to_device(value)
+        if isinstance(value, DeviceNDArray):  # as_cuda_array would lose the fields of records
+            return value
+        return cuda.as_cuda_array(value) if hasattr(value, "__cuda_array_interface__") else value
+
+
+def arrays_in(values: Sequence[Any]) -> Iterator[Any]:
+    """Return the arrays among arguments, those in tuples too."""
+    for value in values:
+        for _, array in _named("", value):
+            yield array
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _named(f"{name}[{index}]", item)
+    elif hasattr(value, "__cuda_array_interface__"):
+        yield name, value

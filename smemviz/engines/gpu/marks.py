@@ -1,0 +1,198 @@
+"""The device functions that make the accesses of a kernel and mark each in the PTX, for ``ptx.marks`` to find.
+
+A mark is an instruction that there is not: ``smemviz_access.shared 3, [%r1], %fd2;`` says that site 3 is about to be
+made, at this address, and that this is what is stored. It stands where the access stands, whatever the compiler makes
+of the loads and stores themselves. The address is the real one: where the element is, not where its index says it
+should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import cuda
+from numba.cuda.extending import intrinsic
+
+from smemviz.engines.gpu.address import array_offset, element_address, element_offset, field_address
+from smemviz.engines.gpu.instrument import DECLARE, PREFIX, field_at, mark_name
+from smemviz.engines.gpu.instrument import ROUND as ROUND_NAME
+from smemviz.engines.gpu.ptx.marks import ACCESS, ARRAY, ROUND
+from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
+from smemviz.recordings.data import Site, Space
+
+_ADDRESS_OF = {"shared": element_offset, "global": element_address}
+_ATOMICS = {"and": "and_", "or": "or_"}
+
+inlined = cuda.jit(device=True, forceinline=True)
+
+
+def _mark(text: str, place: Any, *constraints: str) -> Any:
+    """Build the intrinsic that writes an instruction with a number and a place, an address of this type."""
+    generate = _written(text, "n", *constraints)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def mark(typing_context: Any, number: Any, address: Any) -> Any:
+        return cuda.types.void(cuda.types.int64, place), generate
+
+    return mark
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _mark_stored(typing_context: Any, number: Any, address: Any, value: Any) -> Any:
+    """Mark a store in shared memory with what is stored."""
+    types = (cuda.types.int64, cuda.types.uint32, cuda.types.float64)
+    return cuda.types.void(*types), _written(f"{ACCESS}.shared $0, [$1], $2;", "n", "r", "d")
+
+
+def _written(text: str, *constraints: str, once: bool = False) -> Callable[..., Any]:
+    """Return what writes an instruction into a kernel, its operands as the constraints say."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        function = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+        instruction = ir.InlineAsm(function, text, ",".join(constraints), side_effect=True)
+        # As little as a barrier may it be copied to where only some lanes of a warp come.
+        call = builder.call(instruction, arguments, attrs=("convergent",))
+        if once:
+            set.add(call.attributes, "noduplicate")  # LLVM knows it, llvmlite does not
+        return context.get_dummy_value()
+
+    return generate
+
+
+_MARKS = {
+    "shared": _mark(f"{ACCESS}.shared $0, [$1];", cuda.types.uint32, "r"),
+    "global": _mark(f"{ACCESS}.global $0, [$1];", cuda.types.int64, "l"),
+}
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _round(typing_context: Any) -> Any:
+    """Mark a round of a loop, of which the compiler may not make copies."""
+    return cuda.types.void(), _written(f"{ROUND};", once=True)
+
+
+_mark_array = _mark(f"{ARRAY} $0, $1;", cuda.types.int64, "l")
+
+
+class _Kind(NamedTuple):
+    """What a device function depends on; sites that agree in it share one, so that it is compiled once."""
+
+    space: Space
+    op: str
+    dtype: str
+    field: str
+
+
+def _load(site: _Kind) -> Any:
+    mark, address_of = _MARKS[site.space], _ADDRESS_OF[site.space]
+
+    def load(number: Any, array: Any, index: Any) -> Any:
+        mark(number, address_of(array, index))
+        return array[index]
+
+    return inlined(load)
+
+
+def _store(site: _Kind) -> Any:
+    mark, address_of = _MARKS[site.space], _ADDRESS_OF[site.space]
+    cast = numba.from_dtype(np.dtype(site.dtype))
+
+    def store_with_value(number: Any, array: Any, index: Any, value: Any) -> None:
+        _mark_stored(number, element_offset(array, index), numba.float64(cast(value)))
+        array[index] = value
+
+    def store(number: Any, array: Any, index: Any, value: Any) -> None:
+        mark(number, address_of(array, index))
+        array[index] = value
+
+    return inlined(store_with_value if _has_value(site) else store)
+
+
+def _has_value(site: _Kind) -> bool:
+    """Tell whether it is to be known what is stored."""
+    return site.space == "shared" and np.dtype(site.dtype).kind != "c"
+
+
+_FIELD = {
+    "load": """
+def load(number, array, index):
+    mark(number, address_of(array, index))
+    return array[index][{name!r}]
+""",
+    "store": """
+def store(number, array, index, value):
+    mark(number, address_of(array, index){stored})
+    array[index][{name!r}] = value
+""",
+}
+
+
+def _field_of_record(action: str, site: _Kind) -> Any:
+    namespace = {"address_of": field_address(site.field, site.space == "shared"), "mark": _MARKS[site.space]}
+    stored = ""
+    if action == "store" and _has_value(site):
+        namespace |= {"mark": _mark_stored, "cast": numba.from_dtype(np.dtype(site.dtype)), "float64": numba.float64}
+        stored = ", float64(cast(value))"
+    exec(_FIELD[action].format(name=site.field, stored=stored), namespace)
+    return inlined(namespace[action])
+
+
+# Numba types ``cuda.atomic.add`` only where it stands as written, so these are written for each function.
+_CALL = """
+def call(number, array, {parameters}):
+    mark(number, address_of(array, {index}))
+    return cuda.{name}(array, {parameters})
+"""
+
+
+def _call(site: _Kind, name: str, parameters: str) -> Any:
+    index = "index" if "index" in parameters else "0"
+    namespace = {"cuda": cuda, "address_of": _ADDRESS_OF[site.space], "mark": _MARKS[site.space]}
+    exec(_CALL.format(name=name, parameters=parameters, index=index), namespace)
+    return inlined(namespace["call"])
+
+
+def _atomic(site: _Kind) -> Any:
+    name = "add" if site.op == "reduce_inc" else site.op.partition("_")[2]
+    return _call(site, f"atomic.{_ATOMICS.get(name, name)}", "index, old, value" if name == "cas" else "index, value")
+
+
+def _swap(site: _Kind) -> Any:
+    return _call(site, "atomic.compare_and_swap", "old, value")
+
+
+def _hinted(name: str) -> Callable[[_Kind], Any]:
+    return lambda site: _call(site, name, "index" if CACHE_HINTS[name] == "load" else "index, value")
+
+
+@inlined  # type: ignore[untyped-decorator]
+def _declare(number: Any, array: Any) -> Any:
+    """Mark where a shared array begins, and hand the array on."""
+    _mark_array(number, array_offset(array))
+    return array
+
+
+_BUILDERS: dict[str, Callable[[_Kind], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
+_BUILDERS |= {name: _hinted(name) for name in CACHE_HINTS}
+
+
+@cache
+def _built(action: str, kind: _Kind) -> Any:
+    return _field_of_record(action, kind) if kind.field else _BUILDERS[action](kind)
+
+
+def marking_functions(sites: Sequence[Site]) -> dict[str, Any]:
+    """Return every device function that the instrumented kernels of these sites may call, by name."""
+    names: dict[str, Any] = {DECLARE: _declare, ROUND_NAME: _round, f"{PREFIX}int64": numba.int64}
+    for site in sites:
+        hints = [name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global"]
+        actions = [site.op, *(hints if not field_at(site) else [])]
+        for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
+            kind = _Kind(site.space, site.op, site.dtype, field_at(site))
+            names.setdefault(mark_name(action, site), _built(action, kind))
+    return names

@@ -1,0 +1,122 @@
+"""One launch of CUDA C++ on a card: counted, then its requests written down, then made by the clean kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.gpu.ptx.accesses import Instructions
+from smemviz.engines.gpu.ptx.instrument import NAME, Mode, instrumented
+from smemviz.engines.gpu.ptx.passes import Memory, Passes
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.ptx.code.module import PtxError
+from smemviz.engines.lockstep.ptx.host.arguments import Given, Held, given_arguments
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import Prepared, prepare, unsupported
+from smemviz.engines.selection import Blocks
+from smemviz.recordings.data import ArrayInfo, Launch
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a card is to run: a module of PTX, a kernel in it, and whether its blocks wait for each other."""
+
+    ptx: str
+    name: str
+    cooperative: bool
+
+
+class Card(Memory, Protocol):
+    """What can run PTX, and has memory."""
+
+    def place(self, name: str, data: NDArray[np.uint8]) -> Held:
+        """Put bytes into memory of their own."""
+
+    def restore(self) -> None:
+        """Put every array that was placed back as it was."""
+
+    def run(self, kernel: Kernel, configuration: Configuration, parameters: Sequence[NDArray[np.uint8]]) -> None:
+        """Load a module, run one kernel of it to its end, and forget the module."""
+
+
+def record(
+    card: Card,
+    entry: Entry,
+    configuration: Configuration,
+    args: Sequence[Any],
+    place: Place,
+    log_bytes: int,
+    logged: Blocks | None = None,
+) -> Launch:
+    """Make one launch and return what it did; arrays among ``args`` are written as the clean kernel writes them.
+
+    Raises:
+        LaunchError: for one whose arguments do not fit, or that has none of the blocks to be logged.
+        RefusedLaunchError: for a launch that no device would start.
+        UnsupportedError: for an instruction that is not followed, at the line that it comes from.
+    """
+    ready = prepare(entry, configuration, place)
+    given = given_arguments(entry, ready.kernel, args, place, card)
+    passes = CudaPasses(card, ready, configuration, given)
+    requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
+    clean(card, entry, configuration, given)
+    return ready.launch(configuration, requests, totals, arrays)
+
+
+def clean(card: Card, entry: Entry, configuration: Configuration, given: Given[Any]) -> None:
+    """Make the launch with the clean kernel, and bring what it wrote back."""
+    kernel = Kernel(entry.compiled.ptx, entry.symbol, entry.is_cooperative)
+    card.run(kernel, configuration, list(given.parameters.values()))
+    given.copy_back()
+
+
+def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
+    """Make one launch with the clean kernel alone, and bring what it wrote back."""
+    ready = prepare(entry, configuration, place)
+    clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+
+
+class CudaPasses(Passes):
+    """The passes of a launch of CUDA C++."""
+
+    def __init__(self, card: Card, ready: Prepared, configuration: Configuration, given: Given[Any]) -> None:
+        super().__init__(card, ready.sites.sites, configuration, len(ready.kernel.shared))
+        self._card = card
+        self._ready = ready
+        self._given = given
+
+    def run(self, mode: Mode, launch: Held) -> None:
+        """Launch the kernel of a mode."""
+        ready = self._ready
+        threads = math.prod(self.configuration.block)
+        try:
+            accesses = Instructions(ready.kernel, ready.sites)
+            ptx = instrumented(ready.kernel, ready.entry.compiled.ptx, accesses, mode, threads)
+        except PtxError as error:
+            raise unsupported(error, ready.entry, ready.sources) from None
+        pointer = np.array([launch.start], np.uint64).view(np.uint8)
+        kernel = Kernel(ptx, NAME, ready.entry.is_cooperative)
+        self._card.run(kernel, self.configuration, [*self._given.parameters.values(), pointer])
+        self._card.restore()
+
+    def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
+        """Return the arrays of shared memory where the card has them, and those of global memory."""
+        placed = zip(self._ready.layout.placed, starts, strict=False)
+        shared = (replace(array, address=start) for array, start in placed)
+        return (*shared, *self._given.arrays(self._ready.entry.line))
+
+    def stored(
+        self, site: int, addresses: NDArray[np.int64], bits: NDArray[np.uint64], shared: Sequence[ArrayInfo]
+    ) -> NDArray[np.float64] | None:
+        """Return the numbers that were stored, as elements of the array that they were stored in."""
+        sites = self._ready.sites
+        dtype = sites.dtype_of_store(site, addresses, shared)
+        if dtype is None or dtype.itemsize != sites.sites[site].width:
+            return None
+        return bits.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64)
