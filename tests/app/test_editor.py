@@ -208,7 +208,7 @@ def test_a_link_without_a_text_says_so(page: Page) -> None:
 @pytest.mark.browser
 def test_the_gallery_files_are_starting_points(page: Page) -> None:
     page.goto("/editor")
-    status(page, "6 launches")
+    status(page, "1 launch")
     page.get_by_role("textbox", name="Start from a file of the gallery").click()
     page.get_by_role("option", name="reverse", exact=True).click()
     status(page, "2 launches")
@@ -291,7 +291,7 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
 @pytest.mark.browser
 def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto("/editor")
+    page.goto("/editor?file=square")
     line = page.locator(".cm-line", has_text="out[idx] = tile[ty, tx]").first
     line.scroll_into_view_if_needed()
     below = page.locator("div.line-badges").first

@@ -12,7 +12,7 @@ from smemviz.app.addresses import LEARN
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.markup import as_html
-from smemviz.app.pages.editor_page import editor_page
+from smemviz.app.pages.editor_page import editor_page, run_asked
 from smemviz.app.pages.gallery_page import gallery_page, heading
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.run_view import view_run
@@ -221,6 +221,16 @@ def test_a_kernel_of_the_gallery_can_be_changed_in_the_editor_and_its_fix_leads_
     assert 'href="/learn/padding"' in as_html(page["why"].html)
     page = kernel_page(Library(gallery()), Stopwatch(), query, {"theme": "light"})
     assert "Change it in the editor" not in [text(link) for link in page["twins"].children]
+
+
+def test_the_editor_opens_on_a_short_kernel_with_a_conflict_and_its_fix(texts: Texts) -> None:
+    start = editor_page(texts, {})["editor-start-text"].data
+    assert not start["meant"]  # a draft comes first
+    assert len(start["text"].splitlines()) <= 32
+    query = {"file": run_asked(texts, start["text"]).answer["file"]}
+    page = kernel_page(Library(gallery(), texts), Stopwatch(), query, {"theme": "light"})
+    assert text(page["headline"]).startswith("32-way conflict")
+    assert "Fix." in as_html(page["why"].html)
 
 
 def test_what_a_newcomer_reads_first_says_what_its_numbers_mean() -> None:

@@ -126,7 +126,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
         expect(page.get_by_role("table", name=_("One access on every GPU"))).to_be_visible()
 
         visit(page, _("Editor"))
-        expect(page.locator("#editor-status")).to_contain_text(count(6, "launch"))
+        expect(page.locator("#editor-status")).to_contain_text(count(1, "launch"))
         page.get_by_role("textbox", name=_("Text of the kernel file")).fill(SHORT)
         button(page, _("Run")).click()
         expect(page.locator("#editor-status")).to_contain_text(count(1, "launch"))
