@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons.scene import Cell, lesson_scene
 from smemviz.figures.source import source
@@ -17,6 +19,8 @@ from smemviz.recordings.recording import Recording
 from smemviz.views.layouts.layout_lab import Pictured
 from smemviz.wording.labels import lane_ranges
 
+_PER_ROW = 16  # elements of an array of one axis; rows of 32 would tell its banks
+
 
 def asked_of(shown: Pictured, theme: ThemeName) -> Panel:
     """Draw the array of a set-up with the lanes of a request in the cells they ask for."""
@@ -30,7 +34,7 @@ def asked_of(shown: Pictured, theme: ThemeName) -> Panel:
 def asked_by(access: RecordedAccess, theme: ThemeName, *, used: tuple[int, int] | None = None) -> Panel:
     """Draw the shared array of a request with its lanes in the cells they ask for; cells beyond ``used`` are a pad."""
     array = next(array for array in access.launch.shared_arrays if array.name == access.launch.sites[access.site].array)
-    rows, columns = array.shape if len(array.shape) == 2 else (1, array.shape[0])
+    rows, columns = array.shape if len(array.shape) == 2 else (ceil(array.shape[0] / _PER_ROW), _PER_ROW)
     first = ((access.addresses - array.address) // array.itemsize).tolist()
     places = {
         lane: [divmod(at, columns)]
@@ -38,7 +42,7 @@ def asked_by(access: RecordedAccess, theme: ThemeName, *, used: tuple[int, int] 
         if address >= 0
     }
     unused = [(row, column) for row in range(rows) for column in range(used[1], columns)] if used else []
-    return lanes_in((rows, columns), places, unused, theme=theme)
+    return lanes_in((rows, columns), places, unused, theme=theme, flat=len(array.shape) == 1)
 
 
 def lanes_in(
@@ -47,15 +51,17 @@ def lanes_in(
     unused: list[Cell] | None = None,
     *,
     theme: ThemeName,
+    flat: bool = False,
 ) -> Panel:
-    """Draw an array with lanes in the cells they ask for."""
+    """Draw an array with lanes in the cells they ask for, a ``flat`` one in rows that are numbered by its elements."""
     by_cell: dict[Cell, list[int]] = {}
     for lane, cells in places.items():
         for cell in cells:
             by_cell.setdefault(cell, []).append(lane)
     marks = {cell: f"L{lane_ranges(lanes)}" for cell, lanes in by_cell.items()}
     sentence = _("The array by its indices: L5 is lane 5, in the cell that it asks for.")
-    figure = lesson_scene(shape, marks, (_("column"), _("row")), sentence, unused=unused or (), theme=theme)
+    titles, apart = (("+", _("element")), _PER_ROW) if flat else ((_("column"), _("row")), 1)
+    figure = lesson_scene(shape, marks, titles, sentence, unused=unused or (), apart=apart, theme=theme)
     return Panel(_("What is asked"), figure, sentence)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import pytest
+
 import smemviz
 from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.lesson import Lesson
 from smemviz.lessons.recorded import recorded, recorded_access
 from smemviz.paths import kernels_dir
 
@@ -53,3 +59,24 @@ def test_the_title_of_few_rows_stands_above_them_where_it_has_room() -> None:
     many = lesson_scene((32, 32), {(0, 0): "0"}, ("column", "row"), "Text.")
     assert many.layout.annotations == ()
     assert many.layout.yaxis.title.text == "row"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_the_marks_of_a_question_are_of_10_pixels_wherever_the_knobs_stand(lesson: Lesson) -> None:
+    names = [knob.name for knob in lesson.knobs]
+    for options in product(*(knob.options for knob in lesson.knobs)):
+        stage = lesson.stage(lesson.values(dict(zip(names, options, strict=True))))
+        texts = [trace for trace in stage.before("light").figure.data if trace.type == "scatter" and len(trace.x)]
+        assert all(trace.textfont.size >= 10 for trace in texts if trace.mode == "text"), options
+
+
+def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number() -> None:
+    stage = lesson_of("reduction").stage({"KERNEL": "neighbours_by_close_threads", "ROUND": "2"})
+    cells, lanes, _ = stage.before("light").figure.data
+    assert cells.z.shape == (16, 16)
+    assert list(cells.y[:3]) == [0, 16, 32]
+    assert list(zip(lanes.y[:3], lanes.x[:3], lanes.text[:3], strict=True)) == [
+        (0, 0, "L0"),
+        (0, 8, "L1"),
+        (16, 0, "L2"),
+    ]

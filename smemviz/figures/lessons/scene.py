@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.cells import cells
-from smemviz.figures.drawing.style import THEMES, ThemeName, alternative, axis, layout
+from smemviz.figures.drawing.style import LEFT, RIGHT, THEMES, ThemeName, alternative, axis, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, text_at
 
 Cell = tuple[int, int]  # row and column, from 0
 
-_TALLEST, _LOWEST, _MOST = 26, 10, 420  # pixels of a row, and of all rows together
+_TALLEST, _LOWEST, _MOST = 26, 14, 448  # pixels of a row, which has room for marks of 10, and of all rows together
+_LEAST_WIDTH = 680 - LEFT - RIGHT  # pixels of all columns together; below that the figure scrolls
 _TOP, _BOTTOM, _LINE = 12, 44, 20
 _WRITTEN = 150  # pixels that a title along the rows takes
 
@@ -28,11 +30,13 @@ def lesson_scene(
     strong: Collection[Cell] = (),
     unused: Collection[Cell] = (),
     first: Cell = (0, 0),
+    apart: int = 1,
     theme: ThemeName = "light",
 ) -> go.Figure:
     """Draw rows and columns of cells, numbered from ``first``; ``titles`` name columns and rows.
 
-    A marked cell is filled and has its text, a ``strong`` one is bold and framed, an ``unused`` one grey.
+    The numbers of two rows are ``apart``. A marked cell is filled and has its text, a ``strong`` one is bold and
+    framed, an ``unused`` one grey.
     """
     colours = THEMES[theme]
     rows, columns = shape
@@ -45,12 +49,16 @@ def lesson_scene(
         fill[cell] = 2
         (bold if cell in strong else texts)[cell] = text
     longest = max(map(len, marks.values()), default=1)
-    size = fitting_size(longest, columns, height)
-    x, y = (np.arange(count) + begin for count, begin in zip((columns, rows), first[::-1], strict=True))
+    size = fitting_size(longest, columns / _gap(marks, columns), height, _LEAST_WIDTH)
+    x, y = np.arange(columns) + first[1], np.arange(rows) * apart + first[0]
+    # Where a mark is wider than its cell it goes on over those beside it, which are free.
+    wide = fitting_size(longest, columns, height, _LEAST_WIDTH) < size
+    begin, position = (x - 0.5, "middle right") if wide else (x, "middle center")
+    half = apart / 2
     frames = [
         {
             "type": "rect", "line": {"color": colours.frame, "width": 2}, "fillcolor": "rgba(0,0,0,0)",
-            "x0": x[column] - 0.5, "x1": x[column] + 0.5, "y0": y[row] - 0.5, "y1": y[row] + 0.5,
+            "x0": x[column] - 0.5, "x1": x[column] + 0.5, "y0": y[row] - half, "y1": y[row] + half,
         }
         for row, column in strong
     ]  # fmt: skip
@@ -62,12 +70,12 @@ def lesson_scene(
     along = titles[1] if beside else ""
     corner: dict[str, Any] = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
     above = text_at(f"↓ {titles[1]}", 0, 1, colours.muted, **corner)
-    ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
+    ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d", "ticklabelstandoff": 4}
     return go.Figure(
         [
             cells(fill, [colours.idle, colours.unused, colours.ramp[1]], x=x, y=y),
-            cell_text(x, y, texts, size=size, colour=colours.ink),
-            cell_text(x, y, bold, size=size, colour=colours.ink, weight=700),
+            cell_text(begin, y, texts, size=size, colour=colours.ink).update(textposition=position),
+            cell_text(begin, y, bold, size=size, colour=colours.ink, weight=700).update(textposition=position),
         ],
         layout(
             colours,
@@ -78,9 +86,16 @@ def lesson_scene(
             shapes=frames,
             meta=alternative(sentence, (titles[0], titles[1], ""), lines),
             xaxis=axis(colours, titles[0], range=[x[0] - 0.5, x[-1] + 0.5], dtick=_every(columns), **ticks),
-            yaxis=axis(colours, along, range=[y[-1] + 0.5, y[0] - 0.5], dtick=_every(rows), **ticks),
+            yaxis=axis(colours, along, range=[y[-1] + half, y[0] - half], dtick=_every(rows) * apart, **ticks),
         ),
     )  # fmt: skip
+
+
+def _gap(marks: Collection[Cell], columns: int) -> int:
+    """Return how many columns each mark has to itself."""
+    cells = sorted(marks)
+    gaps = (right[1] - left[1] for left, right in pairwise(cells) if left[0] == right[0])
+    return min(gaps, default=columns)
 
 
 def _every(count: int) -> int:
