@@ -19,11 +19,12 @@ KERNELS = (
     "file=reduce&kernel=neighbours_by_close_threads",
     "file=matmul&kernel=tiled_swapped",
 )
-# The story in its order: what is so, why, what would help, where in the source, which cells, which banks.
+# The story in its order: what is so, why, what would help and what else, where in the source, which cells, which banks.
 STORY = (
     "#headline",
     "#why > :not([hidden]) p:first-child",
     "#why > :not([hidden]) p:last-child",
+    "#suggest-title",
     "#source-panel h2",
     "#source .badge[aria-pressed=true]",
     "#tile svg",

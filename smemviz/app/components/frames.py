@@ -70,14 +70,17 @@ def icon_button(icon: str, label: str, title: str = "", **more: Any) -> html.But
 
 
 def job_head(title: str, identity: str, start: tuple[str, str], cancel: str, **controls: Any) -> html.Div:
-    """Place the title of a panel whose job runs while the page is read, with what starts it and what cancels it.
+    """Place the title of a panel whose job runs while the page is read, with what starts it and what cancels it."""
+    return html.Div(
+        [Written(html.H2(title, id=identity)), job_buttons(start, cancel, **controls)], className="panel-head"
+    )
 
-    ``start`` is the button's text and id, ``cancel`` the id of the other.
-    """
+
+def job_buttons(start: tuple[str, str], cancel: str, **controls: Any) -> html.Div:
+    """Place what starts a job and what cancels it: ``start`` is the button's text and id, ``cancel`` the other's id."""
     text, starts = start
-    buttons = html.Div(
+    return html.Div(
         [text_button(text, id=starts), text_button(_("Cancel"), id=cancel, hidden=True)],
         className="panel-controls",
         **controls,
     )
-    return html.Div([Written(html.H2(title, id=identity)), buttons], className="panel-head")

@@ -33,7 +33,7 @@ from smemviz.app.pages.kernel.measured.published_panel import published_panel
 from smemviz.app.pages.kernel.measured.timing_panel import timing_panel
 from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.app.pages.kernel.suggest_panel import suggest_panel
+from smemviz.app.pages.kernel.suggest_panel import suggest_panel, suggestable
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
@@ -82,6 +82,7 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     closed = closed_global(library, drawn, look)
     later |= touched(library, drawn, look) if closed is None else closed
     shown = view_run(library, drawn) | looked(library, drawn, look) | later | measured
+    shown["suggest-panel.hidden"] = not suggestable(library, drawn)  # what stands below it does not move
     if drawn is not run:
         shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
     return shown | {"drawn-run.data": drawn}
@@ -123,7 +124,6 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
                     [
                         panel(FIGURES["warps"].title, "warps", note=_(_WARPS_NOTE)),
                         *folded_panels(),
-                        suggest_panel(),
                         global_memory(),
                     ],
                     className="right",
@@ -139,7 +139,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
 
 
 def _title() -> Component:
-    """Lay out what is said first: the kernel, the headline, why it is so, and the fix."""
+    """Lay out what is said first: the kernel, the headline, why it is so, the fix, and what else there is."""
     return html.Header(
         [
             html.Div(
@@ -153,6 +153,7 @@ def _title() -> Component:
             ),
             html.H1(id="headline", className="headline"),
             why_panel(),
+            suggest_panel(),
         ],
         className="title",
     )

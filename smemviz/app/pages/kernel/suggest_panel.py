@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dash import Dash, Input, ctx, dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.connect import fill
-from smemviz.app.components.frames import job_head, notice, scroller
+from smemviz.app.components.frames import job_buttons, notice, scroller
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
-from smemviz.app.library import Library
+from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
 from smemviz.errors import SmemvizError
@@ -35,18 +36,39 @@ _HEAD = (N_("change"), N_("wavefronts now"), N_("predicted"), N_("counted"), N_(
 
 
 def suggest_panel() -> Component:
-    """Lay out the panel; it is hidden while no shared array of the launch has excess."""
-    return html.Section(
+    """Lay out the panel, closed; it is hidden while no shared array of the launch has excess."""
+    return html.Details(
         [
-            job_head(_("Another layout"), "suggest-title", (_("Suggest"), "suggest"), "cancel-suggest"),
+            html.Summary(html.H2(_("Another layout"), id="suggest-title")),
+            job_buttons((_("Suggest"), "suggest"), "cancel-suggest"),
             Written(html.Div(id="suggest-status", role="status", className="measure-status")),
             Written(html.Div(id="suggestions", className="suggestions")),
             dcc.Interval(id="suggest-poll", interval=POLL_MILLISECONDS, disabled=True),
         ],
         id="suggest-panel",
-        className="panel",
+        className="panel folded suggest-panel",
         hidden=True,
     )
+
+
+def suggestable(library: Library, query: Query) -> bool:
+    """Tell whether there is a panel for the kernel; it stands in the page before the callback fills it."""
+    try:
+        return _subject(library, query)[1] is not None
+    except SmemvizError:
+        return False
+
+
+def _subject(library: Library, query: Query) -> tuple[Shown, Path | None]:
+    """Return what is shown, and its file where a shared array of the launch has excess.
+
+    Raises:
+        SmemvizError: when the run is refused.
+    """
+    state = RunState.read(query)
+    shown = library.show(state)
+    wanted = excess_in(shown.launch(state), Hardware.of(shown.recording))
+    return shown, library.kernel_file(state.file) if wanted else None
 
 
 def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: bool = False) -> Filling:
@@ -54,15 +76,13 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
 
     ``busy`` is whether it could not be started, since something else is being measured.
     """
-    state = RunState.read(query)
     try:
-        shown = library.show(state)
-        launch = shown.launch(state)
+        shown, path = _subject(library, query)
     except SmemvizError:
         return {"suggest-poll.disabled": True}
-    path = library.kernel_file(state.file)
-    if path is None or not excess_in(launch, Hardware.of(shown.recording)):
+    if path is None:
         return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
+    launch = shown.launch(RunState.read(query))
     running = suggester.running()
     status: list[Component] = []
     if running:
