@@ -47,9 +47,9 @@ window.pictures = (function () {
 
   // Write texts into a row of cells, as large as a cell lets them be. What does not fit stands beside its cell where that is
   // free, else in the middle of it, as many as there is room for, in the row that begins at `free`. Cells: { x, said, kind };
-  // `end` is where the row ends, `most` the letters of the longest text of the picture; with `covers` what does not fit hides
-  // what is written below it.
-  function line(cells, y, width, height, end = Infinity, most = 0, free = y, covers = false) {
+  // `end` is where the row ends, `most` the letters of the longest text of the picture; what does not fit hides what is
+  // below it, in whole steps of `covers` pixels, so that no half of a number stays beside it; 0 for nothing.
+  function line(cells, y, width, height, end = Infinity, most = 0, free = y, covers = 0) {
     const tall = Math.max(height - 2, LEAST);
     let from = -Infinity;
     return cells.map(({ x, said, kind }, i) => {
@@ -64,7 +64,9 @@ window.pictures = (function () {
       if (middle - long / 2 < from) return "";
       from = middle + long / 2 + (fits ? 0 : 3);
       const centre = (fits || beside ? y : free) + height / 2;
-      const plate = covers && !fits ? box(middle - long / 2 - 1, centre - size * 0.6, long + 2, size * 1.2, 'class="plate"') : "";
+      const left = x + Math.floor((middle - long / 2 - 1 - x) / covers) * covers;
+      const until = x + Math.ceil((middle + long / 2 + 1 - x) / covers) * covers;
+      const plate = covers && !fits ? box(left, centre - size * 0.6, until - left, size * 1.2, 'class="plate"') : "";
       return plate + text(middle - 0.5, centre + size * 0.36, said, kind, size);
     }).join("");
   }

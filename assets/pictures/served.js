@@ -151,7 +151,7 @@
       });
       const said = cells.flatMap((lanes, i) =>
         lanes.length ? [{ x: NAMES + i * width, said: badge(lanes), kind: "here" }] : []);
-      if (row % every(height) === 0) drawn.push(line(said, y, width, height));
+      if (row % every(height) === 0) drawn.push(line(said, y, width, height, Infinity, 0, y, 1));
       return [...drawn, ...[...moved[row]].map((sector) => box(NAMES + sector * each, y + 1, each, height - 2, 'class="sector"'))];
     });
     const high = lines.length * height;

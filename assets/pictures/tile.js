@@ -145,7 +145,7 @@
       since = isWritten ? 1 : since + 1;
       const beside = [row + 1, row - 1].find((other) => cells[other] && !cells[other].some((cell) => cell && cell.here));
       const free = (beside === undefined ? row : beside) * height;
-      parts.push(marked(one, row * height, width, height, isWritten, most, free, Boolean(held)));
+      parts.push(marked(one, row * height, width, height, isWritten, most, free, held ? width : 0));
     });
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {

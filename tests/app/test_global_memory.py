@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from helpers.pages import headline, query
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -50,6 +52,16 @@ def test_a_kernel_without_shared_memory_opens_at_its_worst_request(page: Page) -
     page.get_by_role("option", name="c", exact=True).click()
     expect(page.locator("#elements-note")).to_contain_text("elements of c, stored")
     assert query(page).items() >= {"scope": ["launch"], "elements": ["c"]}.items()
+
+
+def test_panels_of_global_memory_stand_apart(page: Page) -> None:
+    page.goto("/kernel?file=transpose&kernel=copy")
+    settle(page)
+    expect(page.locator("#elements .main-svg").first).to_be_visible()
+    boxes = [one.bounding_box() for one in page.locator("#global-memory section.panel").all() if one.is_visible()]
+    edges = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
+    assert len(edges) >= 2
+    assert all(below - above >= 12 for (_, above), (below, _) in pairwise(edges))
 
 
 def test_two_index_orders_are_one_link_away_from_each_other(page: Page) -> None:
