@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import SmemvizError
-from smemviz.figures.elements import look_at, touched_elements
+from smemviz.figures.elements import shown_array, touched_elements
 from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
@@ -116,7 +116,7 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
         "published": lambda: published(recording),
         "thumbnails": lambda: [thumbnail(launch) for launch in recording.launches],
         "elements": lambda: [
-            touched_elements(now, look_at(now, None))
+            touched_elements(now, shown_array(now, None))
             for now in (worst_request(launch, hardware) for launch in recording.launches)
         ],
         "save": lambda: recording.save(folder / "again.smem.npz"),
