@@ -122,3 +122,33 @@ def test_rows_as_long_as_only_the_launch_says(step: int, found: int) -> None:
     (loop,) = loops_with(f"{MOVE} {element} ld.global.u32 %r5, [%rd5]; {TEST}")
     assert len(loop.steady) == found
     assert ("%rd6" in loop.agreed) == (found == 2)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "selp.b32 %r5, 2, 3, %p1; shl.b32 %r6, %r3, %r5;",
+        "selp.b32 %r5, 0, 64, %p1; or.b32 %r6, %r3, %r5;",
+        "selp.b32 %r5, 4, 8, %p1; mul.lo.s32 %r6, %r3, %r5;",
+    ],
+)
+def test_what_is_made_of_it_is_none_either(address: str) -> None:
+    """In the last round it is another address."""
+    counted = "setp.ne.s64 %p1, %rd4, 0; add.s64 %rd4, %rd4, -1;"
+    (loop,) = loops_with(f"{MOVE} {counted} {address} ld.shared.u32 %r7, [%r6];")
+    assert len(loop.steady) == 1
+
+
+def test_a_branch_to_what_comes_next_tells_nothing() -> None:
+    moved = "setp.ne.s64 %p2, %rd5, 0; @%p2 bra $x; $x: selp.b32 %r5, 4, 2, %p2; add.s32 %r2, %r2, %r5;"
+    counted = "setp.ne.s64 %p1, %rd4, 0; add.s64 %rd4, %rd4, -1;"
+    assert loops_with(f"ld.shared.u32 %r4, [%r2]; {moved} {counted}") == []
+
+
+def test_a_long_way_to_where_an_address_comes_from() -> None:
+    chain = " ".join(f".reg .b32 %c{n + 1}; add.s32 %c{n + 1}, %c{n}, 4;" for n in range(600))
+    text = TEXT.format(round=f"{MOVE} ld.shared.u32 %r5, [%c600]; {TEST}")
+    kernel = Kernel(parse(text.replace("$head:", f".reg .b32 %c0; mov.u32 %c0, %laneid; {chain}\n$head:")), "k")
+    steps_of(kernel)
+    (loop,) = steady_loops(kernel, Instructions(kernel, SiteMap(kernel, "", {})).candidates)
+    assert len(loop.steady) == 2

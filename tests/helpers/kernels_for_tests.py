@@ -290,6 +290,19 @@ def product_of_rows(out, rounds):
 
 
 @cuda.jit
+def below_zero(out, data, rounds, first):
+    """Indices that begin below 0, where they count from the end, and grow."""
+    tile = cuda.shared.array(65, float32)
+    t = cuda.threadIdx.x
+    tile[t], tile[t + 32], tile[64] = t, t, 1
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(rounds):
+        total += tile[first + t + k] + data[first + 8 * k, t]
+    out[t] = total
+
+
+@cuda.jit
 def loops_of_all_kinds(out, rounds):
     """Rounds that cost the same, and rounds that only look so: fewer lanes, other distances, less than a word."""
     tile = cuda.shared.array((2, 16, PITCH), int32)
@@ -358,6 +371,7 @@ def cases():
         (barriers_that_count, 1, 64, (np.zeros(64, np.int32), np.arange(64, dtype=np.int32)), 0),
         (far_apart, 2, 64, (np.zeros(128, np.int64), np.ones((17, 2048), np.int32)), 0),
         (the_same_place_with_other_masks, 1, 64, (np.zeros(64, np.int64),), 0),
+        (below_zero, 1, 32, (np.zeros(32, np.float32), np.ones((301, 33), np.float32), 13, -1), 0),
         (product_of_rows, 2, 32, (np.zeros(64, np.float32), 16), 0),
         (loops_of_all_kinds, 1, 64, (np.zeros(64, np.int64), 16), 0),
         (three_dimensions, 3, (8, 4, 2), (np.zeros((3, 2, 4, 8), np.int64),), 0),

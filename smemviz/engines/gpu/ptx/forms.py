@@ -28,6 +28,7 @@ _PURE = (
     *("mov", "cvt", "cvta", "add", "sub", "mul", "mad", "neg", "abs", "min", "max", "div", "rem"),
     *("shl", "shr", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "selp", "popc", "clz"),
 )
+_DEEPEST = 50  # instructions that are followed from one to the next
 _INTEGERS = ("b32", "u32", "s32", "b64", "u64", "s64")
 
 
@@ -93,6 +94,7 @@ class Round:
         self._again = again
         self._negative = negative
         self._outside: dict[str, Form] = {}
+        self._depth = 0
         self._products: dict[str, tuple[Form, str]] = {}
         self.positive: dict[int, Form] = {}
         self._at = -1
@@ -133,11 +135,13 @@ class Round:
         """Return the form of a register that a round finds as it is: its distance from another one, or itself."""
         if name not in self._outside:
             self._outside[name] = Form(((name, 1),))
-            maker = None if name in self._written else self._kernel.maker(name)
+            maker = None if name in self._written or self._depth > _DEEPEST else self._kernel.maker(name)
+            self._depth += 1
             if maker is not None and maker.opcode in ("mov", "cvt", "cvta", "add", "sub") and self._are_set_once(maker):
                 forms = [self.held(operand) for operand in maker.operands[1:]]
                 made = self._sum(maker, [form for form in forms if form is not None]) if None not in forms else None
                 self._outside[name] = made or self._outside[name]
+            self._depth -= 1
         return self._outside[name]
 
     def _are_set_once(self, maker: Instruction) -> bool:
@@ -241,8 +245,11 @@ class Round:
         if is_fixed and (made is None or not made.is_exact):
             name = f"{instruction.text} {len(self._made_of)}"
             self._made_of[name] = frozenset(self.made_of(forms))
-            return Form(((name, 1),))
-        return made
+            made = Form(((name, 1),))
+        if made is None:
+            return None
+        positive = made.if_positive.union(*(form.if_positive for form in forms))
+        return replace(made, if_again=made.if_again or any(form.if_again for form in forms), if_positive=positive)
 
     def _parameter(self, instruction: Instruction) -> Form | None:
         """Return the form of a parameter of the kernel, which is the same in all lanes."""

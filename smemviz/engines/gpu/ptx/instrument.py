@@ -90,7 +90,7 @@ class _Rewrite:
         more = [] if self._accesses.launch else [f".param .u64 {_LAUNCH}"]
         parameters = ",\n    ".join([*text.parameters(), *more])
         registers = [f".reg .{kind} {', '.join(f'%s_{n}' for n in names)};" for kind, names in _REGISTERS.items()]
-        registers += [f".reg .b32 %s_together{n}, %s_rounds{n};" for n in range(len(self._loops))]
+        registers += [f".reg .b32 %s_together{n}, %s_positive{n}, %s_rounds{n};" for n in range(len(self._loops))]
         inside = [*registers, *text.declarations(), *self._counting.registers(), *self._begin(), *body]
         return "\n".join(
             [
@@ -133,7 +133,7 @@ class _Rewrite:
             lines += [f"{label}:" for label in labels[number]]
             lines += [f"$after_{number}:"] if number in left else []
             if number in heads:
-                lines.append(f"activemask.b32 %s_together{heads[number]};")
+                lines += self._at_head(heads[number])
             if instruction.opcode in ("ret", "exit"):
                 exits.append(len(lines))
                 lines.append(self._text.guard(instruction))
@@ -283,6 +283,15 @@ class _Rewrite:
 
     # -- loops in which some accesses are steady
 
+    def _at_head(self, number: int) -> Iterator[str]:
+        """Keep, where a round begins, which lanes begin it and whether what must be positive is."""
+        yield f"activemask.b32 %s_together{number};"
+        if self._loops[number].positive:
+            yield "setp.eq.b32 %s_p, %s_lane, %s_lane;"
+            for form in self._loops[number].positive:
+                yield from self._is_positive(form)
+            yield f"selp.b32 %s_positive{number}, 1, 0, %s_p;"
+
     def _back(self, number: int) -> Iterator[str]:
         """Go back to the first instruction of a loop: of its text without reports, if all lanes will go on together."""
         last = self._kernel.body[self._loops[number].last]
@@ -299,8 +308,8 @@ class _Rewrite:
                 yield line
                 yield "shfl.sync.idx.b32 %s_other, %s_low, %s_leader, 31, %s_group;"
                 yield "setp.eq.and.b32 %s_p, %s_low, %s_other, %s_p;"
-        for form in self._loops[number].positive:
-            yield from self._is_positive(form)
+        if self._loops[number].positive:
+            yield f"setp.eq.and.b32 %s_p, %s_positive{number}, 1, %s_p;"
         yield "vote.sync.all.pred %s_q, %s_p, %s_group;"
         yield f"@%s_q bra $steady_{number};"
         yield f"bra {self._text.operand(last.operands[-1])};"

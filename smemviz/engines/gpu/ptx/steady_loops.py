@@ -134,14 +134,16 @@ def _steady(
 
 
 def _exits(flat: Flat, blocks: tuple[range, ...]) -> dict[int, bool]:
-    """Return the branches at the ends of blocks, each with whether those who take it stay in the loop."""
+    """Return the branches that may leave a loop, each with whether those who take it stay in it."""
     nexts = [*(block.start for block in blocks[1:]), blocks[0].start]
     exits = {}
     for block, next_ in zip(blocks, nexts, strict=True):
         end = flat.body[block.stop - 1]
         if end.opcode == "bra":
             (target,) = end.operands
-            exits[block.stop - 1] = isinstance(target, Symbol) and flat.labels[target.name] == next_
+            stays = isinstance(target, Symbol) and flat.labels[target.name] == next_
+            if not (stays and block.stop == next_):  # where both ways go on
+                exits[block.stop - 1] = stays
     return exits
 
 
