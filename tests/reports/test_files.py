@@ -106,12 +106,11 @@ def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_fi
 @pytest.mark.usefixtures("image_browser")
 def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
     from smemviz.figures.drawing.style import THEMES, empty
-    from smemviz.reports.images import Image as FigureInput
-    from smemviz.reports.images import draw
+    from smemviz.reports import images
     from smemviz.reports.print_layout import Sheet, print_layout
 
     sheets = [print_layout(empty(THEMES["dark"], text), Sheet(background=True), "dark") for text in ("one", "two")]
-    svg, png = draw([FigureInput(sheets[0], "svg"), FigureInput(sheets[1], "png", 96)])
+    svg, png = images.draw([images.Image(sheets[0], "svg"), images.Image(sheets[1], "png", 96)])
     assert b">one<" in svg
     with Image.open(io.BytesIO(png)) as image:
         assert image.convert("RGBA").getpixel((2, 2)) == (0x16, 0x1B, 0x22, 255)

@@ -45,7 +45,7 @@ _UNREAD = "columns nothing unread"  # no text has run yet, so there are no const
 _REFUSED = ("headline.children", "origin.children", "notices.html", "results.className")
 
 
-class FigureInput(NamedTuple):
+class EditorResult(NamedTuple):
     """What came of running a text: what the browser is told, what the text printed, and why it was refused."""
 
     answer: dict[str, Any]
@@ -133,7 +133,7 @@ def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | N
     return filling if shown else filling | {"results.className": _UNREAD}
 
 
-def run_asked(texts: Texts, source: str, asked: str = "") -> FigureInput:
+def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
     """Run a text; what is ``asked`` at a time of the browser has a place in the queue, and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
@@ -145,14 +145,14 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> FigureInput:
         ran = texts.run(text.name, {}, asked)
     except WaitingError as waiting:
         sentence = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
-        return FigureInput({"waiting": waiting.place, "marks": [], "message": sentence, "lang": _tag(sentence)})
+        return EditorResult({"waiting": waiting.place, "marks": [], "message": sentence, "lang": _tag(sentence)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
             sentence = _("Line {line}: {message}", line=error.line, message=what)
-        return FigureInput(_refused(sentence, tag, _mark(error.line, what, "error")), refused=error)
+        return EditorResult(_refused(sentence, tag, _mark(error.line, what, "error")), refused=error)
     except SmemvizError as error:
-        return FigureInput(_refused(*_in_words(str(error))), refused=error)
+        return EditorResult(_refused(*_in_words(str(error))), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.mistakes:
@@ -161,7 +161,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> FigureInput:
     else:
         sentence = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
-    return FigureInput({"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, ran.printed)
+    return EditorResult({"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, ran.printed)
 
 
 def _tag(sentence: str) -> str:

@@ -6,7 +6,6 @@ Integer division by zero gives 0 and is no exception, as on the device (H200); i
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +34,7 @@ from smemviz.engines.lockstep.values.typing import (
     remainder,
     wrap,
 )
+from smemviz.model.layout.operators import BINARY, COMPARE
 
 # A rule is the types that both sides are brought to, and the function that then applies.
 Rule = tuple[Dtype, Dtype, Callable[[Any, Any], Any]]
@@ -55,22 +55,14 @@ _UFUNCS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.NotEq: np.not_equal,
 }
 # Python's own integers are faster than NumPy's; what leaves 64 bits is wrapped.
-PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+_QUOTIENTS: dict[type[ast.AST], Callable[[int, int], Any]] = {
     ast.FloorDiv: lambda a, b: 0 if b == 0 or (b == -1 and a == INT64_MIN) else a // b,
     ast.Mod: lambda a, b: a % b if b else 0,
 }
+PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = dict(
+    [*BINARY.items(), *COMPARE.items(), *_QUOTIENTS.items()]
+)
+del PYTHON_INTEGERS[ast.RShift]  # which is by any distance
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -96,7 +88,7 @@ SYMBOLS: dict[type[ast.AST], str] = {
     ast.Invert: "~",
     ast.Not: "not",
 }
-COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+COMPARISONS = tuple(COMPARE)
 _MOST_SQUARED = 0x10000
 _LARGE = 2.0**500
 _rules: dict[tuple[type[ast.AST], Dtype, Dtype], Rule] = {}

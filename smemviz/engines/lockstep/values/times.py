@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT64, Dtype, cast
+from smemviz.model.layout.operators import BINARY, COMPARE
 
 KINDS = "mM"
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 # What each operator takes: kinds of numbers, "m" and "M" of times, "n" of numbers.
 _TAKEN: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Add: ("mm", "Mm", "mM"),
@@ -21,25 +21,15 @@ _TAKEN: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Div: ("mn", "mm"),
     ast.FloorDiv: ("mn",),
 }
-_FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
+_FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = dict(
+    [*BINARY.items(), *COMPARE.items(), (ast.Div, operator.truediv), (ast.FloorDiv, operator.floordiv)]
+)
 
 
 def rule(op: type[ast.AST], left: Dtype, right: Dtype) -> tuple[Dtype, Dtype, Callable[[Any, Any], Any]] | None:
     """Return how an operator is applied to two types of which one is of times, None where it is not."""
     kinds = "".join(dtype.kind if dtype.kind in KINDS else "n" for dtype in (left, right))
-    taken = ("mm", "MM") if op in _ORDERS else _TAKEN.get(op, ())
+    taken = ("mm", "MM") if op in COMPARE else _TAKEN.get(op, ())
     if kinds not in taken:
         return None
     sides = [dtype if dtype.kind in KINDS else FLOAT64 if dtype.kind == "f" else INT64 for dtype in (left, right)]

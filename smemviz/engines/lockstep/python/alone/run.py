@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -228,10 +228,7 @@ def _compiled(writer: Writer) -> _Text:
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
         *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
-        *(
-            line if writer.sites or "group(" not in line else line.partition("group(")[0] + "pass"
-            for line in writer.lines
-        ),
+        *(writer.lines if writer.sites else _unmarked(writer.lines)),
         "    M.iterations = it",
         "    return True, @V",
     ]
@@ -241,7 +238,7 @@ def _compiled(writer: Writer) -> _Text:
     return _Text(namespace["loop"], writer)
 
 
-def _unmarked(lines: list[str]) -> list[str]:
+def _unmarked(lines: Sequence[str]) -> list[str]:
     """Return lines without marks of the order of accesses, where there are none."""
     return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in lines]
 
