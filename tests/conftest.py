@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from itertools import chain, groupby, pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Repeat what a browser did not show in time, and what was measured while the GPU changed its clock.
 
     Twice at most; the summary names every test that was repeated. A test in a browser is exhaustive but for the few
-    that every change has to pass. Tests on a GPU come first, for they take longest and all the others fit beside them.
+    that every change has to pass. Tests on a GPU take longest and stand together: they are spread over all
+    the others, between files, so that each process has its share of them.
     """
-    items.sort(key=lambda item: item.get_closest_marker("gpu") is None)
+    slow = [item for item in items if item.get_closest_marker("gpu")]
+    files = [list(of_file) for _, of_file in groupby((i for i in items if i not in slow), lambda item: item.path)]
+    bounds = [len(slow) * number // max(1, len(files)) for number in range(len(files) + 1)]
+    shares = [slow[start:end] for start, end in pairwise(bounds)] or [slow]
+    items[:] = chain.from_iterable(chain(*pair) for pair in zip_longest(shares, files, fillvalue=()))
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError", "TimeoutError"]))

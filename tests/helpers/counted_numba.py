@@ -24,6 +24,9 @@ class InterpretedPasses(Passes):
         self.held = []
         self.parameters = list(as_parameters(self.card, arguments, self.held))
 
+    def prepare(self):
+        pass
+
     def run(self, mode, launch):
         threads = int(np.prod(self.configuration.block))
         ptx = rewritten(self.ptx, ENTRY.search(self.ptx)[1], self.table, mode, threads)

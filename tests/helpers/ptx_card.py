@@ -42,6 +42,9 @@ class LockstepCard:
         for held, data in self.placed:
             held.data[: len(data)] = data
 
+    def prepare(self, kernel):
+        pass
+
     def run(self, kernel, configuration, parameters):
         module = parse(kernel.ptx)
         entry = Kernel(module, kernel.name)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.gpu.marks import marking_functions
 from smemviz.engines.gpu.memory import GpuMemory
-from smemviz.engines.gpu.ptx.assembling import assembled
-from smemviz.engines.gpu.ptx.instrument import NAME, Mode, instrumented
+from smemviz.engines.gpu.ptx.assembling import assembled, assembling
+from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.marks import Marks
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.text import calls_elsewhere
@@ -47,29 +47,42 @@ class MarkedKernel:
         self._python = marked(self.table)
         self._options = dict(options)
         self._compiled: Any = None
+        self._texts: dict[tuple[Mode, int], str] = {}
         self._reporting: dict[tuple[Mode, int], Any] = {}
+
+    def prepare(self, threads: int, arguments: Sequence[Any]) -> None:
+        """Have Numba compile the kernel, once, and the driver begin with the kernels of every mode, for such blocks."""
+        if ("count", threads) in self._texts:
+            return
+        if self._compiled is None:
+            dispatcher = cuda.jit(**self._options)(self._python)
+            types = tuple(dispatcher.typeof_pyval(value) for value in arguments)
+            # Linked without optimization, which is of what LLVM has, not of the PTX.
+            self._compiled = _Kernel(self._python, types, **{**dispatcher.targetoptions, "lto": False})
+        ptx, name = self._compiled.library.get_asm_str(), self._compiled.entry_name
+        for mode in MODES:
+            try:
+                text = rewritten(ptx, name, self.table, mode, threads)
+            except PtxError as error:
+                raise UnsupportedError(self.function.file, self.function.node.lineno, error.what) from None
+            if not calls_elsewhere(text):
+                assembling(text)
+            self._texts[mode, threads] = text
 
     def launch(self, mode: Mode, configuration: Configuration, arguments: Sequence[Any]) -> None:
         """Make a launch with the kernel of a mode, which is told of it by the last argument."""
         threads = math.prod(configuration.block)
         if (mode, threads) not in self._reporting:
-            self._reporting[mode, threads] = self._dispatcher(mode, threads, arguments)
+            self.prepare(threads, arguments)
+            self._reporting[mode, threads] = self._dispatcher(self._texts[mode, threads], arguments)
         kernel = self._reporting[mode, threads]
         kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared](*arguments)
         cuda.synchronize()
 
-    def _dispatcher(self, mode: Mode, threads: int, arguments: Sequence[Any]) -> Any:
+    def _dispatcher(self, ptx: str, arguments: Sequence[Any]) -> Any:
         """Return a dispatcher that launches what Numba compiled, with its PTX rewritten before it is linked."""
         dispatcher = cuda.jit(**self._options)(self._python)
-        types = tuple(dispatcher.typeof_pyval(value) for value in arguments)
-        if self._compiled is None:
-            # Linked without optimization, which is of what LLVM has, not of the PTX.
-            self._compiled = _Kernel(self._python, types, **{**dispatcher.targetoptions, "lto": False})
         library, kernel = _copied(self._compiled.library), _copied(self._compiled)
-        try:
-            ptx = rewritten(library.get_asm_str(), kernel.entry_name, self.table, mode, threads)
-        except PtxError as error:
-            raise UnsupportedError(self.function.file, self.function.node.lineno, error.what) from None
         library._ptx_cache = {target: [ptx] for target in library._ptx_cache}
         library._cubin_cache, library._linkerinfo_cache, library._cufunc_cache = {}, {}, {}
         if not calls_elsewhere(ptx):
@@ -79,7 +92,7 @@ class MarkedKernel:
         library._entry_name = NAME
         kernel._codelibrary = library
         kernel.bind()
-        dispatcher.add_overload(kernel, types)
+        dispatcher.add_overload(kernel, tuple(dispatcher.typeof_pyval(value) for value in arguments))
         return dispatcher
 
 
@@ -122,6 +135,10 @@ class NumbaPasses(Passes):
         super().__init__(GpuMemory(), kernel.table.sites, configuration, len(kernel.table.declarations))
         self._kernel = kernel
         self._held = held
+
+    def prepare(self) -> None:
+        """Compile the kernel, and begin to assemble what reports its accesses."""
+        self._kernel.prepare(math.prod(self.configuration.block), (*self._held.values, np.uint64(0)))
 
     def run(self, mode: Mode, launch: Held) -> None:
         """Launch the kernel of a mode."""

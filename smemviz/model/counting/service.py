@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
-from smemviz.model.hardware.rules import WARP, Rule
+from smemviz.model.hardware.rules import WARP, Rule, piece_rule
 
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
 
@@ -53,6 +54,12 @@ def serve_tables(tables: Sequence[NDArray[np.int64]], rule: Rule) -> NDArray[np.
     counts = np.zeros((3, sum(map(len, tables))), np.int64)
     _serve(tables, rule, counts, np.zeros((0, WARP, rule.words), np.int64))
     return counts
+
+
+@cache
+def load_loops() -> None:
+    """Load the compiled loop, which takes its time, before the first request is served."""
+    serve(np.full(WARP, -1), piece_rule(4, 4))
 
 
 def _serve(

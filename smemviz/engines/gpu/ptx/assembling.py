@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,15 +21,29 @@ class DriverError(SmemvizError):
     """What the driver said when it was asked for something."""
 
 
-@lru_cache(maxsize=64)
 def assembled(ptx: str, *, with_lines: bool = False) -> bytes:
     """Return the machine code that the driver makes of PTX for the GPU in use, with the lines of its source or without.
 
     Raises:
         DriverError: with what the driver says, when it does not take it.
     """
+    return assembling(ptx, with_lines=with_lines).result()
+
+
+@lru_cache(maxsize=64)
+def assembling(ptx: str, *, with_lines: bool = False) -> Future[bytes]:
+    """Begin to assemble PTX, and go on: the kernels of a launch are assembled side by side, which takes their most."""
     capability = cuda.get_current_device().compute_capability
     text = for_driver(ptx, _driver_version(), (int(capability[0]), int(capability[1]))).encode() + b"\0"
+    worker = ThreadPoolExecutor(1, "assembling")
+    code = worker.submit(_assemble, text, with_lines, checked(driver.cuCtxGetCurrent()))
+    worker.shutdown(wait=False)
+    return code
+
+
+def _assemble(text: bytes, with_lines: bool, context: Any) -> bytes:
+    """Assemble PTX in a thread of its own, in the context of the one that asks."""
+    checked(driver.cuCtxSetCurrent(context))
     log = bytearray(_LOG_BYTES)
     options = [
         driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER,

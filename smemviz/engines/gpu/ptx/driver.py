@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.memory import GpuMemory, Held
-from smemviz.engines.gpu.ptx.assembling import assembled, checked
+from smemviz.engines.gpu.ptx.assembling import assembled, assembling, checked
 from smemviz.engines.gpu.ptx.launching import Kernel
 from smemviz.engines.host import Configuration
 
@@ -45,6 +45,10 @@ class Gpu(GpuMemory):
         for held in self._placed:
             if held.original is not None and len(held.original):
                 held.array[: len(held.original)].copy_to_device(held.original)
+
+    def prepare(self, kernel: Kernel) -> None:
+        """Begin to make a kernel ready to run, and go on."""
+        assembling(kernel.ptx, with_lines=self._with_lines)
 
     def run(self, kernel: Kernel, configuration: Configuration, parameters: Sequence[NDArray[np.uint8]]) -> None:
         """Load a module, run one kernel of it to its end, and forget the module.

@@ -37,6 +37,7 @@ from smemviz.recordings.data import WARP_SIZE, Site, Space
 from smemviz.recordings.operation_names import FRAGMENTS
 
 Mode = Literal["count", "write"]
+MODES: tuple[Mode, ...] = ("count", "write")
 NAME = "smemviz_kernel"
 _LAUNCH = "smemviz_launch"
 _OFFSET = "cvta.to.shared.u64 %s_address, %s_address;"

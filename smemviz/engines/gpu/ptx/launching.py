@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.ptx.accesses import Instructions
-from smemviz.engines.gpu.ptx.instrument import NAME, Mode, instrumented
+from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Memory, Passes
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
@@ -41,6 +41,9 @@ class Card(Memory, Protocol):
     def restore(self) -> None:
         """Put every array that was placed back as it was."""
 
+    def prepare(self, kernel: Kernel) -> None:
+        """Begin to make a kernel ready to run, and go on."""
+
     def run(self, kernel: Kernel, configuration: Configuration, parameters: Sequence[NDArray[np.uint8]]) -> None:
         """Load a module, run one kernel of it to its end, and forget the module."""
 
@@ -64,6 +67,7 @@ def record(
     ready = prepare(entry, configuration, place)
     given = given_arguments(entry, ready.kernel, args, place, card)
     passes = CudaPasses(card, ready, configuration, given)
+    card.prepare(_clean(entry))
     requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
     clean(card, entry, configuration, given)
     return ready.launch(configuration, requests, totals, arrays)
@@ -71,9 +75,12 @@ def record(
 
 def clean(card: Card, entry: Entry, configuration: Configuration, given: Given[Any]) -> None:
     """Make the launch with the clean kernel, and bring what it wrote back."""
-    kernel = Kernel(entry.compiled.ptx, entry.symbol, entry.is_cooperative)
-    card.run(kernel, configuration, list(given.parameters.values()))
+    card.run(_clean(entry), configuration, list(given.parameters.values()))
     given.copy_back()
+
+
+def _clean(entry: Entry) -> Kernel:
+    return Kernel(entry.compiled.ptx, entry.symbol, entry.is_cooperative)
 
 
 def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
@@ -90,19 +97,28 @@ class CudaPasses(Passes):
         self._card = card
         self._ready = ready
         self._given = given
+        self._kernels: dict[Mode, Kernel] = {}
+
+    def prepare(self) -> None:
+        """Rewrite the PTX for every mode, and have the card begin with it."""
+        if self._kernels:
+            return
+        ready = self._ready
+        threads = math.prod(self.configuration.block)
+        for mode in MODES:
+            try:
+                accesses = Instructions(ready.kernel, ready.sites)
+                ptx = instrumented(ready.kernel, ready.entry.compiled.ptx, accesses, mode, threads)
+            except PtxError as error:
+                raise unsupported(error, ready.entry, ready.sources) from None
+            self._kernels[mode] = Kernel(ptx, NAME, ready.entry.is_cooperative)
+            self._card.prepare(self._kernels[mode])
 
     def run(self, mode: Mode, launch: Held) -> None:
         """Launch the kernel of a mode."""
-        ready = self._ready
-        threads = math.prod(self.configuration.block)
-        try:
-            accesses = Instructions(ready.kernel, ready.sites)
-            ptx = instrumented(ready.kernel, ready.entry.compiled.ptx, accesses, mode, threads)
-        except PtxError as error:
-            raise unsupported(error, ready.entry, ready.sources) from None
+        self.prepare()
         pointer = np.array([launch.start], np.uint64).view(np.uint8)
-        kernel = Kernel(ptx, NAME, ready.entry.is_cooperative)
-        self._card.run(kernel, self.configuration, [*self._given.parameters.values(), pointer])
+        self._card.run(self._kernels[mode], self.configuration, [*self._given.parameters.values(), pointer])
         self._card.restore()
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:

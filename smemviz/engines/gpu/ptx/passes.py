@@ -23,6 +23,7 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host.arguments import Held
 from smemviz.engines.selection import Blocks
+from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Requests, Site, Totals
 
 
@@ -46,6 +47,10 @@ class Passes(ABC):
         self._blocks = math.prod(configuration.grid)
         self._warps = -(-math.prod(configuration.block) // WARP_SIZE)
         self._starts: Held = memory.reserve(8 * max(1, noted), 0)
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Begin to make the kernels of every mode, unless that is done, and go on."""
 
     @abstractmethod
     def run(self, mode: Mode, launch: Held) -> None:
@@ -74,6 +79,8 @@ class Passes(ABC):
         """
         blocks = self._blocks
         numbers = logged.of(*kernel, blocks) if logged else np.unique([0, blocks // 2, blocks - 1])
+        self.prepare()
+        load_loops()  # which whoever looks at the requests needs, while the driver assembles
         totals = self.count()
         total, room = int(totals.requests.sum()), max(log_bytes, 0) // ROW_BYTES
         chosen = np.ones((blocks, self._warps), np.bool_)
