@@ -20,14 +20,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _one_gpu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Share the GPU with the tests of other processes; one that is marked ``alone`` waits until it is nobody else's."""
+    """Share the GPU with the tests of other processes; one that is marked ``alone`` waits until it is nobody else's.
+
+    All pass a gate first, which such a test holds while it waits: those that come after it would go before it else.
+    """
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
-    with (Path(tempfile.gettempdir()) / "smemviz-tests-gpu.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if request.node.get_closest_marker("alone") else fcntl.LOCK_SH)
+    kind = fcntl.LOCK_EX if request.node.get_closest_marker("alone") else fcntl.LOCK_SH
+    folder = Path(tempfile.gettempdir())
+    with (folder / "smemviz-tests-gpu.lock").open("w") as lock:
+        with (folder / "smemviz-tests-gpu.gate").open("w") as gate:
+            fcntl.flock(gate, kind)
+            fcntl.flock(lock, kind)
         yield
 
 

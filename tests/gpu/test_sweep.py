@@ -1,9 +1,9 @@
 """Sweeping matrix products on a real GPU: small sizes, whose counts lockstep knows."""
 
 import json
+import os
 import subprocess
 import sys
-from functools import cache
 
 import pytest
 
@@ -12,7 +12,7 @@ from smemviz.model.counting.matmul import traffic
 from smemviz.paths import kernels_dir
 from smemviz.recordings.sweep import load_sweep, parse_sweep
 
-pytestmark = [pytest.mark.gpu, pytest.mark.alone]
+pytestmark = pytest.mark.gpu
 
 FILE = kernels_dir() / "matmul.py"
 CUDA_FILE = kernels_dir() / "matmul.cu"
@@ -23,15 +23,31 @@ def smemviz(*arguments, file=FILE):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@cache
-def small(file=FILE):
-    done = smemviz("--sizes", "64", "--json", file=file)
+def swept(*arguments, file=FILE):
+    done = smemviz("--sizes", "64", "--json", *arguments, file=file)
     assert done.returncode == 0, done.stderr
-    return parse_sweep(done.stdout)
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    """Give the sweep of a file for one size, which one of the processes that share the tests has made for all."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
+
+    def small_of(file):
+        path = folder / f"{file.name}.sweep.json"
+        if not path.exists():
+            own = path.with_suffix(f".{os.getpid()}")
+            own.write_text(swept(file=file))
+            own.replace(path)
+        return load_sweep(path)
+
+    return small_of
 
 
 @pytest.mark.parametrize(("file", "view"), [(FILE, None), (CUDA_FILE, "compiled")])
-def test_the_card_counts_what_lockstep_counts(file, view):
+def test_the_card_counts_what_lockstep_counts(small, file, view):
     constants = {"M": 64, "K": 64, "N": 64, "TILE": 16}
     launches = run(file, constants, "lockstep", view=view).launches
     counted = {point.kernel: point for point in small(file).points if point.tile}
@@ -43,7 +59,7 @@ def test_the_card_counts_what_lockstep_counts(file, view):
 
 
 @pytest.mark.parametrize("file", [FILE, CUDA_FILE])
-def test_every_product_is_right_and_timed(file):
+def test_every_product_is_right_and_timed(small, file):
     for point in small(file).points:
         assert point.time.low_us <= point.time.median_us <= point.time.high_us
         if point.error is not None:
@@ -54,8 +70,9 @@ def test_every_product_is_right_and_timed(file):
             assert point.time.whole_us > point.time.median_us
 
 
+@pytest.mark.alone
 def test_ceilings_lie_below_what_the_parts_could_do():
-    found = {ceiling.name: ceiling for ceiling in small().ceilings}
+    found = {ceiling.name: ceiling for ceiling in parse_sweep(swept()).ceilings}
     assert list(found) == ["memory copy", "memory read", "L2 read", "shared read", "float32"]
     assert found["L2 read"].rate > found["memory read"].rate
     assert found["shared read"].rate > found["L2 read"].rate
@@ -85,12 +102,12 @@ def test_results_are_kept_beside_what_is_there(tmp_path):
     assert "another version of the kernel file; nothing was measured, name another file" in done.stderr
 
 
-def test_processes_of_a_cluster_measure_what_one_process_measures():
+def test_processes_of_a_cluster_measure_what_one_process_measures(small):
     done = smemviz("--sizes", "64,128", "--dask", "local", "--json")
     assert done.returncode == 0, done.stderr
-    found = parse_sweep(done.stdout)
+    found, alone = parse_sweep(done.stdout), small(FILE)
     assert {point.size.m for point in found.points} == {64, 128}
-    assert [one.name for one in found.ceilings] == [one.name for one in small().ceilings]
-    here, there = ({p.kernel: p for p in sweep.points if p.size.m == 64 and p.tile} for sweep in (small(), found))
+    assert [one.name for one in found.ceilings] == [one.name for one in alone.ceilings]
+    here, there = ({p.kernel: p for p in sweep.points if p.size.m == 64 and p.tile} for sweep in (alone, found))
     assert here.keys() == there.keys()
     assert {name: point.moved for name, point in here.items()} == {name: point.moved for name, point in there.items()}
