@@ -107,7 +107,7 @@ def _wide(eight: Basis, sixteen: Basis) -> Mapping[int, Basis]:
     return MappingProxyType({8: eight, 16: sixteen})
 
 
-_MEASURED = Basis("measured", N_("Counted by Nsight Compute on an H200."))
+_MEASURED = Basis("measured", N_("Counted by Nsight Compute on an H200; an H100 counts the same."))
 _SINCE_MAXWELL = Basis("documented", N_("CUDA C++ programming guide: 32 banks of 4 bytes."))
 AS_MEASURED = Basis(
     "assumed", N_("As measured on compute capability 9.0; the CUDA C++ programming guide does not say.")
