@@ -188,8 +188,9 @@ def compute_capabilities() -> str:
     return "\n\n".join(
         [
             "# Compute capabilities",
-            "*measured*: counted by Nsight Compute on an H200, and the same on an H100. *documented*: in NVIDIA's documentation. *assumed*: "
-            "neither; the rule of the H200 is taken. [Why](../explanation/rules.md).",
+            "*measured*: counted by Nsight Compute on an H200, and the same on an H100. "
+            "*documented*: in NVIDIA's documentation. *assumed*: neither; "
+            "the rule of the H200 is taken. [Why](../explanation/rules.md).",
             _table(heads, rows),
         ]
     )

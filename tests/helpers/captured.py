@@ -16,7 +16,7 @@ from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
 FOLDER = Path(__file__).parents[1] / "data" / "ncu"
-NAMES = ("merged", "removed", "atomics", "calls", "tiles", "crowded", "square")
+NAMES = ("merged", "removed", "atomics", "calls", "tiles", "crowded", "square", "unrolled", "sunk")
 
 
 def text(name: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from helpers import launches
 from numpy.typing import NDArray
 
-from smemviz.measure.ncu.compiler import Stream, avoidable, merge
+from smemviz.measure.ncu.compiler import Stream, avoidable, merge, unrolled
 from smemviz.recordings.data import Launch, Requests, Site
 
 LANE = np.arange(32)
@@ -131,3 +131,26 @@ def test_a_complex_number_is_two_floats() -> None:
     halves = stream(np.where(LANE < 2, 8 * LANE, -1), width=8).halves()
     assert halves.width == 4
     assert halves.addresses[:, :3].tolist() == [[0, 8, -1], [4, 12, -1]]
+
+
+def test_an_unrolled_loop_is_gone_through_by_other_lanes_together() -> None:
+    """Eight lanes each make one, two, three and four rounds, as in a kernel on an H200."""
+    rounds = np.repeat([1, 2, 3, 4], 8)
+    rows = np.array([np.where(rounds > turn, 100 * turn + 4 * LANE, -1) for turn in range(4)])
+    loop = Stream(rows, np.zeros(4, np.int64), 4)
+
+    def lanes(times: int, peeled: int, rest_first: bool) -> list[int]:
+        return (unrolled(loop, times, peeled, rest_first).addresses >= 0).sum(axis=1).tolist()
+
+    assert lanes(4, 0, True) == [24, 16, 8, 8, 8, 8, 8]
+    assert lanes(2, 1, True) == lanes(2, 1, False) == [32, 16, 16, 16]
+    last = unrolled(loop, 2, 1, False)
+    assert last.addresses[1:, 8].tolist() == [-1, -1, 100 + 32]  # the one round that is left of a lane's two
+    assert sorted(last.addresses[last.addresses >= 0].tolist()) == sorted(rows[rows >= 0].tolist())
+
+
+def test_loops_that_follow_each_other_are_unrolled_one_by_one() -> None:
+    on = LANE < 16
+    rows = np.array([np.where(on, 4 * LANE, -1), 4 * LANE, np.where(on, 4 * LANE, -1)])
+    found = unrolled(Stream(rows, np.zeros(3, np.int64), 4), 2, 0, True)
+    assert (found.addresses >= 0).sum(axis=1).tolist() == [16, 16, 16, 16]

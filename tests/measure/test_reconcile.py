@@ -136,6 +136,31 @@ def test_loads_shared_by_a_threads_four_results_are_done_once() -> None:
     assert counts(rows[34, "right[k, tx + 16 * j]", "load"][0]) == (4096, 4096, 4096, None)
 
 
+def test_lanes_that_leave_an_unrolled_loop_at_different_rounds_go_through_it_in_other_groups() -> None:
+    rows = captured.rows("unrolled", "k112")
+    (load,) = rows[56, "a[(((x * 7) | (3 | i)) & 63)]", "load"]
+    assert (load.verdict, counts(load)) == ("explained", (28, None, None, 122))
+    assert load.because == (
+        "the loop was unrolled 4 times, and lanes that leave it after different numbers of rounds go through it in "
+        "other groups: 16 -> 28 requests, 122 sectors, by 7 LDG.E"
+    )
+
+
+def test_a_store_that_was_moved_behind_its_loop_is_found_there_though_its_line_has_no_instruction() -> None:
+    rows = captured.rows("sunk", "k136")
+    assert counts(rows[163, "t[i]", "store"][0]) == (4, 8, 8, None)
+    assert rows[163, "t[i]", "store"][0].because.endswith(
+        "16 -> 4 requests, 2 wavefronts each (the instruction stands at line 161)"
+    )
+    assert rows[165, "t[i]", "store"][0].verdict == "agrees"
+
+
+def test_what_is_ideal_of_eight_bytes_nsight_compute_works_out_by_its_own_rule() -> None:
+    (store,) = captured.rows("sunk", "k137")[192, "t[i]", "store"]
+    assert (store.verdict, counts(store)) == ("agrees", (2, 4, 2, None))
+    assert store.because.endswith("as recorded; 4 wavefronts would be ideal, 2 by the rule of Nsight Compute")
+
+
 def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
     found = captured.reconciled("tiles", *captured.pair("tiles", "stencil"))
     assert found.unaccounted == (

@@ -22,10 +22,12 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return added(self, other)
 
-    @property
-    def cost(self) -> tuple[int, int, int]:
-        """What must agree beside the number of requests."""
-        return self.wavefronts, self.ideal, self.sectors
+    def cost(self, width: int) -> tuple[int, ...]:
+        """What must agree beside the number of requests, of so many bytes a lane.
+
+        What is ideal of 8 and 16 bytes, Nsight Compute works out by a rule of its own (H200).
+        """
+        return (self.wavefronts, self.sectors, self.ideal) if width <= 4 else (self.wavefronts, self.sectors)
 
 
 CountsByWidth = Mapping[int, Counts]  # by bytes per lane

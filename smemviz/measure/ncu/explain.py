@@ -9,19 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.measure.ncu import verdicts
-from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, merge, stream
-from smemviz.measure.ncu.counts import Counts, CountsByWidth
+from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, merge, stream, unrolled
+from smemviz.measure.ncu.counts import Counts, CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import english
 from smemviz.model.counting.costs import COUNTS, SPACES
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
+
+# Of loops, how many rounds are one text, and how many go before.
+_UNROLLED = (2, 4, 8, 16)
+_PEELED = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Unit:
         sources = tuple(recorded.launch.sites[i].source for i in sites)
         self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests, self._complex)
         self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
+        self._of_unrolled: dict[tuple[int, int, bool], dict[int, NDArray[np.int64]]] = {}
 
     def agree(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the instructions did exactly what was recorded."""
@@ -64,7 +70,10 @@ class Unit:
         if off is None:
             return None
         agrees = off == 0 and len(self.sites) == 1 and not self._uncountable
-        return Explanation(agrees, self._unchanged(counted, off, instructions))
+        what = self._unchanged(counted, off, instructions)
+        if not self._uncountable:
+            what = verdicts.other_ideal(what, total(counted).ideal, total(self._as_recorded).ideal)
+        return Explanation(agrees, what)
 
     def explain(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
@@ -88,7 +97,7 @@ class Unit:
                         return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
                 if self._fits_in_part(log, leave_out, counted):
                     return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
-        return self._joined(counted)
+        return self._joined(counted) or self._unrolled(counted, instructions)
 
     def _joined(self, counted: CountsByWidth) -> str | None:
         """Say that what each lane loads or stores last was made with that of the others, if that gives the counts."""
@@ -99,6 +108,16 @@ class Unit:
         if self._match(counted, self._all_of(columns)) is None:
             return None
         return verdicts.joined(self.subject, counted)
+
+    def _unrolled(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+        """Say that other lanes go through an unrolled loop together, if that gives the counts."""
+        log = self._streams[0]
+        for how in product(_UNROLLED, _PEELED, (True, False)) if counted else ():
+            if how not in self._of_unrolled:
+                self._of_unrolled[how] = {log.width: np.stack(list(self._columns(unrolled(log, *how))))}
+            if self._match(counted, self._all_of(self._of_unrolled[how])) is not None:
+                return verdicts.unrolled(self.subject, how[0], counted, instructions)
+        return None
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
@@ -146,7 +165,9 @@ class Unit:
         off = 0
         for width in counted.keys() | counts.keys():
             measured, predicted = counted.get(width, Counts()), counts.get(width, Counts())
-            if measured.requests < predicted.requests or (measured.cost != predicted.cost and not self._uncountable):
+            if measured.requests < predicted.requests or (
+                measured.cost(width) != predicted.cost(width) and not self._uncountable
+            ):
                 return None
             if measured.requests > predicted.requests:
                 if measured.lanes != predicted.lanes and len(self._rows) == self.requests:
@@ -205,8 +226,8 @@ class Unit:
             columns = self._cost(log, False, width).get(width)
             if columns is None or counts.requests > columns.shape[1] * self._factor:
                 return False
-            each = columns[2:, 0]
-            if np.any(columns[2:] != each[:, None]) or counts.cost != tuple(each * counts.requests):
+            each = Counts(*columns[:, 0] * counts.requests)
+            if np.any(columns[2:] != columns[2:, :1]) or counts.cost(width) != each.cost(width):
                 return False
         return True
 

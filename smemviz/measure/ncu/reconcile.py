@@ -54,7 +54,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
     ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
-        _settle_pool(ledger, pool)
+        ledger = _settled(ledger, pool)
     rows = [_compared(ledger.row(i), launch.sites[i], profiled) for i in range(len(launch.sites))]
     shared = any(instruction.space != "global" for instruction in ledger.unused)
     lost = tuple(_without_line(profiled))
@@ -95,6 +95,14 @@ class _Ledger:
 
     def spot_of(self, instruction: Instruction) -> Spot:
         return self.place_of(instruction), instruction.column
+
+    def copy(self) -> _Ledger:
+        """Return a ledger to go on with, and perhaps to throw away."""
+        return replace(self, unused=[*self.unused], verdicts={**self.verdicts}, given={**self.given})
+
+    def is_settled(self, pool: Pool) -> bool:
+        """Whether every site of a pool is explained and every instruction given."""
+        return not self.open(pool) and not self.instructions(pool)
 
     def open(self, pool: Pool) -> list[int]:
         """Return the sites of a pool that nothing explains yet."""
@@ -165,8 +173,26 @@ def _pool(site: Site) -> Pool:
     return site.space, "atomic" if effect == "update" else effect
 
 
-def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
-    """Settle the sites of one space and kind: by place, line by line, array by array, then all that are still open."""
+def _settled(ledger: _Ledger, pool: Pool) -> _Ledger:
+    """Settle the sites of one space and kind, and return what is settled then.
+
+    That a compiler left out all that stands on a line is believed at once, and only at last where instructions of
+    other lines then have no site.
+    """
+    at_once = ledger.copy()
+    _settle_pool(at_once, pool)
+    if at_once.is_settled(pool):
+        return at_once
+    at_last = ledger.copy()
+    _settle_pool(at_last, pool, with_none=False)
+    return at_last if at_last.is_settled(pool) else at_once
+
+
+def _settle_pool(ledger: _Ledger, pool: Pool, *, with_none: bool = True) -> None:
+    """Settle sites by place, line by line, array by array, then all that are still open.
+
+    Where no instruction stands, ``with_none`` says whether a site may be settled all the same.
+    """
     for spot in dict.fromkeys(map(ledger.spot_of, ledger.instructions(pool))):
         here = [x for x in ledger.instructions(pool) if ledger.spot_of(x) == spot]
         _settle(ledger, [i for i in ledger.open(pool) if ledger.spot(i) == spot], here, together=False)
@@ -176,9 +202,9 @@ def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
             for value in dict.fromkeys(map(key, ledger.open(pool))):
                 chosen = [i for i in ledger.open(pool) if key(i) == value]
                 places = {ledger.place(i) for i in chosen}
-                _settle(
-                    ledger, chosen, [x for x in ledger.instructions(pool) if ledger.place_of(x) in places], together
-                )
+                here = [x for x in ledger.instructions(pool) if ledger.place_of(x) in places]
+                if here or with_none:
+                    _settle(ledger, chosen, here, together)
     for together in (False, True):
         _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
     if pool[1] == "load" and not ledger.instructions(pool):

@@ -123,6 +123,20 @@ def joined(subject: Subject, counted: CountsByWidth) -> str:
     )
 
 
+def unrolled(subject: Subject, times: int, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
+    """Say that lanes go through a loop in other groups, since so many of its rounds are one text."""
+    unit, after = unit_of(subject.space), total(counted)
+    return english(
+        "the loop was unrolled {times} times, and lanes that leave it after different numbers of rounds go through it "
+        "in other groups: {before:,} -> {after}, {amount}, by {instructions}",
+        times=times,
+        before=subject.requests,
+        after=plural(after.requests, "request"),
+        amount=plural(getattr(after, f"{unit}s"), unit),
+        instructions=names(instructions),
+    )
+
+
 def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:
     """Say how many of the recorded requests no instruction makes, and why."""
     why = " or ".join(reasons)
@@ -157,6 +171,18 @@ def switched_off(what: str, times: int) -> str:
     if not times:
         return what
     return english("{what}; {times:,} more were issued with every lane switched off", what=what, times=times)
+
+
+def other_ideal(what: str, theirs: int, ours: int) -> str:
+    """Add to a sentence that Nsight Compute calls another number of wavefronts ideal, where it does."""
+    if theirs == ours:
+        return what
+    return english(
+        "{what}; {ours} would be ideal, {theirs:,} by the rule of Nsight Compute",
+        what=what,
+        ours=plural(ours, "wavefront"),
+        theirs=theirs,
+    )
 
 
 def share(what: str, logged: int, requests: int) -> str:
