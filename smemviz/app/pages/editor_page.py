@@ -114,12 +114,12 @@ def register(app: Dash, services: Services) -> None:
         State("run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
+    def answer(asked: Mapping[str, Any] | None, shown_run: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
         task = task_in(run)
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
             return no_update, "", True, *judged(task, None)
         result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
-        filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        filling = _view_refused(refused, asked["source"], shown_run) if refused else {}
         recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
         sent = {name: as_html(value) if name.endswith(".html") else value for name, value in filling.items()}
@@ -127,10 +127,10 @@ def register(app: Dash, services: Services) -> None:
         return answered, printed, not printed, *judged(task, recording)
 
 
-def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
+def _view_refused(error: SmemvizError, source: str, shown_run: Mapping[str, Any] | None) -> Filling:
     """Say why a text gave nothing, and that what stands below, if anything does, is of another."""
-    filling = refusal(error, shown["title"] if shown else None, source, FILE)
-    return filling if shown else filling | {"results.className": _UNREAD}
+    filling = refusal(error, shown_run["title"] if shown_run else None, source, FILE)
+    return filling if shown_run else filling | {"results.className": _UNREAD}
 
 
 def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:

@@ -44,7 +44,7 @@ class Pictures:
             looked = looked_at(library, run, look)
             if looked is None:
                 return view(library, run, look)
-            of, asked = looked.shown.recording, _asked(looked, run)
+            of, asked = looked.shown_run.recording, _asked(looked, run)
             key = (view, spoken(), id(of), tuple(asked.items()), looked.hardware, looked.look)
             known = self._drawn.get(key)
             if known is not None and known.of() is not of:  # another has the id of one that is gone
@@ -57,8 +57,8 @@ class Pictures:
 
 def _asked(looked: Looked, run: Query) -> Query:
     """Return what of a query was read, in one way of writing it: the rest of a URL is not kept."""
-    state, program = RunState.read(run), looked.shown.program
-    launch, nth = next(pair for pair in looked.shown.numbered() if pair[0] is looked.launch)
+    state, program = RunState.read(run), looked.shown_run.program
+    launch, nth = next(pair for pair in looked.shown_run.numbered() if pair[0] is looked.launch)
     asked = {"file": state.file, "kernel": launch.kernel, "launch": str(nth)}
     asked |= {name: str(program.values[name]) for name in sorted(program.overrides)}
     if state.source is not None:
