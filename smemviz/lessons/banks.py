@@ -53,8 +53,8 @@ def _bank(values: Values) -> Stage:
     word, bank, banks = int(service.word[0]), int(service.bank[0]), shown.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == word:
             return _("{n} is the number of the word. After bank {last} comes bank 0 again.", n=number, last=banks - 1)
         if not 0 <= number < banks:
@@ -122,8 +122,8 @@ def _row(values: Values) -> Stage:
     right, total = lanes.wavefronts, 32 * width
     at_once = total // lanes.ideal
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == 32:
             return _("That is one for each lane. Banks work side by side: a wavefront serves many lanes.")
         return _("The lanes ask for {total} bytes. A wavefront brings one word from each bank, {most} bytes.",
@@ -168,8 +168,8 @@ def _column(values: Values) -> Stage:
     right, banks = lanes_served.wavefronts, np.unique(service.bank)
     first = [int(bank) for bank in service.bank[:4]]
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == len(banks):
             return _("That is how many banks are asked. What counts is how many words the busiest one has to deliver.")
         if number == 1:
@@ -229,8 +229,8 @@ def _share(values: Values) -> Stage:
     colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
     same_word = _lanes(service.lane, service.word == word)
 
-    def hint(given: str) -> str:
-        lanes = lanes_of(given)
+    def hint(answer: str) -> str:
+        lanes = lanes_of(answer)
         if _ASKED in lanes:
             return _("Lane {asked} does not collide with itself.", asked=_ASKED)
         for lane in lanes:

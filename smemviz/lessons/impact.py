@@ -32,8 +32,8 @@ def _merged(load: str) -> Stage:
     warp = access.launch.requests.warp[access.launch.requests.site == access.site]
     apart = int(np.diff(rows[warp == warp[0]][:2, 0])[0])
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == requests:
             return _("That is how often the source asks for it. From k to k + 1 the address moves on by {apart} bytes, "
                      "and one instruction loads up to 16.", apart=apart)  # fmt: skip
@@ -94,8 +94,8 @@ def _fitting(kib: int) -> Stage:
     by_threads = blocks_per_multiprocessor(0, H200.cc, _THREADS)
     right = blocks_per_multiprocessor(kib * KIB, H200.cc, _THREADS)
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == by_threads:
             return _("So many have room for their threads. But they would take {n} KiB of shared memory.",
                      n=number * (kib + reserved))  # fmt: skip

@@ -44,8 +44,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     _began = 0.0  # when the first piece of what is arriving came
     _answering = 0.0  # since when an answer waits to be taken
 
-    def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **named: Any) -> None:
-        super().__init__(server, connection, address, *more, **named)
+    def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **kwargs: Any) -> None:
+        super().__init__(server, connection, address, *more, **kwargs)
         visitor = visitor_of(address[0])
         others = (visitor_of(channel.addr[0]) == visitor for channel in server.active_channels.values())
         if address[0] != server.adj.trusted_proxy and sum(others) > _OF_ONE:
