@@ -24,7 +24,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     if not kinds:
         return empty(colours, _("No wavefront of shared memory to compare."))
     named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
-    traffic = [row.traffic[kind] for row in rows for kind in kinds]
+    traffic = [row.wavefronts_by_kind[kind] for row in rows for kind in kinds]
     hover = [
         _(
             "{kind}: {wavefronts}, {ideal:,} would do",
@@ -55,10 +55,10 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     Of a launch that was logged in part only the sectors are known of all requests, and its bar is plain.
     """
     colours = THEMES[theme]
-    kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
+    kinds = [kind for kind in KINDS if any(row.traffic_by_kind[kind].sectors for row in rows)]
     if not kinds:
         return empty(colours, _("No sector of global memory to compare."))
-    moved = [row.moved[kind] for row in rows for kind in kinds]
+    moved = [row.traffic_by_kind[kind] for row in rows for kind in kinds]
     named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
     fewest = [traffic.fewest if traffic.complete else traffic.sectors for traffic in moved]
     hover = [
@@ -185,4 +185,4 @@ def _sentence(amounts: Sequence[tuple[str, str]]) -> str:
 
 
 def _kinds(rows: Sequence[Row]) -> list[str]:
-    return [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
+    return [kind for kind in KINDS if any(row.wavefronts_by_kind[kind].wavefronts for row in rows)]

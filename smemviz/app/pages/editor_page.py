@@ -142,7 +142,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
     began = time.perf_counter()
     try:
         text = texts.add(source)
-        ran = texts.run(text.name, {}, asked)
+        text_run = texts.run(text.name, {}, asked)
     except WaitingError as waiting:
         sentence = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
         return EditorResult({"waiting": waiting.place, "marks": [], "message": sentence, "lang": _tag(sentence)})
@@ -153,7 +153,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
         return EditorResult(_refused(sentence, tag, _mark(error.line, what, "error")), refused=error)
     except SmemvizError as error:
         return EditorResult(_refused(*_in_words(str(error))), refused=error)
-    recording = ran.recording
+    recording = text_run.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.mistakes:
         mistakes = count(len(recording.mistakes), "mistake")
@@ -161,7 +161,9 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
     else:
         sentence = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
-    return EditorResult({"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, ran.printed)
+    return EditorResult(
+        {"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, text_run.printed
+    )
 
 
 def _tag(sentence: str) -> str:

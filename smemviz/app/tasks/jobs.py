@@ -184,7 +184,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Asked(Generic[Key, Result]):
+class _JobKey(Generic[Key, Result]):
     """A key of one of several that share a job."""
 
     tasks: Tasks[Key, Result]
@@ -228,7 +228,7 @@ class Tasks(Generic[Key, Result]):
     def start(self, key: Key, command: Sequence[str]) -> bool:
         """Start a command; return False when something is running, or nothing may be started."""
         self.collect()
-        started = self._job.start(_Asked(self, key), command, self._answers)
+        started = self._job.start(_JobKey(self, key), command, self._answers)
         if started:
             self._problems.pop(key, None)
         return started
@@ -274,5 +274,5 @@ class Tasks(Generic[Key, Result]):
             self._problems[key] = str(error)
 
     def _key(self, status: Status) -> Key | None:
-        asked = status.key
-        return cast(Key, asked.key) if isinstance(asked, _Asked) and asked.tasks is self else None
+        job_key = status.key
+        return cast(Key, job_key.key) if isinstance(job_key, _JobKey) and job_key.tasks is self else None

@@ -26,7 +26,7 @@ from smemviz.engines.gpu.ptx.text import calls_elsewhere
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.host.arguments import Held
+from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.selection import Blocks
 from smemviz.errors import UnsupportedError
@@ -123,7 +123,7 @@ class NumbaPasses(Passes):
         self._kernel = kernel
         self._held = held
 
-    def run(self, mode: Mode, launch: Held) -> None:
+    def run(self, mode: Mode, launch: Buffer) -> None:
         """Launch the kernel of a mode."""
         self._kernel.launch(mode, self.configuration, (*self._held.values, np.uint64(launch.start)))
         self._held.restore()

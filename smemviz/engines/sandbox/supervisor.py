@@ -18,7 +18,7 @@ from uuid import uuid4
 from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
-from smemviz.engines.sandbox.run import FILE, Ran
+from smemviz.engines.sandbox.run import FILE, TextRun
 from smemviz.engines.sandbox.shared_folder import Result, Results
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
@@ -117,7 +117,7 @@ class Supervisor:
         *,
         visitor: str = "",
         asked: str = "",
-    ) -> Ran:
+    ) -> TextRun:
         """Run a text; ``file`` is the name that errors show.
 
         ``visitor`` is who asks, and ``asked`` by what name; who gives one keeps the place in the queue by asking again.
@@ -136,7 +136,7 @@ class Supervisor:
                 known = (self._results and self._results.read(*run)) or self._run_now(*run)
             finally:
                 self._turns.done(ticket)
-        return Ran(unpacked(known.recording, file), known.printed)
+        return TextRun(unpacked(known.recording, file), known.printed)
 
     def _run_now(self, file: str, source: str, constants: Mapping[str, object]) -> Result:
         worker = self._take()

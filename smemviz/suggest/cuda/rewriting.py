@@ -15,7 +15,7 @@ from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import english
 from smemviz.model.layout import layouts
-from smemviz.model.layout.candidates import Moved, Pad
+from smemviz.model.layout.candidates import LayoutChange, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
@@ -63,7 +63,7 @@ class CudaRewriting(Rewriter):
     def _uses(self) -> list[Use]:
         return list(self._text.uses(self.declared))
 
-    def rewrite(self, layout: Moved) -> Rewrite:
+    def rewrite(self, layout: LayoutChange) -> Rewrite:
         self._check_uses(layout)
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
@@ -78,7 +78,7 @@ class CudaRewriting(Rewriter):
                 return by_pitch
         return self._other_index(layout)
 
-    def _check_uses(self, layout: Moved) -> None:
+    def _check_uses(self, layout: LayoutChange) -> None:
         rows_only = isinstance(layout, Pad) and len(self.array.shape) > 1
         for use in self._uses:
             if use.how:
@@ -119,7 +119,7 @@ class CudaRewriting(Rewriter):
         written = more_text(self._text, factor, more, at)
         return written if is_term(written) else f"({written})"
 
-    def _declared_longer(self, layout: Moved) -> Change:
+    def _declared_longer(self, layout: LayoutChange) -> Change:
         """Make an array of one dimension as large as a layout needs it."""
         text, (size,), now = self._text, self.declared.extents, self.array.shape[0]
         more = layout.more_elements(now)
@@ -133,7 +133,7 @@ class CudaRewriting(Rewriter):
                 return (text.edit(factor, wider),), {}
         return (text.edit(size, more_text(text, text.at(size), more, size[0])),), {}
 
-    def _other_index(self, layout: Moved) -> Rewrite:
+    def _other_index(self, layout: LayoutChange) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         self._lanes(1)
         laid = self.laid_out(layout)
@@ -142,7 +142,7 @@ class CudaRewriting(Rewriter):
         edits = [new_index(self._text, laid, parts, use) for use in self._uses if use.indices]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
-    def _declared_anew(self, layout: Moved, laid: layouts.Layout) -> Change:
+    def _declared_anew(self, layout: LayoutChange, laid: layouts.Layout) -> Change:
         """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
         if len(self.array.shape) == 1:
             return self._declared_longer(layout)

@@ -27,7 +27,7 @@ LOOK_PROPERTIES = (
 
 
 @dataclass(frozen=True)
-class Looked:
+class ShownRequest:
     """What the URL asks to look at: a request of a launch, and how."""
 
     shown_run: ShownRun
@@ -37,7 +37,7 @@ class Looked:
     now: RequestView
 
 
-def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked | None:
+def looked_at(library: Library, run_query: Query, look_query: Query) -> ShownRequest | None:
     """Return what is looked at, None where the run is refused, which ``view_run`` says."""
     state, look = RunState.read(run_query), LookState.read(look_query)
     try:
@@ -46,7 +46,7 @@ def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked |
     except SmemvizError:
         return None
     hardware = hardware_of(shown_run, state)
-    return Looked(shown_run, launch, hardware, look, request_view_of(shown_run.recording, launch, hardware, look))
+    return ShownRequest(shown_run, launch, hardware, look, request_view_of(shown_run.recording, launch, hardware, look))
 
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
