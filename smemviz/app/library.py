@@ -126,7 +126,7 @@ class Library:
         self.local = local
         self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
-        self._named = tuple(self._paths)
+        self._own_names = tuple(self._paths)
         self._paths |= _of_the_gallery_too(self._paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
@@ -139,7 +139,7 @@ class Library:
     @property
     def files(self) -> tuple[str, ...]:
         """The names of all files, in order; those that only a twin leads to are not among them."""
-        return self._named
+        return self._own_names
 
     def twin(self, file: str, kernel: str) -> str | None:
         """Return the file in the other language, Python or CUDA C++, that has a kernel too; None where there is none.
@@ -162,7 +162,7 @@ class Library:
             else (name,)
         )
         names = (name for file in both for name in (file, file + COMPILED))
-        return tuple(each for each in names if each in self._paths)
+        return tuple(file for file in names if file in self._paths)
 
     @property
     def every_file(self) -> tuple[str, ...]:
@@ -373,13 +373,13 @@ def _names(paths: Sequence[Path]) -> dict[str, Path]:
     return names
 
 
-def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
+def _of_the_gallery_too(paths: Mapping[str, Path]) -> dict[str, Path]:
     """Return the files in the other language that lie beside files of the gallery, which are the same kernels."""
     folder = kernels_dir().resolve()
     files: dict[str, Path] = {}
-    for name, path in named.items():
+    for name, path in paths.items():
         other = path.with_suffix(_OTHER.get(path.suffix, ""))
-        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in named.values():
+        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in paths.values():
             twin = _other_language(name)
             files |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
     return files

@@ -85,23 +85,25 @@ class Texts:
             text = self.add(source)
         return text.program
 
-    def run(self, name: str, constants: Mapping[str, object], asked: str = "") -> TextRun:
-        """Run a text with constants, once for the same; what is ``asked`` by a name is asked again until its turn.
+    def run(self, name: str, constants: Mapping[str, object], request_name: str = "") -> TextRun:
+        """Run a text with constants, once for the same; under a ``request_name`` it is asked for again until its turn.
 
         Raises:
             WaitingError: when it is not its turn yet.
             SmemvizError: for what is wrong with the text, and for a limit it meets.
         """
         program = self.program(name).with_constants(constants)
-        text_run = self._runs.once((name, tuple(program.overrides.items())), lambda: self._result_of(program, asked))
+        text_run = self._runs.once(
+            (name, tuple(program.overrides.items())), lambda: self._result_of(program, request_name)
+        )
         if isinstance(text_run, SmemvizError):
             raise text_run
         return text_run
 
-    def _result_of(self, program: Program, asked: str) -> TextRun | SmemvizError:
+    def _result_of(self, program: Program, request_name: str) -> TextRun | SmemvizError:
         try:
             overrides = dict(program.overrides)
-            return self.supervisor.run(program.source, overrides, visitor=visitor(), asked=asked)
+            return self.supervisor.run(program.source, overrides, visitor=visitor(), request_name=request_name)
         except BusyError as error:
             note_busy(error)
             raise  # another try may do better

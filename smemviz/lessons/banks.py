@@ -14,13 +14,13 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.views.layouts.layout_lab import Pictured, SetUp, picture
+from smemviz.views.layouts.layout_lab import RequestPicture, SetUp, picture
 from smemviz.wording.labels import lane_ranges
 
 _COLUMN = 5  # of the element that the first lesson asks for
 
 
-def _request(layout: Layout, access: Access) -> Pictured:
+def _request(layout: Layout, access: Access) -> RequestPicture:
     return picture(SetUp(layout, (access,), H200), 0, 0)
 
 
@@ -33,12 +33,12 @@ def _one_then_all(element: int, layout: Layout) -> Access:
     return Access(f"{place}//{layout.columns},{place}%{layout.columns},{on}", steps=steps)
 
 
-def _pictures(shown: Pictured, caption_text: str, theme: ThemeName) -> tuple[Panel, ...]:
+def _pictures(picture: RequestPicture, caption_text: str, theme: ThemeName) -> tuple[Panel, ...]:
     """Draw the array, and the banks by wavefront, of a request."""
     caption = _("Each column is a bank, each row a wavefront. {said}", said=caption_text)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme), caption_text),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), caption),
+        Panel(_("Tile"), lab_tile(picture, theme=theme), caption_text),
+        Panel(_("Banks by wavefront"), lab_banks(picture, theme=theme), caption),
     )
 
 

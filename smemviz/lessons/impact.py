@@ -137,7 +137,7 @@ def _fitting(kib: int) -> Stage:
 _ABOUT = {"32": N_("blocks of 32 KiB"), "100": N_("blocks of 100 KiB")}
 
 
-def _matters(values: Values) -> Stage:
+def _compiler(values: Values) -> Stage:
     about = values["LOAD"]
     return _merged(about) if about in _LOADS else _fitting(int(about))
 
@@ -155,7 +155,7 @@ COMPILER = Lesson(
                 "global memory. A pad may even cost more than it saves, if fewer blocks fit.")),
     ),
     (Knob("LOAD", (*_LOADS, *_ABOUT), _LOADS[0], N_("In question"), _ABOUT),),
-    _matters,
+    _compiler,
     ({}, {"LOAD": _LOADS[1]}, {"LOAD": "32"}),
     ("8192", "1", "4096"),
     "file=matmul&kernel=tiled",

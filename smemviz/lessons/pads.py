@@ -246,7 +246,7 @@ def _by_hand(values: Values) -> Stage:
     warp = access.launch.requests.warp[at_site].astype(np.int64)
     read = (access.launch.requests.addresses[at_site] - first) // access.launch.shared_arrays[0].itemsize
     words = {key: index(_LANES, warp[:, np.newaxis], constants) for key, (_text, index) in _INDICES.items()}
-    right = frozenset(key for key, each in words.items() if np.array_equal(each, read))
+    right = frozenset(key for key, read_words in words.items() if np.array_equal(read_words, read))
 
     def hint(answer: str) -> str:
         row, lane = (int(place[0]) for place in np.nonzero(words[answer] != read))

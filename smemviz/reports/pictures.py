@@ -78,12 +78,12 @@ def picture(
     return drawn
 
 
-def missing(recording: Recording, shown: Sequence[Launch]) -> str:
+def missing(recording: Recording, launches: Sequence[Launch]) -> str:
     """Say what of launches, and of the run, is not in the recording; "" when nothing is missing."""
     parts = []
-    requests = sum(launch.missing for launch in shown)
+    requests = sum(launch.missing for launch in launches)
     if requests:
-        made = sum(launch.request_count for launch in shown)
+        made = sum(launch.request_count for launch in launches)
         total = count(made, "request")
         parts.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
     if recording.unrecorded:

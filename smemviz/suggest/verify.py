@@ -112,11 +112,11 @@ class Verifier:
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
                 note = english("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (*notes, note))
-            wanted, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
+            expected, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
             for promise in own:
-                wanted[promise.site] = promise.after.wavefronts
-            problem = problem or _not_as_promised(now, wanted, counts)
+                expected[promise.site] = promise.after.wavefronts
+            problem = problem or _not_as_promised(now, expected, counts)
             numbers += [counts[promise.site] or 0 for promise in own]
         return Check(self.engine, tuple(numbers), problem, (*notes, *self._elsewhere(before, after, kernels)))
 
@@ -228,8 +228,8 @@ def _unsteady(result: _RunResult) -> Iterator[str]:
         )
 
 
-def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
-    for site, promised, measured in zip(launch.sites, wanted, counted, strict=True):
+def _not_as_promised(launch: Launch, expected: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
+    for site, promised, measured in zip(launch.sites, expected, counted, strict=True):
         if promised != measured:
             return english(
                 "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",

@@ -26,14 +26,14 @@ _MOST_FINDINGS = 5
 class Smem:
     """Recordings of one test, and assertions on them.
 
-    ``recordings`` are all that the test made or loaded, ``made`` those it made; ``witnesses`` show what exceeded a
-    limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
+    ``recordings`` are all that the test made or loaded, ``new_recordings`` those it made; ``witnesses`` show what
+    exceeded a limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
     """
 
     def __init__(self, test_file: Path, root: Path) -> None:
         self._places = Places(test_file, root)
         self.recordings: list[Recording] = []
-        self.made: list[Recording] = []
+        self.new_recordings: list[Recording] = []
         self.witnesses: list[Witness] = []
 
     def run(
@@ -49,7 +49,7 @@ class Smem:
         """
         __tracebackhide__ = True
         try:
-            return self._made(run(self._places.find(path), constants, engine, view=view))
+            return self._remembered(run(self._places.find(path), constants, engine, view=view))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 
@@ -65,7 +65,7 @@ class Smem:
         """Record one launch of a kernel; see ``smemviz.record``."""
         __tracebackhide__ = True
         try:
-            return self._made(record(kernel, grid, block, args, dynamic_shared, engine))
+            return self._remembered(record(kernel, grid, block, args, dynamic_shared, engine))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 
@@ -187,9 +187,9 @@ class Smem:
                 return recording
         raise InputError(f"{launch!r:.80} is no launch that came from smem.run, smem.record or smem.load")
 
-    def _made(self, recording: Recording) -> Recording:
+    def _remembered(self, recording: Recording) -> Recording:
         self.recordings.append(recording)
-        self.made.append(recording)
+        self.new_recordings.append(recording)
         return recording
 
     def _assert(

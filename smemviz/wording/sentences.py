@@ -230,17 +230,17 @@ def folded(findings: Iterable[Finding]) -> tuple[tuple[Finding, int], ...]:
     Of more than two of one kind in one line of a launch that is the first: where every access to an array races with
     every other, the pairs are many and the reason is one.
     """
-    alike: dict[tuple[object, ...], list[Finding]] = {}
+    by_place: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        alike.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
+        by_place.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
     groups: list[tuple[Finding, int]] = []
-    for first, *others in alike.values():
+    for first, *others in by_place.values():
         many = len(others) >= _MOST_ALIKE
         groups += [(first, len(others))] if many else [(finding, 0) for finding in (first, *others)]
     return tuple(groups)
 
 
-def more_alike(more: int) -> str:
+def more_of_a_kind(more: int) -> str:
     """Say how many findings of the same kind and line are not told of, nothing of none."""
     return _("And {n:,} more of this kind in this line.", n=more) if more else ""
 
@@ -251,7 +251,7 @@ def described(finding: Finding, recording: Recording, more: int = 0) -> str:
     It stands for so many ``more``.
     """
     where, message = described_where(finding, recording), say(finding.message) or finding.message
-    return sentences(_("{where}: {message}", where=where, message=message) if where else message, more_alike(more))
+    return sentences(_("{where}: {message}", where=where, message=message) if where else message, more_of_a_kind(more))
 
 
 def described_where(finding: Finding, recording: Recording) -> str:

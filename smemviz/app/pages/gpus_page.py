@@ -120,10 +120,10 @@ def _refusal(why: str | Component) -> Filling:
 
 def _of_kernel(library: Library, run: Query, look: Query) -> ComparedAccess:
     state = RunState.read(run)
-    shown = library.show(state)
-    launch = shown.launch(state)
-    hardware = hardware_of(shown, state)
-    row = request_view_of(shown.recording, launch, hardware, LookState.read(look)).row
+    shown_run = library.show(state)
+    launch = shown_run.launch(state)
+    hardware = hardware_of(shown_run, state)
+    row = request_view_of(shown_run.recording, launch, hardware, LookState.read(look)).row
     if row is None:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]

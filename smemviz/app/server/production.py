@@ -94,7 +94,7 @@ class Server:
         )
         self._server.channel_class = _Channel
         self._stopping = threading.Event()
-        self._looked = 0.0  # for clients that take nothing
+        self._checked_at = 0.0  # for clients that take nothing
 
     def stop(self, *_: object) -> None:
         """Take no more requests, and end when those that came are answered."""
@@ -117,8 +117,8 @@ class Server:
 
     def _loop(self, seconds: float) -> None:
         wasyncore.loop(timeout=seconds, use_poll=self._server.adj.asyncore_use_poll, map=self._server._map, count=1)
-        if time.monotonic() > self._looked + 1.0:
-            self._looked = time.monotonic()
+        if time.monotonic() > self._checked_at + 1.0:
+            self._checked_at = time.monotonic()
             for channel in list(self._server.active_channels.values()):
                 if channel.has_stalled():
                     channel.handle_close()

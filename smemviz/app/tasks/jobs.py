@@ -210,7 +210,7 @@ class Tasks(Generic[Key, Result]):
 
     def __init__(self, job: Job, read: Callable[[Key, str], Result], answers: Sequence[int] = ()) -> None:
         self.allowed = job.allowed
-        self._kept = 0
+        self._result_count = 0
         self._job = job
         self._read = read
         self._answers = answers
@@ -223,7 +223,7 @@ class Tasks(Generic[Key, Result]):
     def latest(self) -> int:
         """How many results have been kept; a page that knows a smaller number has not seen the latest."""
         self.collect()
-        return self._kept
+        return self._result_count
 
     def start(self, key: Key, command: Sequence[str]) -> bool:
         """Start a command; return False when something is running, or nothing may be started."""
@@ -269,7 +269,7 @@ class Tasks(Generic[Key, Result]):
             if status.state == "failed":
                 raise InputError(status.problem)
             self._results[key] = self._read(key, status.output)
-            self._kept += 1
+            self._result_count += 1
         except InputError as error:
             self._problems[key] = str(error)
 

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None:
     """Declare what any server has: what it shows, and where; ``port`` and ``host`` say how it takes those."""
-    wanted = whole(0, _HIGHEST_PORT, f"a port, a number from 0 to {_HIGHEST_PORT}")
+    port_number = whole(0, _HIGHEST_PORT, f"a port, a number from 0 to {_HIGHEST_PORT}")
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
-    parser.add_argument("--port", metavar="N", type=wanted, default=8050, help=f"{port} (default: 8050)")
+    parser.add_argument("--port", metavar="N", type=port_number, default=8050, help=f"{port} (default: 8050)")
     parser.add_argument("--host", default="127.0.0.1", help=f"address to listen on (default: 127.0.0.1, {host})")
     parser.add_argument(
         "--allow-host",
@@ -54,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
     listening = listen(arguments.host, arguments.port)
     with listening:
         if not local:
-            say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
+            say_what_is_off(arguments.host, arguments.paths, editor=editor, with_editor=not arguments.no_editor)
         import logging
         import webbrowser
 
@@ -82,7 +82,7 @@ def memory_is_bounded() -> bool:
     return memory_is_bounded()
 
 
-def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: bool) -> None:
+def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, with_editor: bool) -> None:
     """Say what others may do at this address, and what this system cannot hold them to."""
     from smemviz.engines.sandbox.confine import lacking
 
@@ -93,7 +93,7 @@ def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: b
         f"{host} {reached}; {served} served, every run within the editor's limits. Nothing is "
         "measured, no revision read"
     ]
-    if wanted and not editor:
+    if with_editor and not editor:
         lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
     open_to_runs = lacking() if editor or paths else ()
     if open_to_runs:

@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
             shared,
         )
         Settings.read(settings.environment())  # says what makes no sense before anything starts
-        say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
+        say_what_is_off(arguments.host, arguments.paths, editor=editor, with_editor=not arguments.no_editor)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}{settings.prefix}/"
         _serve(arguments.workers, listening, settings, url)
     return 0

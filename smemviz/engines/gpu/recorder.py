@@ -99,7 +99,7 @@ class Recorder(recorder.Recorder):
         if self.is_empty:
             for error in self._not_recorded.values():
                 raise error
-        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+        self.findings += [not_recorded(error, has_run=True) for error in self._not_recorded.values()]
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""

@@ -54,8 +54,8 @@ def in_groups(site: Site) -> bool:
 def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:
     """Return how many copies, sites and classes the counts of a launch have."""
     classes = _IDEALS * DEGREES * WAVEFRONTS if any(map(in_groups, sites)) else DEGREES
-    each = 8 * classes * max(len(sites), 1)
-    return max(1, min(_COPIES, _BYTES // each)), max(len(sites), 1), classes
+    copy_bytes = 8 * classes * max(len(sites), 1)
+    return max(1, min(_COPIES, _BYTES // copy_bytes)), max(len(sites), 1), classes
 
 
 def totals(sites: Sequence[Site], counts: NDArray[np.int64]) -> Totals:

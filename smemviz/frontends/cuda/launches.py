@@ -107,10 +107,10 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
         raise UnreadableError(ast.unparse(node))
     if int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
         raise UnreadableError(ast.unparse(node))
-    return _made(maker, shape, dtype, fill)
+    return _array(maker, shape, dtype, fill)
 
 
-def _made(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Sequence[float]) -> NDArray[Any]:
+def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Sequence[float]) -> NDArray[Any]:
     if maker == "random":
         random = np.random.default_rng(0)
         if dtype.kind == "f":
@@ -181,10 +181,10 @@ def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
     return value_of(node, scope)
 
 
-def _filled(program: CudaProgram, kernel: Function, given: str) -> list[str]:
+def _filled(program: CudaProgram, kernel: Function, arguments: str) -> list[str]:
     """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
     head = program.source[kernel.start : kernel.body]
-    values = [part.strip() for part in given.split(",")]
+    values = [part.strip() for part in arguments.split(",")]
     made = []
     for number, name in enumerate(kernel.parameters):
         if re.search(rf"(?:\*|\*\s*(?:const|__restrict__|__restrict))\s*{name}\b|\b{name}\s*\[", head):

@@ -86,7 +86,7 @@ class Unit:
                     if off is not None:
                         times = int(self._avoided(log).sum()) if leave_out else 0
                         return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
-                if self._fits_in_part(log, leave_out, counted):
+                if self._fits_partly(log, leave_out, counted):
                     return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
         return self._joined(counted)
 
@@ -196,7 +196,7 @@ class Unit:
         """Return how many logged requests the instructions stand for."""
         return int(sum(counts.requests * (width // log.width) for width, counts in counted.items()) / self._factor)
 
-    def _fits_in_part(self, log: Stream, leave_out: bool, counted: CountsByWidth) -> bool:
+    def _fits_partly(self, log: Stream, leave_out: bool, counted: CountsByWidth) -> bool:
         """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
         least = len(log.era) - (int(self._avoided(log).sum()) if leave_out else 0)
         if not counted or min(counted) < log.width or not least <= self._covered(log, counted) <= len(log.era):

@@ -39,14 +39,14 @@ SPACES: Mapping[str, _Space] = {
         counts=("wavefronts", "ideal", "degree"),
         rule=shared_rule,
         unknown=lambda site, cc: unpredictable(site.op, site.dtype, cc),
-        least=lambda served, addresses, width: served.ideal,
+        least=lambda service, addresses, width: service.ideal,
     ),
     "global": _Space(
         unit="sector",
         counts=("sectors",),
         rule=lambda width, op, hardware: sector_rule(width),
         unknown=lambda site, cc: None,
-        least=lambda served, addresses, width: fewest_sectors(bytes_used(addresses, width)),
+        least=lambda service, addresses, width: fewest_sectors(bytes_used(addresses, width)),
     ),
 }
 
@@ -86,8 +86,8 @@ def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H20
     if unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return np.zeros(len(addresses), np.int64)
     space = SPACES[site.space]
-    served = serve(addresses, space.rule(site.width, site.op, hardware))
-    return served.wavefronts - space.least(served, addresses, site.width)
+    service = serve(addresses, space.rule(site.width, site.op, hardware))
+    return service.wavefronts - space.least(service, addresses, site.width)
 
 
 def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:
@@ -102,7 +102,7 @@ def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H
         site, at = launch.sites[i], site_of == i
         rule = rule_at(site, hardware)
         if rule is not None:
-            served = serve(launch.requests.addresses[rows[at]], rule)
-            for name, count in zip(SPACES[site.space].counts, served, strict=False):
+            service = serve(launch.requests.addresses[rows[at]], rule)
+            for name, count in zip(SPACES[site.space].counts, service, strict=False):
                 getattr(costs, name)[at] = count
     return costs._replace(excess=np.where(costs.wavefronts < 0, -1, costs.wavefronts - costs.ideal))

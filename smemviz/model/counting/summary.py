@@ -102,8 +102,8 @@ def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np
         _add_counts(totals, i, site, serve_tables(tables, rule), times)
 
 
-def _add_counts(totals: Totals, i: int, site: Site, served: Iterable[NDArray[np.int64]], times: int = 1) -> None:
-    for name, counts in zip(SPACES[site.space].counts, served, strict=False):
+def _add_counts(totals: Totals, i: int, site: Site, columns: Iterable[NDArray[np.int64]], times: int = 1) -> None:
+    for name, counts in zip(SPACES[site.space].counts, columns, strict=False):
         if name == "degree":
             totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
         else:

@@ -178,11 +178,11 @@ def candidates(
     piece = _piece(plain.itemsize, accesses)
     period = max(1, hardware.row_bytes // plain.itemsize)  # a pad of so many puts every row back where it was
     yield from _padded(plain, piece, period - 1 if most_pad is None else most_pad)
-    probe = np.arange(plain.rows * plain.columns, dtype=np.int64)
-    seen = {_digest(plain.place(probe))}
+    indices = np.arange(plain.rows * plain.columns, dtype=np.int64)
+    seen = {_digest(plain.place(indices))}
     for swizzle in _swizzled(plain, piece, _bases(plain.itemsize, piece, hardware), _bits(hardware)):
         mixed = _fitting(plain, swizzle)
-        if mixed is not None and (key := _digest(mixed.place(probe))) not in seen:
+        if mixed is not None and (key := _digest(mixed.place(indices))) not in seen:
             seen.add(key)
             yield mixed
 

@@ -187,28 +187,28 @@ def new_index(text: SourceText, laid: Layout, parts: Sequence[str], use: Use) ->
         NotRewrittenError: when it is not an index for each axis, or may not be written twice.
     """
     names = NAMES[len(laid.shape)]
-    given = {name: text.at(span).strip() for name, span in zip(names, use.indices, strict=True)}
+    indices = {name: text.at(span).strip() for name, span in zip(names, use.indices, strict=True)}
     flattened = len(parts) < len(names)
     span = (use.indices[0 if flattened else -1][0], use.indices[-1][1])
-    numbers = {name: int(match[1]) for name, part in given.items() if (match := _NUMBER.fullmatch(part))}
+    numbers = {name: int(match[1]) for name, part in indices.items() if (match := _NUMBER.fullmatch(part))}
     mixed = set(_names_in(parts[-1])) & set(names)
     if mixed <= set(numbers):
         place = laid.place(np.array(np.ravel_multi_index([numbers.get(name, 0) for name in names], laid.shape)))
         return text.edit(span, str(np.unravel_index(int(place), declared_shape(laid))[-1]))
     if not flattened and {numbers.get(name) for name in mixed - {names[-1]}} == {0}:
-        return text.edit(span, given[names[-1]])  # mixed with 0 it stays
-    times = Counter(name for part in parts for name in _names_in(part) if name in given)
-    for name, part in given.items():
+        return text.edit(span, indices[names[-1]])  # mixed with 0 it stays
+    times = Counter(name for part in parts for name in _names_in(part) if name in indices)
+    for name, part in indices.items():
         if times[name] > 1:
             _check_repeatable(part, use.line)
-    return text.edit(span, _filled(with_names(parts[-1], {name: name for name in names}), given))
+    return text.edit(span, _filled(with_names(parts[-1], {name: name for name in names}), indices))
 
 
-def _filled(formula: str, given: dict[str, str]) -> str:
+def _filled(formula: str, indices: dict[str, str]) -> str:
     """Write a formula of whole numbers, which C++ and Python have alike but for ``//``, with indices in it."""
 
     def written(match: re.Match[str]) -> str:
-        part = given.get(match[0], match[0])
+        part = indices.get(match[0], match[0])
         return part if is_term(part) else f"({part})"
 
     return re.sub(r"[A-Za-z_]\w*", written, formula.replace("//", "/"))

@@ -42,7 +42,16 @@ from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import described_where, facts, findings_of, folded, headline_of, more_alike, origin, rule
+from smemviz.wording.sentences import (
+    described_where,
+    facts,
+    findings_of,
+    folded,
+    headline_of,
+    more_of_a_kind,
+    origin,
+    rule,
+)
 
 RUN_PROPERTIES = (
     "kernels.html",
@@ -81,7 +90,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         in_editor = {"file": state.file, "badges": line_badges(shown_run.recording, launch, rows)}
     return {
         "kernels.html": _kernel_links(shown_run, launch, query, hardware),
-        "eyebrow.html": _named(shown_run, launch.kernel),
+        "eyebrow.html": _eyebrow(shown_run, launch.kernel),
         "twins.html": [
             *_twin_link(library, launch.kernel, query),
             *_views_link(launch.kernel, query),
@@ -110,12 +119,12 @@ def _around(shown_run: ShownRun, query: Query, state: RunState, before: str | No
         filling["source.html"] = refused_source(
             shown_run.program.file, shown_run.program.source, kernel.name, error.line
         )
-        filling["eyebrow.html"] = _named(shown_run, kernel.name)
+        filling["eyebrow.html"] = _eyebrow(shown_run, kernel.name)
         filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
     return filling
 
 
-def _named(shown_run: ShownRun, kernel: str) -> list[Component | str]:
+def _eyebrow(shown_run: ShownRun, kernel: str) -> list[Component | str]:
     return [Path(shown_run.program.file).name, " · ", html.Strong(kernel)]
 
 
@@ -132,9 +141,9 @@ def _kernel_links(shown_run: ShownRun, launch: Launch | None, query: Query, hard
     page = page_of(query.get("file", ""))
     rest = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
 
-    def add(name: str, badge: Component, named: Query, *, current: bool) -> None:
+    def add(name: str, badge: Component, link_query: Query, *, current: bool) -> None:
         look = "kernel-link current" if current else "kernel-link"
-        links.append(html.A([html.Span(name), badge], href=f"{page}?{urlencode(rest | named)}", className=look))
+        links.append(html.A([html.Span(name), badge], href=f"{page}?{urlencode(rest | link_query)}", className=look))
 
     for group in shown_run.groups():
         worst, nth = worst_of(shown_run, group, hardware)
@@ -204,7 +213,7 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
     for (kind, line, where, message), (finding, more) in folded_findings.items():
         parts: list[Component | str] = [*_described(line, where, message)]
         if more:
-            parts += [" ", more_alike(more)]
+            parts += [" ", more_of_a_kind(more)]
         access = access_of(shown_run.recording, launch, finding)
         if access is not None:
             parts += [" ", _access_link(access, query)]

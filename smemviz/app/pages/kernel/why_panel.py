@@ -44,16 +44,20 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     launch, now = view.launch, view.now
     explaining = _explaining(_Same(view.shown_run.recording, launch), view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
-    asked = {name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")}
-    each = [
+    other_query = {
+        name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")
+    }
+    sites = [
         html.Div(
-            _paragraphs(explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, asked, launch, i, now.block)),
+            _paragraphs(
+                explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, other_query, launch, i, now.block)
+            ),
             hidden=i != site,
             **{"data-site": str(i)},
         )
         for i in np.unique(launch.requests.site[now.rows]).tolist()
     ]
-    return {"why.html": each}
+    return {"why.html": sites}
 
 
 def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:

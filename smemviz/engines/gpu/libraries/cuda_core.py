@@ -48,7 +48,7 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
             expressions = kwargs.get("name_expressions") or (args[1] if len(args) > 1 else ())
             return Code(self._real.compile(*args, **kwargs), _source=(*self._source, tuple(expressions)))
 
-    def made(code: Any, code_type: Any, options: Any = None) -> Any:
+    def new_program(code: Any, code_type: Any, options: Any = None) -> Any:
         made = program(code, code_type, options)
         return Text(made, _source=(code, macros(options))) if str(code_type).lower() == "c++" else made
 
@@ -71,7 +71,7 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
     def linked(*codes: Any, **kwargs: Any) -> Any:
         return linker(*map(real, codes), **kwargs)
 
-    return {"Program": made, "launch": launched, "Linker": linked}
+    return {"Program": new_program, "launch": launched, "Linker": linked}
 
 
 def _passed(values: Sequence[Any]) -> list[Any]:

@@ -23,7 +23,7 @@ def made_after(recorder: Recorder, record: Callable[[], bool], make: Callable[[]
     try:
         harmless = record()
     except UnsupportedError as error:
-        recorder.findings.append(not_recorded(error, ran=True))
+        recorder.findings.append(not_recorded(error, has_run=True))
         harmless = True
     if harmless:
         make()

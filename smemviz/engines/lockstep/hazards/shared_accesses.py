@@ -45,8 +45,8 @@ def cells_of(
 
 def bits_of(stored: Value, lanes: NDArray[np.intp] | None, slots: int, nbytes: int) -> NDArray[Any]:
     """Return what a store stores in each cell of ``nbytes`` of each lane; no lanes means every one of the ``slots``."""
-    each = np.broadcast_to(np.asarray(stored), slots)
-    return np.ascontiguousarray(each if lanes is None else each[lanes]).view(f"u{nbytes}")
+    in_slots = np.broadcast_to(np.asarray(stored), slots)
+    return np.ascontiguousarray(in_slots if lanes is None else in_slots[lanes]).view(f"u{nbytes}")
 
 
 class Cells:

@@ -155,16 +155,18 @@ def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Pl
         raise LaunchError(*place, english("{name}: the array is not contiguous; copy it first", name=name))
     element = parameter.element
     if element.lanes == 1 and element.dtype and element.size == np.dtype(element.dtype).itemsize:
-        wanted = np.dtype(element.dtype)
+        element_type = np.dtype(element.dtype)
         # Bytes are anything, and halves of any kind look alike.
-        alike = element.size == 1 or array.dtype.itemsize == wanted.itemsize == 2
-        if not alike and (array.dtype.itemsize != wanted.itemsize or (array.dtype.kind == "f") != (wanted.kind == "f")):
+        interchangeable = element.size == 1 or array.dtype.itemsize == element_type.itemsize == 2
+        if not interchangeable and (
+            array.dtype.itemsize != element_type.itemsize or (array.dtype.kind == "f") != (element_type.kind == "f")
+        ):
             raise LaunchError(
                 *place,
                 english(
                     "{name} points to {wanted}; the launch gives an array of {dtype}",
                     name=name,
-                    wanted=str(wanted),
+                    wanted=str(element_type),
                     dtype=str(array.dtype),
                 ),
             )

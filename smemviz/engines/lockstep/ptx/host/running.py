@@ -59,7 +59,7 @@ def run(
     compiled = compile_program(program, [plan.kernel for plan in plans], program.view)
     seen = Recorder(options)
 
-    def made(plan: LaunchPlan, options: LaunchOptions) -> LaunchOutcome:
+    def outcome(plan: LaunchPlan, options: LaunchOptions) -> LaunchOutcome:
         place, entry = (program.file, plan.line), Entry(program, compiled, plan.kernel)
         arguments = _arguments(plan, entry)
         shape = configuration(place, (plan.grid, plan.block, 0, plan.dynamic_shared))
@@ -69,7 +69,7 @@ def run(
         return launched
 
     for plan in plans:
-        seen.make(plan.kernel, partial(made, plan), ROW_BYTES)
+        seen.make(plan.kernel, partial(outcome, plan), ROW_BYTES)
     return seen.result()
 
 
