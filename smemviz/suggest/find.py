@@ -68,7 +68,7 @@ def _of_array(
         (number, launch, index)
         for number, launch in launches
         for index, other in enumerate(launch.arrays)
-        if other.space == "shared" and (other.name, other.line) == (array.name, array.line)
+        if other.is_shared and (other.name, other.line) == (array.name, array.line)
     ]
     accesses = tuple(
         (number, access) for number, launch, index in places for access in recorded(launch, index, hardware)

@@ -34,7 +34,7 @@ def drawn_request(now: RequestView, array: ArrayInfo, says: str, hardware: Hardw
     """Return the present request on an array that a kernel declares, with what that holds by then."""
     where = bank_layout(now.launch, hardware)
     service = bank_service(now, where, hardware)
-    asks = now.site is not None and now.site.space == "shared"
+    asks = now.site is not None and now.site.is_shared
     addresses = now.launch.requests.addresses[now.row] if asks else np.full(32, -1)
     return request_data(declared(now, array, where), addresses, says, where, service, name=array.name, stored=True)
 

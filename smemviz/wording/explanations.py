@@ -99,7 +99,7 @@ class Explaining:
         row = int(rows[here][np.argmax(cost[here])])
         because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
         fix, pad, swizzle = (None, None, None)
-        if site.space == "shared" and cost.max() > 0:
+        if site.is_shared and cost.max() > 0:
             fix, pad, swizzle = self._fix(site, row, patterns[0][0])
         return Explained(patterns, _pattern_names([pattern for pattern, _ in patterns]), because, fix, pad, swizzle)
 

@@ -127,7 +127,7 @@ def _of_kernel(library: Library, run: Query, look: Query) -> ComparedAccess:
     if row is None:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
-    if site.space != "shared":
+    if not site.is_shared:
         sentence = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
         raise _NotComparedError(sentence)
     access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)

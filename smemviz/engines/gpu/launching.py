@@ -159,9 +159,9 @@ def count(
     with Arguments(arguments) as on_device:
         passes = NumbaPasses(kernel, configuration, on_device)
         requests, totals, arrays = passes.record((place, function.name), log_bytes, logged)
-    static = max((a.address + a.nbytes for a in arrays if a.space == "shared" and not a.dynamic), default=0)
-    start = min((a.address for a in arrays if a.space == "shared"), default=0)
-    dynamic_start = min((a.address for a in arrays if a.space == "shared" and a.dynamic), default=static)
+    static = max((a.address + a.nbytes for a in arrays if a.is_shared and not a.dynamic), default=0)
+    start = min((a.address for a in arrays if a.is_shared), default=0)
+    dynamic_start = min((a.address for a in arrays if a.is_shared and a.dynamic), default=static)
     return Launch(
         kernel=function.name,
         line=function.node.lineno,

@@ -48,7 +48,7 @@ def served_as(op: str, width: int, hardware: Hardware = TOTALS_FOR) -> ServedAs:
 
 def in_groups(site: Site) -> bool:
     """Tell whether lanes of a warp may be served in several groups: 8 and 16 bytes, but not by atomics."""
-    return site.space == "shared" and served_as(site.op, site.width).lanes < WARP_SIZE
+    return site.is_shared and served_as(site.op, site.width).lanes < WARP_SIZE
 
 
 def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:

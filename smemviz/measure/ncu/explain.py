@@ -212,7 +212,7 @@ class Unit:
 
     def _unchanged(self, counted: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
         unknown = self._uncountable
-        if self._complex and self.first.space == "shared":
+        if self._complex and self.first.is_shared:
             unknown = verdicts.moved_together(self.first.width)
         return verdicts.switched_off(verdicts.as_recorded(self.subject, counted, instructions, unknown), off)
 

@@ -230,7 +230,7 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
     """Hold the sum over the instructions of a kind against the counters of the whole launch."""
     kind = _pool(site)[1]
     swaps = kind != "store" and any("CAS" in instruction.opcode for instruction in profiled.instructions)
-    if site.space != "shared" or row.verdict == "unexplained" or swaps:
+    if not site.is_shared or row.verdict == "unexplained" or swaps:
         return row  # a loop runs as often as the data of each pass of the profiler make it
     counted = sum(
         instruction.wavefronts

@@ -23,7 +23,7 @@ class _Space(NamedTuple):
 
     A request of some width and operation is served by ``rule``, which gives ``counts``, in this order. ``unknown`` says
     in English why the addresses of a site do not tell them, None where they do; ``least`` how many of the first would
-    do for served requests.
+    do for served requests; ``everywhere`` whether every GPU serves them alike.
     """
 
     unit: str
@@ -31,6 +31,7 @@ class _Space(NamedTuple):
     rule: Callable[[int, str, Hardware], Rule]
     unknown: Callable[[Site, tuple[int, int]], str | None]
     least: Callable[[Service, NDArray[np.int64], int], NDArray[np.int64]]
+    everywhere: bool
 
 
 SPACES: Mapping[str, _Space] = {
@@ -40,6 +41,7 @@ SPACES: Mapping[str, _Space] = {
         rule=shared_rule,
         unknown=lambda site, cc: unpredictable(site.op, site.dtype, cc),
         least=lambda service, addresses, width: service.ideal,
+        everywhere=False,
     ),
     "global": _Space(
         unit="sector",
@@ -47,6 +49,7 @@ SPACES: Mapping[str, _Space] = {
         rule=lambda width, op, hardware: sector_rule(width),
         unknown=lambda site, cc: None,
         least=lambda service, addresses, width: fewest_sectors(bytes_used(addresses, width)),
+        everywhere=True,
     ),
 }
 
@@ -85,9 +88,17 @@ def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H20
     """Return what requests of a site cost beyond what would do; 0 for operations that are not counted ahead."""
     if unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return np.zeros(len(addresses), np.int64)
+    cost, least = cost_and_least(site, addresses, hardware)
+    return cost - least
+
+
+def cost_and_least(
+    site: Site, addresses: NDArray[np.int64], hardware: Hardware = H200
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what requests of a site cost, in the unit of its space, and how little would do."""
     space = SPACES[site.space]
     service = serve(addresses, space.rule(site.width, site.op, hardware))
-    return service.wavefronts - space.least(service, addresses, site.width)
+    return service.wavefronts, space.least(service, addresses, site.width)
 
 
 def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:

@@ -53,9 +53,9 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
     counted = counted_totals(launch, hardware)
     whole = launch.totals or counted
     return tuple(
-        # A sector is a sector everywhere; wavefronts by other rules need the addresses.
+        # Wavefronts by other rules need the addresses.
         _row(site, whole, i, hardware.cc)
-        if site.space == "global"
+        if SPACES[site.space].everywhere
         else _row(site, counted, i, hardware.cc, complete=bool(counted.requests[i] == whole.requests[i]))
         for i, site in enumerate(launch.sites)
     )

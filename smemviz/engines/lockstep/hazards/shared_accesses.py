@@ -56,7 +56,7 @@ class Cells:
         self, sites: Sequence[Site], start: int, pitch: int, blocks: int, slots: int, rows: NDArray[np.int64] | None
     ) -> None:
         """``start`` is the address of a block's first byte, ``pitch`` the bytes from one block to the next."""
-        self.nbytes = min([_WIDEST_CELL, *(site.width for site in sites if site.space == "shared")])
+        self.nbytes = min([_WIDEST_CELL, *(site.width for site in sites if site.is_shared)])
         self.per_block = pitch // self.nbytes
         self.count = blocks * self.per_block
         self.slots = np.arange(slots, dtype=np.int32)
