@@ -11,8 +11,8 @@ import tempfile
 from importlib.util import find_spec
 
 from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
+from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.cli.settings import whole
-from smemviz.cli.verbs.dashboard import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.errors import MissingError
 
 _MOST_WORKERS = 64

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.made_kernels import SHORT
 
-from smemviz.cli.verbs.dashboard import say_what_is_off
+from smemviz.cli.servers import say_what_is_off
 from smemviz.engines.sandbox import Supervisor, confine
 
 pytestmark = pytest.mark.skipif(bool(confine.lacking()), reason=f"not kept from here: {', '.join(confine.lacking())}")
