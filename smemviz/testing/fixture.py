@@ -26,14 +26,14 @@ _MOST_FINDINGS = 5
 class Smem:
     """Recordings of one test, and assertions on them.
 
-    ``recordings`` are all that the test made or loaded, ``new_recordings`` those it made; ``witnesses`` show what
-    exceeded a limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
+    ``recordings`` are all that the test made or loaded, ``made`` those it made; ``witnesses`` show what exceeded a
+    limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
     """
 
     def __init__(self, test_file: Path, root: Path) -> None:
         self._places = Places(test_file, root)
         self.recordings: list[Recording] = []
-        self.new_recordings: list[Recording] = []
+        self.made: list[Recording] = []
         self.witnesses: list[Witness] = []
 
     def run(
@@ -189,7 +189,7 @@ class Smem:
 
     def _remembered(self, recording: Recording) -> Recording:
         self.recordings.append(recording)
-        self.new_recordings.append(recording)
+        self.made.append(recording)
         return recording
 
     def _assert(

@@ -45,7 +45,7 @@ class Report:
         smem = item.stash.get(self._key, None)
         if report.when != "call" or smem is None:
             return report
-        files = [self._save(item.nodeid, number, smem) for number in range(len(smem.new_recordings))]
+        files = [self._save(item.nodeid, number, smem) for number in range(len(smem.made))]
         if report.failed:
             output = "" if smem.witnesses else report.longreprtext
             failure = Failure(item.nodeid, tuple(smem.witnesses), output, tuple(files))
@@ -71,7 +71,7 @@ class Report:
 
     def _save(self, test: str, number: int, smem: Smem) -> str:
         name = f"{file_name(test)}{f'-{number + 1}' if number else ''}.smem.npz"
-        smem.new_recordings[number].save(self._folder / name)
+        smem.made[number].save(self._folder / name)
         return name
 
 
