@@ -56,10 +56,10 @@ def speaking(tag: str) -> Iterator[None]:
         _spoken.set(before)
 
 
-def best_of(wanted: Iterable[str]) -> str:
+def best_of(preferred: Iterable[str]) -> str:
     """Return the first of some language tags that is spoken here; only primary subtags count: zh-CN gives zh-Hans."""
     by_primary = {tag.split("-")[0]: tag for tag in LANGUAGES}
-    tags = (by_primary.get(tag.replace("_", "-").split("-")[0].lower()) for tag in wanted)
+    tags = (by_primary.get(tag.replace("_", "-").split("-")[0].lower()) for tag in preferred)
     return next((tag for tag in tags if tag), "en")
 
 

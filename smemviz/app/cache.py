@@ -157,10 +157,10 @@ class Answers:
     def __init__(self, server: Flask, files: Iterable[Path]) -> None:
         self._stamp = ttl_cache(1, _STAMP_SECONDS)(partial(_stamp, sorted(set(files))))
         self._known: Cache[Hashable, _Answer] = Cache(_ANSWER_BYTES, lambda answer: len(answer.body))
-        server.before_request(self._given)
+        server.before_request(self._cached_response)
         server.after_request(self._keep)
 
-    def _given(self) -> Response | None:
+    def _cached_response(self) -> Response | None:
         question = request.get_data() if request.path == CALLBACKS else b""
         if not question or _OF_EDITOR.search(question):
             return None

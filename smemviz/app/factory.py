@@ -220,13 +220,13 @@ def _page(services: Services, address: Address) -> list[Component] | Component:
         return _nothing(translated(str(error)))
 
 
-def _deaf(shown: Any) -> Any:
+def _deaf(page: Any) -> Any:
     """Return what is shown with none but buttons telling of clicks, as Dash has all that have a name do."""
-    for part in shown if isinstance(shown, list) else [shown]:
+    for part in page if isinstance(page, list) else [page]:
         for component in (part, *part._traverse()):
             if isinstance(component, html.Div | html.Section | html.Main | html.Header | html.Details | html.P):
                 component.disable_n_clicks = True
-    return shown
+    return page
 
 
 def _nothing(text: str | Component) -> list[Component]:

@@ -42,7 +42,7 @@ _Run = tuple[RunKey, Helpers, bool]  # whether it is trusted
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRun:
     """What a page shows: a recording, the program it is of, and the recording from a GPU that may stand in for it.
 
     ``why`` says why the GPU recording is not what is shown, None when it is, or could be.
@@ -52,7 +52,7 @@ class Shown:
     recording: Recording
     recorded: Recording | None
     why: str | None
-    others: Shown | None = None  # what is shown of the other kernels, where that is another recording
+    others: ShownRun | None = None  # what is shown of the other kernels, where that is another recording
 
     @property
     def origin(self) -> str:
@@ -126,7 +126,7 @@ class Library:
         self.local = local
         self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
-        self._named = tuple(self._paths)
+        self._own_names = tuple(self._paths)
         self._paths |= _of_the_gallery_too(self._paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
@@ -139,7 +139,7 @@ class Library:
     @property
     def files(self) -> tuple[str, ...]:
         """The names of all files, in order; those that only a twin leads to are not among them."""
-        return self._named
+        return self._own_names
 
     def twin(self, file: str, kernel: str) -> str | None:
         """Return the file in the other language, Python or CUDA C++, that has a kernel too; None where there is none.
@@ -162,7 +162,7 @@ class Library:
             else (name,)
         )
         names = (name for file in both for name in (file, file + COMPILED))
-        return tuple(each for each in names if each in self._paths)
+        return tuple(file for file in names if file in self._paths)
 
     @property
     def every_file(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ class Library:
         path = self._path(file)
         return None if path.suffix == ".npz" else path
 
-    def show(self, state: RunState) -> Shown:
+    def show(self, state: RunState) -> ShownRun:
         """Return what the state asks for: the GPU's recording where it has these constants, else a lockstep run.
 
         Raises:
@@ -230,13 +230,13 @@ class Library:
         elif dict(recorded.constants) != program.values:
             why = _made_otherwise(recorded)
         if recorded is not None and why is None and state.source != "lockstep":
-            return Shown(program, recorded, recorded, None)
-        run = Shown(program, self.run(program), recorded, why)
+            return ShownRun(program, recorded, recorded, None)
+        run = ShownRun(program, self.run(program), recorded, why)
         if recorded is not None and state.source != "lockstep" and recorded.sha256 == program.sha256:
             return self._as_recorded(run, recorded, state) or run
         return run
 
-    def _as_recorded(self, run: Shown, recorded: Recording, state: RunState) -> Shown | None:
+    def _as_recorded(self, run: ShownRun, recorded: Recording, state: RunState) -> ShownRun | None:
         """Return the recording where the kernel named does not read what was changed, and does the same in lockstep."""
         program, kernel = run.program, state.kernel or ""
         read = code_reads(program, kernel)
@@ -250,9 +250,9 @@ class Library:
             return None
         return replace(run, recording=recorded, why=None, others=run) if same else None
 
-    def _show_text(self, texts: Texts, state: RunState) -> Shown:
+    def _show_text(self, texts: Texts, state: RunState) -> ShownRun:
         program = texts.program(state.file).with_constants(state.constants)
-        return Shown(
+        return ShownRun(
             program, texts.run(state.file, state.constants).recording, None, _("It was written in the editor.")
         )
 
@@ -373,13 +373,13 @@ def _names(paths: Sequence[Path]) -> dict[str, Path]:
     return names
 
 
-def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
+def _of_the_gallery_too(paths: Mapping[str, Path]) -> dict[str, Path]:
     """Return the files in the other language that lie beside files of the gallery, which are the same kernels."""
     folder = kernels_dir().resolve()
     files: dict[str, Path] = {}
-    for name, path in named.items():
+    for name, path in paths.items():
         other = path.with_suffix(_OTHER.get(path.suffix, ""))
-        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in named.values():
+        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in paths.values():
             twin = _other_language(name)
             files |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
     return files

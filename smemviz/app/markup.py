@@ -54,15 +54,15 @@ def _attribute(name: str, value: object) -> str:
     return f' {name}="{"" if value is True else escape(str(value))}"'
 
 
-def marked(shown: Any) -> Any:
+def marked(component: Any) -> Any:
     """Return what is shown with every text that is English for want of a translation in an element that says so."""
-    if isinstance(shown, English):
-        return html.Span(shown, lang="en")
-    if isinstance(shown, list | tuple):
-        return [marked(part) for part in shown]
-    if isinstance(shown, Component):
-        _mark(shown)
-    return shown
+    if isinstance(component, English):
+        return html.Span(component, lang="en")
+    if isinstance(component, list | tuple):
+        return [marked(part) for part in component]
+    if isinstance(component, Component):
+        _mark(component)
+    return component
 
 
 def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,8 +71,8 @@ def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Cal
     named = outputs if isinstance(outputs[0], Output) else outputs[0]
 
     @wraps(function)
-    def answer(*asked: Any) -> Any:
-        values = function(*asked)
+    def answer(*args: Any) -> Any:
+        values = function(*args)
         if single:
             return _of(outputs[0], values)
         if not isinstance(values, list | tuple):
@@ -82,9 +82,9 @@ def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Cal
     return answer
 
 
-def as_html(shown: Any) -> str:
+def as_html(component: Any) -> str:
     """Return what is shown as HTML, with what is English marked."""
-    return markup(marked(shown))
+    return markup(marked(component))
 
 
 def _of(output: Output, value: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
 from smemviz.app.server.responses import note_busy
-from smemviz.engines.sandbox import Ran, Supervisor, parse_text
+from smemviz.engines.sandbox import Supervisor, TextRun, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.engines.sandbox.shared_folder import SharedFolder
 from smemviz.errors import BusyError, InputError, SmemvizError
@@ -53,7 +53,7 @@ class Texts:
         self.supervisor = supervisor or Supervisor()
         self._folder = SharedFolder(folder, most_files=_MOST_FILES) if folder else None
         self._texts: Cache[str, Text] = Cache(_MOST_TEXTS)
-        self._runs: Cache[_Run, Ran | SmemvizError] = Cache(_MOST_RUNS)
+        self._runs: Cache[_Run, TextRun | SmemvizError] = Cache(_MOST_RUNS)
 
     def __contains__(self, name: str) -> bool:
         return _NAME.fullmatch(name) is not None
@@ -85,23 +85,25 @@ class Texts:
             text = self.add(source)
         return text.program
 
-    def run(self, name: str, constants: Mapping[str, object], asked: str = "") -> Ran:
-        """Run a text with constants, once for the same; what is ``asked`` by a name is asked again until its turn.
+    def run(self, name: str, constants: Mapping[str, object], request_name: str = "") -> TextRun:
+        """Run a text with constants, once for the same; under a ``request_name`` it is asked for again until its turn.
 
         Raises:
             WaitingError: when it is not its turn yet.
             SmemvizError: for what is wrong with the text, and for a limit it meets.
         """
         program = self.program(name).with_constants(constants)
-        ran = self._runs.once((name, tuple(program.overrides.items())), lambda: self._result_of(program, asked))
-        if isinstance(ran, SmemvizError):
-            raise ran
-        return ran
+        text_run = self._runs.once(
+            (name, tuple(program.overrides.items())), lambda: self._result_of(program, request_name)
+        )
+        if isinstance(text_run, SmemvizError):
+            raise text_run
+        return text_run
 
-    def _result_of(self, program: Program, asked: str) -> Ran | SmemvizError:
+    def _result_of(self, program: Program, request_name: str) -> TextRun | SmemvizError:
         try:
             overrides = dict(program.overrides)
-            return self.supervisor.run(program.source, overrides, visitor=visitor(), asked=asked)
+            return self.supervisor.run(program.source, overrides, visitor=visitor(), request_name=request_name)
         except BusyError as error:
             note_busy(error)
             raise  # another try may do better

@@ -44,7 +44,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         initially=False,
     )
 
-    def show_working(asked: int | None, clicks: int | None) -> Filling:
+    def show_working(turn: int | None, clicks: int | None) -> Filling:
         if ctx.triggered_id == "stop-working" and clicks:
             library.stop()
         return view_working(library)

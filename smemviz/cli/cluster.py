@@ -58,15 +58,15 @@ def cluster(address: str) -> Iterator[Client]:
         yield client
 
 
-def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-    """Yield what ``work`` makes of points, as it comes.
+def results(client: Client, measure: Callable[..., Result], points: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+    """Yield what ``measure`` makes of points, as it comes.
 
     A point is taken from ``points`` when a process is free for it, so that what came before may say what comes next;
     processes that come later have their share.
 
     Raises:
         MissingError: when process after process died of the same point, all are gone, or one has other versions.
-        SmemvizError: what ``work`` raises.
+        SmemvizError: what ``measure`` raises.
     """
     from distributed import KilledWorker, as_completed
     from distributed.client import FutureCancelledError
@@ -82,7 +82,7 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
             checked.update(_require_versions(client))
         free = len(workers) - busy
         for point in islice(waiting, max(free, 0 if busy else 1)):
-            coming.add(client.submit(_alone, os.getcwd(), work, *point, pure=False))
+            coming.add(client.submit(_alone, os.getcwd(), measure, *point, pure=False))
 
     begin()
     for done in coming:
@@ -147,11 +147,11 @@ def _require_versions(client: Client) -> tuple[str, ...]:
     return tuple(versions["workers"])
 
 
-def _alone(folder: str, work: Callable[..., Result], *point: Any) -> Result:
+def _alone(folder: str, measure: Callable[..., Result], *point: Any) -> Result:
     """Work on a point in the folder that the command was given in, from which files are named."""
     with _ALONE:
         try:
             os.chdir(folder)
         except OSError as error:
             raise MissingError(f"{folder} is not there for a process on {gethostname()}: {error.strerror}") from None
-        return work(*point)
+        return measure(*point)

@@ -125,7 +125,7 @@ def gather_files(file: str, launches: Sequence[Launch]) -> tuple[tuple[Launch, .
     """
     texts: dict[str, str] = {}
 
-    def named(path: str) -> str:
+    def remembered(path: str) -> str:
         if not path or path == file:
             return ""
         name = _name(path, file)
@@ -133,10 +133,10 @@ def gather_files(file: str, launches: Sequence[Launch]) -> tuple[tuple[Launch, .
         return name
 
     def renamed(launch: Launch) -> Launch:
-        own = named(launch.file)
+        own = remembered(launch.file)
         if not own and not any(site.file for site in launch.sites):
             return replace(launch, file="") if launch.file else launch
-        sites = (replace(site, file=named(site.file) or file) if site.file else site for site in launch.sites)
+        sites = (replace(site, file=remembered(site.file) or file) if site.file else site for site in launch.sites)
         return replace(launch, file=own, sites=tuple(sites))
 
     return tuple(renamed(launch) for launch in launches), texts

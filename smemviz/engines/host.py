@@ -42,13 +42,13 @@ class Configuration:
     dynamic_shared: int = 0
 
 
-def configuration(place: tuple[str, int], given: object) -> Configuration:
+def configuration(place: tuple[str, int], launch_shape: object) -> Configuration:
     """Read a launch configuration; ``place`` is the file and line that errors name.
 
     Raises:
         LaunchError: when it is not two to four values, or a size is not a positive integer.
     """
-    values = given if isinstance(given, tuple) else (given,)
+    values = launch_shape if isinstance(launch_shape, tuple) else (launch_shape,)
     if not 2 <= len(values) <= 4:
         raise LaunchError(
             *place, english("a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
@@ -76,16 +76,16 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
     return Configuration(grid, block, stream, dynamic)
 
 
-def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
-    values = tuple(given) if isinstance(given, Sequence) else (given,)
+def _dim3(place: tuple[str, int], what: str, size: object) -> Dim3:
+    values = tuple(size) if isinstance(size, Sequence) else (size,)
     try:
         sizes = [operator.index(value) for value in values]
     except TypeError:
         sizes = []
     if not 1 <= len(sizes) <= 3:
         if what == "grid":
-            raise LaunchError(*place, english("the grid is one to three integers; {value} is not", value=repr(given)))
-        raise LaunchError(*place, english("the block is one to three integers; {value} is not", value=repr(given)))
+            raise LaunchError(*place, english("the grid is one to three integers; {value} is not", value=repr(size)))
+        raise LaunchError(*place, english("the block is one to three integers; {value} is not", value=repr(size)))
     sizes += [1] * (3 - len(sizes))
     if min(sizes) < 1:
         if what == "grid":
@@ -218,15 +218,15 @@ def stopped(error: KeyboardInterrupt) -> Finding:
     return Finding(MAIN_FAILED, "main", line, (0, 0, 0), (), what)
 
 
-def not_recorded(error: PlaceError, *, ran: bool = False, in_cell: bool = False) -> Finding:
+def not_recorded(error: PlaceError, *, has_run: bool = False, in_cell: bool = False) -> Finding:
     """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept.
 
-    ``ran`` is whether the launch was made all the same, ``in_cell`` whether others follow in a notebook.
+    ``has_run`` is whether the launch was made all the same, ``in_cell`` whether others follow in a notebook.
     """
     if not error.kernel:
         return main_failed(error)
     what = english("{what} This launch and all after it are missing.", what=sentence(error.what))
-    if ran:
+    if has_run:
         what = english("{what} It ran and is not recorded.", what=sentence(error.what))
     elif in_cell:
         what = english(

@@ -11,8 +11,8 @@ from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 
-Made = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
-Make = Callable[[LaunchOptions], Made]  # makes one launch
+LaunchOutcome = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
+Make = Callable[[LaunchOptions], LaunchOutcome]  # makes one launch
 
 
 class Recorder:

@@ -48,35 +48,35 @@ def _bounds(part: tuple[int, int] | str, blocks: int) -> tuple[int, int]:
     return named.get(part, (0, blocks - 1))
 
 
-def as_blocks(given: str | int | Sequence[int] | Blocks | None) -> Blocks | None:
+def as_blocks(blocks: str | int | Sequence[int] | Blocks | None) -> Blocks | None:
     """Read which blocks are meant: ``"0,5,8-11"``, ``"first,last"``, ``[0, 5]``; None stays None.
 
     Raises:
         InputError: for anything else.
     """
-    if given is None or isinstance(given, Blocks):
-        return given
-    if not isinstance(given, str):
+    if blocks is None or isinstance(blocks, Blocks):
+        return blocks
+    if not isinstance(blocks, str):
         try:
-            numbers = [index(number) for number in (given if isinstance(given, Iterable) else [given])]
+            numbers = [index(number) for number in (blocks if isinstance(blocks, Iterable) else [blocks])]
         except TypeError:
-            raise InputError(f"blocks {given!r}: {_HOW}") from None
-        given = ",".join(map(str, numbers))
+            raise InputError(f"blocks {blocks!r}: {_HOW}") from None
+        blocks = ",".join(map(str, numbers))
     parts: list[tuple[int, int] | str] = []
-    for part in given.split(","):
+    for part in blocks.split(","):
         word = part.strip()
         match = _RANGE.fullmatch(word)
         if not (match or word in _WORDS):
-            raise InputError(f"blocks {given!r}: {_HOW}")
+            raise InputError(f"blocks {blocks!r}: {_HOW}")
         if match:
             first = int(match[1])
             last = int(match[2] or first)
             if last < first:
-                raise InputError(f"blocks {given!r}: {word} ends before it begins")
+                raise InputError(f"blocks {blocks!r}: {word} ends before it begins")
             parts.append((first, last))
         else:
             parts.append(word)
-    return Blocks(given, tuple(parts))
+    return Blocks(blocks, tuple(parts))
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ class Places:
 
     def centred(self) -> Places:
         """Put one bar in the middle of each launch's."""
-        each = len(self.bars) // len(self.names)
-        groups = (self.bars[i : i + each] for i in range(0, len(self.bars), each))
-        return Places(self.names, [sum(group) / each for group in groups], self.height)
+        per_launch = len(self.bars) // len(self.names)
+        groups = (self.bars[i : i + per_launch] for i in range(0, len(self.bars), per_launch))
+        return Places(self.names, [sum(group) / per_launch for group in groups], self.height)
 
 
 def places_of(launches: int, bars: int) -> Places:

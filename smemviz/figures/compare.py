@@ -23,8 +23,8 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     kinds = _kinds(rows)
     if not kinds:
         return empty(colours, _("No wavefront of shared memory to compare."))
-    named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
-    traffic = [row.traffic[kind] for row in rows for kind in kinds]
+    names = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
+    traffic = [row.wavefronts_by_kind[kind] for row in rows for kind in kinds]
     hover = [
         _(
             "{kind}: {wavefronts}, {ideal:,} would do",
@@ -32,7 +32,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
             wavefronts=count(t.wavefronts, "wavefront"),
             ideal=t.ideal,
         )
-        for (_launch, kind), t in zip(named, traffic, strict=True)
+        for (_launch, kind), t in zip(names, traffic, strict=True)
     ]
     labels = [
         _("{wavefronts:,} ({excess:,} excess)", wavefronts=t.wavefronts, excess=t.excess)
@@ -43,10 +43,10 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     meta = alternative(
         _sentence([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
         [_("launch"), _("operation"), _("wavefronts"), _("ideal"), _("excess")],
-        [(*name, t.wavefronts, t.ideal, t.excess) for name, t in zip(named, traffic, strict=True)],
+        [(*name, t.wavefronts, t.ideal, t.excess) for name, t in zip(names, traffic, strict=True)],
     )
     parts = (_("ideal"), [t.ideal for t in traffic]), (_("excess"), [t.wavefronts for t in traffic])
-    return _two_parts(rows, named, parts, hover, labels, _("wavefronts"), meta, RIGHT, colours)
+    return _two_parts(rows, names, parts, hover, labels, _("wavefronts"), meta, RIGHT, colours)
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -55,14 +55,14 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     Of a launch that was logged in part only the sectors are known of all requests, and its bar is plain.
     """
     colours = THEMES[theme]
-    kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
+    kinds = [kind for kind in KINDS if any(row.traffic_by_kind[kind].sectors for row in rows)]
     if not kinds:
         return empty(colours, _("No sector of global memory to compare."))
-    moved = [row.moved[kind] for row in rows for kind in kinds]
-    named = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
+    moved = [row.traffic_by_kind[kind] for row in rows for kind in kinds]
+    names = [(row.entry.name, operation_name(kind)) for row in rows for kind in kinds]
     fewest = [traffic.fewest if traffic.complete else traffic.sectors for traffic in moved]
     hover = [
-        _("{kind}: {used}", kind=name[1], used=used_of(traffic)) for name, traffic in zip(named, moved, strict=True)
+        _("{kind}: {used}", kind=name[1], used=used_of(traffic)) for name, traffic in zip(names, moved, strict=True)
     ]
     labels = [
         _("{sectors:,}, {each:.4g} a request", sectors=traffic.sectors, each=traffic.sectors_per_request)
@@ -75,16 +75,16 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         [_("launch"), _("operation"), _("sectors"), _("would do"), _("sectors per request")],
         [
             (*name, traffic.sectors, traffic.fewest if traffic.complete else None, traffic.sectors_per_request)
-            for name, traffic in zip(named, moved, strict=True)
+            for name, traffic in zip(names, moved, strict=True)
         ],
     )
     parts = (_("would do"), fewest), (_("beyond that"), [traffic.sectors for traffic in moved])
-    return _two_parts(rows, named, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
+    return _two_parts(rows, names, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
 
 
 def _two_parts(
     rows: Sequence[Row],
-    named: Sequence[tuple[str, str]],
+    names: Sequence[tuple[str, str]],
     parts: tuple[tuple[str, Sequence[int]], tuple[str, Sequence[int]]],
     hover: Sequence[str],
     labels: Sequence[str],
@@ -95,7 +95,7 @@ def _two_parts(
 ) -> go.Figure:
     """Draw bars that are plain up to the first of two numbers, and hatched from there to the second."""
     (low_name, low), (high_name, high) = parts
-    places, ticks = places_of(len(rows), len(named) // len(rows)), [kind for _launch, kind in named]
+    places, ticks = places_of(len(rows), len(names) // len(rows)), [kind for _launch, kind in names]
     y = places.bars
     over = [i for i in range(len(y)) if high[i] > low[i]]  # a bar of no length would still draw its outline
     base, beyond = [low[i] for i in over], [high[i] - low[i] for i in over]
@@ -185,4 +185,4 @@ def _sentence(amounts: Sequence[tuple[str, str]]) -> str:
 
 
 def _kinds(rows: Sequence[Row]) -> list[str]:
-    return [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
+    return [kind for kind in KINDS if any(row.wavefronts_by_kind[kind].wavefronts for row in rows)]

@@ -61,16 +61,16 @@ def shown_array(now: RequestView, array: str | None, *, whole: bool = False) -> 
     return ShownArray(known[name], kind, None if whole else now.block)
 
 
-def touched_elements(now: RequestView, shown: ShownArray | None, *, theme: ThemeName = "light") -> go.Figure:
+def touched_elements(now: RequestView, shown_array: ShownArray | None, *, theme: ThemeName = "light") -> go.Figure:
     """Draw an array with a shade for how often each element is touched, those of the present request framed.
 
     Of a large array a cell is a rectangle of elements, with the most that one of them is touched.
     """
     colours = THEMES[theme]
-    if shown is None:
+    if shown_array is None:
         return empty(colours, _("This launch touches no array in global memory."))
-    counts = element_counts(now.launch, shown.array, shown.kind, shown.block)
-    fold = fold_of(shown.array)
+    counts = element_counts(now.launch, shown_array.array, shown_array.kind, shown_array.block)
+    fold = fold_of(shown_array.array)
     times, inside = fold.most(counts), fold.elements_in(counts)
     shades = _shades(counts.times)
     z = np.searchsorted(shades, times, side="right").astype(float)
@@ -82,10 +82,10 @@ def touched_elements(now: RequestView, shown: ShownArray | None, *, theme: Theme
     texts = np.where(times > 0, times.astype(str), "").astype(object)
     written = [cell_text(x, y, texts, size=size, colour=colours.ink)] if size and (z > 0).sum() <= _MOST_TEXTS else []
     heads = {"rows": [row * fold.bin[0] for row in y.tolist()], "columns": [i * fold.bin[1] for i in x.tolist()]}
-    here = fold.marked(_present(now, shown.array))
+    here = fold.marked(_present(now, shown_array.array))
     return go.Figure(
         [
-            cells(z, palette, hover=_hover(shown, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
+            cells(z, palette, hover=_hover(shown_array, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, counts, untouched=len(counts.element) < fold.size),
             frames(Marked(x, y, here), {"color": colours.frame, "width": 1.5}, _("this request")),
@@ -96,11 +96,11 @@ def touched_elements(now: RequestView, shown: ShownArray | None, *, theme: Theme
             top=_TOP,
             bottom=_BOTTOM,
             showlegend=True,
-            meta=alternative(described_counts(now, shown)),
+            meta=alternative(described_counts(now, shown_array)),
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
-    ).update_layout(legend_title={"text": _times_done(shown.kind), "font": {"color": colours.muted}})
+    ).update_layout(legend_title={"text": _times_done(shown_array.kind), "font": {"color": colours.muted}})
 
 
 def _done(kind: Effect) -> str:
@@ -134,29 +134,29 @@ def _keys(palette: list[str], shades: NDArray[np.int64], counts: ElementCounts, 
     return [*keys, key(palette[0], _("never"))] if untouched else keys
 
 
-def described_counts(now: RequestView, shown: ShownArray | None) -> str:
+def described_counts(now: RequestView, shown_array: ShownArray | None) -> str:
     """Say in a sentence how many elements are touched and how often, by the block and by all blocks."""
-    if shown is None:
+    if shown_array is None:
         return ""
-    array = shown.array
-    of_block, of_launch = (element_counts(now.launch, array, shown.kind, block) for block in (now.block, None))
+    array = shown_array.array
+    of_block, of_launch = (element_counts(now.launch, array, shown_array.kind, block) for block in (now.block, None))
     sentence = _(
         "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
         elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
         array=array.name,
-        done=_done(shown.kind),
+        done=_done(shown_array.kind),
         one=_often(of_block, _("block {block}", block=now.block)),
         every=_often(of_launch, _("the logged blocks") if now.launch.missing else _("all blocks")),
     )
-    return sentences(sentence, _not_stored(now.launch, shown))
+    return sentences(sentence, _not_stored(now.launch, shown_array))
 
 
-def _not_stored(launch: Launch, shown: ShownArray) -> str:
+def _not_stored(launch: Launch, shown_array: ShownArray) -> str:
     """Say how many elements nobody stores, "" where all are stored or not every request was logged."""
-    if shown.kind != "store" or launch.missing:
+    if shown_array.kind != "store" or launch.missing:
         return ""
-    changed = (element_counts(launch, shown.array, kind).element for kind in ("store", "update"))
-    left = int(np.prod(shown.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
+    changed = (element_counts(launch, shown_array.array, kind).element for kind in ("store", "update"))
+    left = int(np.prod(shown_array.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
     singular = "{n:,} element is stored by no thread and keeps what it held."
     return ngettext(singular, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
 
@@ -196,16 +196,16 @@ def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _hover(
-    shown: ShownArray, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64], spelling: Spelling
+    shown_array: ShownArray, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64], spelling: Spelling
 ) -> NDArray[np.object_]:
     texts = np.full(times.shape, "", dtype=object)
-    done = _done(shown.kind)
+    done = _done(shown_array.kind)
     single = fold.bin == (1, 1)
     for (row, column), most in np.ndenumerate(times):
         first = row * fold.bin[0] * fold.width + column * fold.bin[1]
         if first >= fold.size:
             continue
-        name = element_name(shown.array, first, spelling)
+        name = element_name(shown_array.array, first, spelling)
         if not most:
             counted = _("never {done}", done=done)
         elif single:
@@ -219,6 +219,6 @@ def _hover(
     return texts
 
 
-def _ticks(cells_drawn: int, each: int) -> dict[str, object]:
+def _ticks(cells_drawn: int, step: int) -> dict[str, object]:
     places = list(range(0, cells_drawn, every(cells_drawn)))
-    return {"tickmode": "array", "tickvals": places, "ticktext": [str(place * each) for place in places]}
+    return {"tickmode": "array", "tickvals": places, "ticktext": [str(place * step) for place in places]}

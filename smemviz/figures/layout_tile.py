@@ -13,18 +13,18 @@ from smemviz.figures.tile import draw_grid
 from smemviz.i18n import _, pgettext
 from smemviz.views.grid import Grid
 from smemviz.views.layouts.layout_grid import LabView, layout_grid
-from smemviz.views.layouts.layout_lab import Pictured, element_text, request_text
+from smemviz.views.layouts.layout_lab import RequestPicture, element_text, request_text
 
 _WIDTH = 362  # pixels between the margins, of the narrowest
 _TALL, _LOW, _TYPE, _LEAST = 600, 470, 11, 9  # pixels of a picture that is drawn lower, so that it is seen at once
 
 
-def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "light") -> go.Figure:
+def lab_tile(picture: RequestPicture, *, view: LabView = "index", theme: ThemeName = "light") -> go.Figure:
     """Draw the array by the indices a kernel uses, or as it lies in the banks.
 
     Cells that the access asks for at some request are strong; unused memory is grey.
     """
-    layout = shown.setup.layout
+    layout = picture.setup.layout
 
     def hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> NDArray[np.object_]:
         texts = []
@@ -37,21 +37,23 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
             texts.append(f"<b>{name}</b><br>{place}" + (f"<br>{here}" if lane else ""))
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
-    grid = layout_grid(shown, view)
+    grid = layout_grid(picture, view)
     words = {
         "conflicting": _("lane in conflict"),
         "empty_yet": _("not asked for"),
         "untouched": pgettext("memory", "unused"),
-        "says": request_text(shown),
+        "says": request_text(picture),
     }
-    named = view == "banks"
-    return _low(draw_grid(grid, shown.service(), shown.setup.where, THEMES[theme], hover, **words, named=named))
+    with_names = view == "banks"
+    return _low(
+        draw_grid(grid, picture.service(), picture.setup.where, THEMES[theme], hover, **words, with_names=with_names)
+    )
 
 
-def lab_banks(shown: Pictured, *, theme: ThemeName = "light") -> go.Figure:
+def lab_banks(picture: RequestPicture, *, theme: ThemeName = "light") -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word; as wide as the tile."""
-    says = request_text(shown)
-    return _low(draw_banks(shown.service(), shown.setup.where.banks, THEMES[theme], says=says))
+    says = request_text(picture)
+    return _low(draw_banks(picture.service(), picture.setup.where.banks, THEMES[theme], says=says))
 
 
 def _low(figure: go.Figure) -> go.Figure:

@@ -58,7 +58,7 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
                 meta={"rows": names, "columns": [_span(i * size, size) for i in x.tolist()]},
             ),
             strikes(Marked(x, y, placed.wasted()), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
-            _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
+            _sector_frames(placed.sectors_moved(), SECTOR_BYTES // size, colours),
             cell_text(x, y, texts, size=font, colour=colours.ink, weight=600, meta=LANES),
             key(colours.ramp[0], _("bytes of a lane")),
             key(colours.idle, _("not moved")),
@@ -99,18 +99,18 @@ class _Placed:
     first: NDArray[np.int64]
     lanes: dict[tuple[int, int], list[int]]
 
-    def moved(self) -> NDArray[np.bool_]:
+    def sectors_moved(self) -> NDArray[np.bool_]:
         """Return which sectors of each line are moved, (lines, 4)."""
         return np.asarray(self.used.reshape(len(self.used), -1, SECTOR_BYTES).any(axis=2))
 
     def wasted(self) -> NDArray[np.bool_]:
         """Return which cells are moved and have a byte that is not used."""
-        moved = np.repeat(self.moved(), SECTOR_BYTES // self.size, axis=1)
+        moved = np.repeat(self.sectors_moved(), SECTOR_BYTES // self.size, axis=1)
         return np.asarray(moved & ~self._by_cell().all(axis=2))
 
     def states(self) -> NDArray[np.int64]:
         """Return of each cell whether it is not moved, moved and not used, or used."""
-        moved = np.repeat(self.moved(), SECTOR_BYTES // self.size, axis=1)
+        moved = np.repeat(self.sectors_moved(), SECTOR_BYTES // self.size, axis=1)
         return np.where(self._by_cell().any(axis=2), _USED, np.where(moved, _UNUSED, _NOT_MOVED))
 
     def texts(self) -> NDArray[np.object_]:
@@ -245,9 +245,9 @@ def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[n
     return texts
 
 
-def _sector_frames(moved: NDArray[np.bool_], width: int, colours: Theme) -> go.Scatter:
+def _sector_frames(sectors_moved: NDArray[np.bool_], width: int, colours: Theme) -> go.Scatter:
     """Draw a frame round each sector that is moved."""
-    row, sector = np.nonzero(moved)
+    row, sector = np.nonzero(sectors_moved)
     left, right = sector * width - 0.5, (sector + 1) * width - 0.5
     x = np.stack([left, right, right, left, left, np.full(len(row), np.nan)], axis=1)
     y = row[:, np.newaxis] + np.array([-0.44, -0.44, 0.44, 0.44, -0.44, np.nan])

@@ -96,12 +96,12 @@ def source(
     )
 
 
-def _under(named: str, cost: str, indent: int) -> list[str]:
+def _under(label: str, cost: str, indent: int) -> list[str]:
     """Return the lines below a line of code that say what an access costs: one, or those of its name and one more."""
-    whole = f"{' ' * indent}{named}  {cost}"
+    whole = f"{' ' * indent}{label}  {cost}"
     if characters(whole) <= _WIDEST:
         return [whole]
-    line, hanging = " " * indent + named, " " * (indent + _HANGING)
+    line, hanging = " " * indent + label, " " * (indent + _HANGING)
     return [*(hanging * bool(first) + line[first:end] for first, end in _pieces(line, indent)), hanging + cost]
 
 

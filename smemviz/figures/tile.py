@@ -60,8 +60,8 @@ def tile(
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
     service = bank_service(now, where, hardware)
-    says, named = present(now, hardware), view == "physical"
-    return draw_grid(grid, service, where, colours, _hover, says=says, named=named)
+    says, with_names = present(now, hardware), view == "physical"
+    return draw_grid(grid, service, where, colours, _hover, says=says, with_names=with_names)
 
 
 Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.object_]]
@@ -75,7 +75,7 @@ def draw_grid(
     hover: Hover,
     *,
     says: str,
-    named: bool,
+    with_names: bool,
     conflicting: str = "",
     empty_yet: str = "",
     untouched: str = "",
@@ -84,7 +84,7 @@ def draw_grid(
 
     ``hover`` gives the text of cells from their grid, banks and lanes; ``conflicting``, ``empty_yet`` and
     ``untouched`` name those lanes and cells in the key, where the usual words do not. ``says`` is a sentence about the
-    request; with ``named`` a cell's row and column do not tell which element it is.
+    request; with ``with_names`` a cell's row and column do not tell which element it is.
     """
     lanes, conflict = lanes_in(whole, service)
     rows, columns = around(lanes != "", (_MOST_ROWS, _MOST_COLUMNS))
@@ -103,7 +103,7 @@ def draw_grid(
     below, sizes = _values(grid, lanes != ""), [values] if roomy and values else []
     written_on = ((plain, colours.frame), (conflict, colours.conflict))  # above the values of their cells
     traces = [
-        _cells(grid, x, y, lanes, where, colours, hover, named, values),
+        _cells(grid, x, y, lanes, where, colours, hover, with_names, values),
         *(badges(Marked(x, y, which & first), colour, wide=wide) for which, colour in written_on if roomy),
         frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide),
         frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
@@ -196,7 +196,7 @@ def _cells(
     where: BankLayout,
     colours: Theme,
     hover: Hover,
-    named: bool,
+    with_names: bool,
     size: int,
 ) -> go.Heatmap:
     """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding.
@@ -213,7 +213,7 @@ def _cells(
         z,
         palette,
         hover=hover(grid, bank, lanes),
-        meta={"named": named},
+        meta={"named": with_names},
         x=x,
         y=y,
         text=_values(grid, (lanes == "") & bool(size)),

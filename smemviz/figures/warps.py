@@ -74,7 +74,7 @@ def warps(
         ygap=3,
         hoverongaps=False,
         **hovering(hover),
-        meta={"rows": [text for site in launch.sites for text in ("", _named(site))]},
+        meta={"rows": [text for site in launch.sites for text in ("", _label(site))]},
     )
     size = fitting_size(2, columns, _ROW)
     strong = np.repeat(np.where(shared[:, np.newaxis], counts.worst > 8, False), 2, axis=0)
@@ -132,13 +132,13 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
                 cost = _("{sectors}, at most {most} in one request", sectors=count(total, "sector"), most=worst)
             else:
                 cost = _("{wavefronts}, at worst {degree}-way", wavefronts=count(total, "wavefront"), degree=worst)
-            where = _("<b>warp {warp}</b>, {site}", warp=w, site=_named(site))
+            where = _("<b>warp {warp}</b>, {site}", warp=w, site=_label(site))
             counted = _("{requests}, {cost}", requests=count(made, "request"), cost=cost)
             texts[i, w] = f"{where}<br>{counted}"
     return texts
 
 
-def _named(site: Site) -> str:
+def _label(site: Site) -> str:
     return _("line {line}: {operation} {source}", line=site.line, operation=operation_name(site.op), source=site.source)
 
 

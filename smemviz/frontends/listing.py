@@ -24,7 +24,7 @@ def listing(recording: Recording, launch: Launch) -> dict[str, list[Span]]:
     named = {own: {(launch.kernel.partition("<")[0], launch.line)}}
     for site in launch.sites:
         named.setdefault(recording.file_of(launch, site), set()).add((site.function, site.line))
-    return {file: _spans(file, recording.text(file), wanted) for file, wanted in named.items()}
+    return {file: _spans(file, recording.text(file), places) for file, places in named.items()}
 
 
 def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:
@@ -32,11 +32,11 @@ def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:
     return listing(recording, launch)[recording.file_of(launch)]
 
 
-def _spans(file: str, source: str, wanted: set[tuple[str, int]]) -> list[Span]:
+def _spans(file: str, source: str, places: set[tuple[str, int]]) -> list[Span]:
     spans = {
         (first, last)
         for name, first, last in functions(file, source)
-        if any(name == function and first <= line <= last for function, line in wanted)
+        if any(name == function and first <= line <= last for function, line in places)
     }
     count = len(lines_of(source))
     return [(first, min(last, count)) for first, last in sorted(spans)] or [(1, count)]

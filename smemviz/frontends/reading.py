@@ -9,7 +9,7 @@ from pathlib import Path
 
 from smemviz.errors import InputError
 from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse_cuda
-from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.frontends.numba.notebook import NOTEBOOK, script_of, without_magics
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import english
@@ -76,7 +76,7 @@ def check_runnable(program: Program) -> None:
     """
     if isinstance(program, CudaProgram):
         nvrtc.require()
-        wanted_launches(program)
+        planned_launches(program)
     else:
         program.require_main()
 

@@ -14,13 +14,13 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.views.layouts.layout_lab import Pictured, SetUp, picture
+from smemviz.views.layouts.layout_lab import RequestPicture, SetUp, picture
 from smemviz.wording.labels import lane_ranges
 
 _COLUMN = 5  # of the element that the first lesson asks for
 
 
-def _request(layout: Layout, access: Access) -> Pictured:
+def _request(layout: Layout, access: Access) -> RequestPicture:
     return picture(SetUp(layout, (access,), H200), 0, 0)
 
 
@@ -33,12 +33,12 @@ def _one_then_all(element: int, layout: Layout) -> Access:
     return Access(f"{place}//{layout.columns},{place}%{layout.columns},{on}", steps=steps)
 
 
-def _pictures(shown: Pictured, caption_text: str, theme: ThemeName) -> tuple[Panel, ...]:
+def _pictures(picture: RequestPicture, caption_text: str, theme: ThemeName) -> tuple[Panel, ...]:
     """Draw the array, and the banks by wavefront, of a request."""
     caption = _("Each column is a bank, each row a wavefront. {said}", said=caption_text)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme), caption_text),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), caption),
+        Panel(_("Tile"), lab_tile(picture, theme=theme), caption_text),
+        Panel(_("Banks by wavefront"), lab_banks(picture, theme=theme), caption),
     )
 
 
@@ -53,8 +53,8 @@ def _bank(values: Values) -> Stage:
     word, bank, banks = int(service.word[0]), int(service.bank[0]), shown.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == word:
             return _("{n} is the number of the word. After bank {last} comes bank 0 again.", n=number, last=banks - 1)
         if not 0 <= number < banks:
@@ -122,8 +122,8 @@ def _row(values: Values) -> Stage:
     right, total = lanes.wavefronts, 32 * width
     at_once = total // lanes.ideal
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == 32:
             return _("That is one for each lane. Banks work side by side: a wavefront serves many lanes.")
         return _("The lanes ask for {total} bytes. A wavefront brings one word from each bank, {most} bytes.",
@@ -168,8 +168,8 @@ def _column(values: Values) -> Stage:
     right, banks = lanes_served.wavefronts, np.unique(service.bank)
     first = [int(bank) for bank in service.bank[:4]]
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == len(banks):
             return _("That is how many banks are asked. What counts is how many words the busiest one has to deliver.")
         if number == 1:
@@ -229,8 +229,8 @@ def _share(values: Values) -> Stage:
     colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
     same_word = _lanes(service.lane, service.word == word)
 
-    def hint(given: str) -> str:
-        lanes = lanes_of(given)
+    def hint(answer: str) -> str:
+        lanes = lanes_of(answer)
         if _ASKED in lanes:
             return _("Lane {asked} does not collide with itself.", asked=_ASKED)
         for lane in lanes:

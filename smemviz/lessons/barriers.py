@@ -25,8 +25,8 @@ def _reversed(values: Values) -> Stage:
     right = writer_warp * WARP_SIZE + writer_lane
     element = (address - array.address) // array.itemsize
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == thread:
             return _("Thread {thread} stored {own}, and loads {other}.", thread=thread, own=code(f"held[{thread}]"),
                      other=code(f"held[{threads} - 1 - {thread}]"))  # fmt: skip
@@ -94,8 +94,8 @@ def _race(values: Values) -> Stage:
     other = [lane for lane, at in enumerate(access.addresses.tolist()) if stored[at][0] != 0]
     farthest = 2 * radius
 
-    def hint(given: str) -> str:
-        lanes = lanes_of(given)
+    def hint(answer: str) -> str:
+        lanes = lanes_of(answer)
         for lane in lanes:
             if lane not in other:
                 return _("Lane {lane} loads {element}, which thread {thread} stored, of its own warp.", lane=lane,

@@ -32,8 +32,8 @@ def _merged(load: str) -> Stage:
     warp = access.launch.requests.warp[access.launch.requests.site == access.site]
     apart = int(np.diff(rows[warp == warp[0]][:2, 0])[0])
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == requests:
             return _("That is how often the source asks for it. From k to k + 1 the address moves on by {apart} bytes, "
                      "and one instruction loads up to 16.", apart=apart)  # fmt: skip
@@ -94,8 +94,8 @@ def _fitting(kib: int) -> Stage:
     by_threads = blocks_per_multiprocessor(0, H200.cc, _THREADS)
     right = blocks_per_multiprocessor(kib * KIB, H200.cc, _THREADS)
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == by_threads:
             return _("So many have room for their threads. But they would take {n} KiB of shared memory.",
                      n=number * (kib + reserved))  # fmt: skip
@@ -137,7 +137,7 @@ def _fitting(kib: int) -> Stage:
 _ABOUT = {"32": N_("blocks of 32 KiB"), "100": N_("blocks of 100 KiB")}
 
 
-def _matters(values: Values) -> Stage:
+def _compiler(values: Values) -> Stage:
     about = values["LOAD"]
     return _merged(about) if about in _LOADS else _fitting(int(about))
 
@@ -155,7 +155,7 @@ COMPILER = Lesson(
                 "global memory. A pad may even cost more than it saves, if fewer blocks fit.")),
     ),
     (Knob("LOAD", (*_LOADS, *_ABOUT), _LOADS[0], N_("In question"), _ABOUT),),
-    _matters,
+    _compiler,
     ({}, {"LOAD": _LOADS[1]}, {"LOAD": "32"}),
     ("8192", "1", "4096"),
     "file=matmul&kernel=tiled",

@@ -190,11 +190,11 @@ def lanes_of(answer: str) -> list[int]:
     return [lane for end in ends for lane in range(int(end[0]), int(end[-1]) + 1)]
 
 
-def _read_lanes(given: str) -> str:
-    if given in ("", NO_LANES):
+def _read_lanes(text: str) -> str:
+    if text in ("", NO_LANES):
         return NO_LANES
     lanes: set[int] = set()
-    for part in given.split(","):
+    for part in text.split(","):
         ends = re.fullmatch(r"\s*(\d{1,2})(?:\s*-\s*(\d{1,2}))?\s*", part)
         last = int(ends[2] or ends[1]) if ends else WARP
         if ends is None or last >= WARP:

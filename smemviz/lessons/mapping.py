@@ -21,8 +21,8 @@ def _swizzled(values: Values) -> Stage:
     access = recorded_access(recording, "swizzled_tile", "load", "shared", warp=warp)
     right = int(bank_layout(access.launch).bank(access.addresses)[_LANE])
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == _LANE + warp:
             return _("That is {a} + {b}. ^ compares bit by bit: a bit of the result is 1 where the two differ.",
                      a=warp, b=_LANE)  # fmt: skip
@@ -83,8 +83,8 @@ def _reduction(values: Values) -> Stage:
     index = "2 * step * t" if kernel == "neighbours_by_close_threads" else "t"
     apart = 2**turn if kernel == "neighbours_by_close_threads" else threads // 2 ** (turn + 1)
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == lanes:
             return _("That is one for each lane at work. Lane 0 asks bank 0, lane 1 bank {bank}: not all ask one bank.",
                      bank=step % WARP_SIZE)  # fmt: skip

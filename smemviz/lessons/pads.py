@@ -63,8 +63,8 @@ def _by_one(values: Values) -> Stage:
     pitch = int(where.word(access.addresses)[1] - where.word(access.addresses)[0])
     right, ideal = cost(access)
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == WARP_SIZE:
             return _("That is what it takes without a pad. Now lane 0 is in bank {a}, lane 1 in bank {b}.",
                      a=in_bank[0], b=in_bank[1])  # fmt: skip
@@ -154,8 +154,8 @@ def _rectangle(values: Values) -> Stage:
     smallest = next(pad for pad, cost in enumerate(costs) if cost.wavefronts == cost.ideal)
     columns = WARP_SIZE // rows
 
-    def hint(given: str) -> str:
-        pad = int(given)
+    def hint(answer: str) -> str:
+        pad = int(answer)
         if not 0 <= pad < _MOST_PAD:
             return _("Look between 0 and {most} words.", most=_MOST_PAD - 1)
         cost = costs[pad]
@@ -246,13 +246,13 @@ def _by_hand(values: Values) -> Stage:
     warp = access.launch.requests.warp[at_site].astype(np.int64)
     read = (access.launch.requests.addresses[at_site] - first) // access.launch.shared_arrays[0].itemsize
     words = {key: index(_LANES, warp[:, np.newaxis], constants) for key, (_text, index) in _INDICES.items()}
-    right = frozenset(key for key, each in words.items() if np.array_equal(each, read))
+    right = frozenset(key for key, read_words in words.items() if np.array_equal(read_words, read))
 
-    def hint(given: str) -> str:
-        row, lane = (int(place[0]) for place in np.nonzero(words[given] != read))
+    def hint(answer: str) -> str:
+        row, lane = (int(place[0]) for place in np.nonzero(words[answer] != read))
         return _("Lane {lane} of warp {warp} wants {element}, which lies at word {word}. This index gives {wrong}.",
                  lane=lane, warp=int(warp[row]), element=code(f"[{lane}, {int(warp[row])}]"), word=int(read[row, lane]),
-                 wrong=int(words[given][row, lane]))  # fmt: skip
+                 wrong=int(words[answer][row, lane]))  # fmt: skip
 
     wavefronts, ideal = cost(access)
     because = _("Each row takes {pitch} words, the unused ones included, so row tx begins at {start}. {said}",

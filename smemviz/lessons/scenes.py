@@ -16,17 +16,17 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import elements
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.views.layouts.layout_lab import Pictured
+from smemviz.views.layouts.layout_lab import RequestPicture
 from smemviz.wording.labels import lane_ranges
 
 _PER_ROW = 16  # elements of an array of one axis; rows of 32 would tell its banks
 
 
-def asked_of(shown: Pictured, theme: ThemeName) -> Panel:
+def asked_of(picture: RequestPicture, theme: ThemeName) -> Panel:
     """Draw the array of a set-up with the lanes of a request in the cells they ask for."""
-    layout = shown.setup.layout
-    first = elements(shown.kind, layout).reshape(-1, 32)[shown.request].tolist()
-    pieces = max(1, shown.width // layout.itemsize)
+    layout = picture.setup.layout
+    first = elements(picture.kind, layout).reshape(-1, 32)[picture.request].tolist()
+    pieces = max(1, picture.width // layout.itemsize)
     places = {lane: [divmod(at + i, layout.columns) for i in range(pieces)] for lane, at in enumerate(first) if at >= 0}
     return lanes_in((layout.rows, layout.columns), places, theme=theme)
 

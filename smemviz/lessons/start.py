@@ -36,8 +36,8 @@ def _reuse(values: Values) -> Stage:
     at_once = int(np.count_nonzero(loaded >= 0))
     once = len(np.unique(loaded[loaded >= 0]))
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number == 1:
             return _("That is its own thread. Its neighbours add it up as well: how far away may they be?")
         if number == radius:
@@ -125,8 +125,8 @@ def _lane(values: Values) -> Stage:
     warp = int(access.launch.requests.warp[here][row])
     number = warp * WARP_SIZE + lane
 
-    def hint(given: str) -> str:
-        wrong = int(given)
+    def hint(answer: str) -> str:
+        wrong = int(answer)
         if wrong == number:
             return _("{n} is the number of the thread in its block. Lanes are counted from 0 again in each warp.",
                      n=wrong)  # fmt: skip

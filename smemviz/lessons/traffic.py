@@ -31,8 +31,8 @@ def _sectors(values: Values) -> Stage:
     sharing = next(((sector.index(s), i) for i, s in enumerate(sector) if sector.index(s) < i), (0, 0))
     row = next(array.strides[0] for array in access.launch.arrays if array.name == site.array)
 
-    def hint(given: str) -> str:
-        number = int(given)
+    def hint(answer: str) -> str:
+        number = int(answer)
         if number < fewest:
             return _("The warp loads {used} bytes, and a sector has {size}. So few cannot hold them.",
                      used=used, size=SECTOR_BYTES)  # fmt: skip
@@ -99,8 +99,8 @@ def _saving(values: Values) -> Stage:
     loaded, shared = naive.elements_loaded, tiled.elements_loaded
     right = loaded // shared
 
-    def hint(given: str) -> str:
-        count = int(given)
+    def hint(answer: str) -> str:
+        count = int(answer)
         if count == tile * tile:
             return _("A block has so many threads. But an element of a tile serves one row or column of them: {tile}.",
                      tile=tile)  # fmt: skip

@@ -72,7 +72,7 @@ def check_launch(launch: Mapping[str, Any], where: str) -> None:
         _check_site(site, where)
     for array in launch["arrays"]:
         _check_array(array, where)
-    elements = sum(math.prod(array.shape) for array in launch["arrays"] if array.space == "shared")
+    elements = sum(math.prod(array.shape) for array in launch["arrays"] if array.is_shared)
     if elements > _MAX_SHARED_ELEMENTS:
         raise ValueError(f"{where} has {elements} elements in shared arrays; {_MAX_SHARED_ELEMENTS} are allowed")
     _check_hardware(launch["sites"], launch.get("hardware", ()), bool(launch.get("counters")), where)
@@ -113,13 +113,13 @@ def _check_array(array: ArrayInfo, where: str) -> None:
         raise ValueError(f"{where} has an array of no possible type or shape: {array.name}")
     if len(array.shape) != len(array.strides):
         raise ValueError(f"{where} has an array whose shape and strides differ in length: {array.name}")
-    if len(array.shape) > _MAX_RANK or (array.space == "shared" and not array.shape):
+    if len(array.shape) > _MAX_RANK or (array.is_shared and not array.shape):
         raise ValueError(f"{where} has an array of {len(array.shape)} dimensions: {array.name}")
     low, high = array.extent
-    most = MAX_SHARED_BYTES if array.space == "shared" else _MAX_ADDRESS
+    most = MAX_SHARED_BYTES if array.is_shared else _MAX_ADDRESS
     if low < 0 or high > most or math.prod(max(size, 1) for size in array.shape) > _MAX_ADDRESS:
         raise ValueError(f"{where} has an array that no GPU's {array.space} memory holds: {array.name}")
-    if array.space == "shared" and min(array.strides) < 0:
+    if array.is_shared and min(array.strides) < 0:
         raise ValueError(f"{where} has a shared array that runs backwards: {array.name}")
 
 
@@ -128,7 +128,7 @@ def _check_hardware(sites: Sequence[Site], rows: Sequence[SiteHardware], counted
         raise ValueError(f"{where} has hardware counts that do not fit its sites")
     for site, row in zip(sites, rows, strict=False):
         shared, moved = (row.wavefronts, row.ideal), (row.sectors,)
-        there, absent = (shared, moved) if site.space == "shared" else (moved, shared)
+        there, absent = (shared, moved) if site.is_shared else (moved, shared)
         if not all(type(n) is int and n >= 0 for n in (row.requests, *there)) or any(n is not None for n in absent):
             raise ValueError(f"{where} has hardware counts of another kind of memory than the site's")
 

@@ -46,6 +46,11 @@ class Site:
     calls: tuple[tuple[int, int], ...] = ()
     file: str = ""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it goes to shared memory, not to global."""
+        return self.space == "shared"
+
 
 @dataclass(frozen=True)
 class ArrayInfo:
@@ -64,6 +69,11 @@ class ArrayInfo:
     address: int
     line: int
     dynamic: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies in shared memory, not in global."""
+        return self.space == "shared"
 
     @property
     def itemsize(self) -> int:
@@ -242,7 +252,7 @@ class Launch:
     @property
     def in_shared(self) -> NDArray[np.bool_]:
         """Which sites are in shared memory, (sites,)."""
-        return np.array([site.space == "shared" for site in self.sites], np.bool_)
+        return np.array([site.is_shared for site in self.sites], np.bool_)
 
     @property
     def request_count(self) -> int:

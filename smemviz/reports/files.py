@@ -18,7 +18,7 @@ from smemviz.reports.html.report import report_page
 from smemviz.reports.images import FORMATS, Image, draw
 from smemviz.reports.pictures import Picture, missing
 from smemviz.reports.print_layout import Sheet, print_layout
-from smemviz.reports.selection import Wanted, every_launch, launches
+from smemviz.reports.selection import Choice, every_launch, launches
 from smemviz.reports.trace import events, write_events
 from smemviz.wording.labels import launch_name
 from smemviz.wording.sentences import origin, rule
@@ -80,9 +80,9 @@ def write_figure_page(path: Path, drawn: Picture, title: str, theme: ThemeName) 
     write_bytes(path, figure_page(drawn.figure, drawn.text, title, theme).encode())
 
 
-def write_report(path: Path, recording: Recording, wanted: Wanted, hardware: Hardware, theme: ThemeName | None) -> None:
+def write_report(path: Path, recording: Recording, choice: Choice, hardware: Hardware, theme: ThemeName | None) -> None:
     """Write a recording as one HTML file that plays."""
-    write_bytes(path, report_page(recording, launches(recording, wanted), hardware, theme).encode())
+    write_bytes(path, report_page(recording, launches(recording, choice), hardware, theme).encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -91,9 +91,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
-def write_table(path: Path, recording: Recording, wanted: Wanted, rows: Rows, hardware: Hardware) -> None:
+def write_table(path: Path, recording: Recording, choice: Choice, rows: Rows, hardware: Hardware) -> None:
     """Write the requests, or sites, of launches as CSV or Parquet."""
-    pieces = tables(recording, every_launch(recording, wanted), rows, hardware)
+    pieces = tables(recording, every_launch(recording, choice), rows, hardware)
     with writing(path) as partial:
         if path.suffix.lower() == ".csv":
             write_csv(partial, pieces, rows)
@@ -102,15 +102,15 @@ def write_table(path: Path, recording: Recording, wanted: Wanted, rows: Rows, ha
             write_parquet(partial, pieces, rows, facts)
 
 
-def write_trace(path: Path, recording: Recording, wanted: Wanted, hardware: Hardware) -> None:
+def write_trace(path: Path, recording: Recording, choice: Choice, hardware: Hardware) -> None:
     """Write the requests of launches as a trace."""
-    numbered = launches(recording, wanted)
-    if wanted.block is not None and not any(wanted.block in blocks(launch) for launch, _ in numbered):
-        raise InputError(f"{recording.file}: block {wanted.block} is not in the log of any of these launches")
+    numbered = launches(recording, choice)
+    if choice.block is not None and not any(choice.block in blocks(launch) for launch, _ in numbered):
+        raise InputError(f"{recording.file}: block {choice.block} is not in the log of any of these launches")
     named = [(launch_name(launch, number), launch) for launch, number in numbered]
     facts = _facts(recording, hardware) | {"missing": missing(recording, [launch for launch, _ in numbered])}
     with writing(path) as partial:
-        write_events(partial, events(named, wanted.block, hardware), facts)
+        write_events(partial, events(named, choice.block, hardware), facts)
 
 
 def _facts(recording: Recording, hardware: Hardware) -> dict[str, object]:

@@ -19,7 +19,7 @@ from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.calibration import calibration_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.reports.selection import Wanted, choose, launches
+from smemviz.reports.selection import Choice, choose, launches
 from smemviz.views.comparison import Entry, compared
 from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.impact import Measured
@@ -44,7 +44,7 @@ class Picture:
 def picture(
     recording: Recording,
     name: str,
-    wanted: Wanted = Wanted(),  # noqa: B008  frozen
+    choice: Choice = Choice(),  # noqa: B008  frozen
     *,
     view: str | None = None,
     array: str | None = None,
@@ -64,8 +64,8 @@ def picture(
 
     def draw() -> Picture:
         if chosen.needs == "launches":
-            return _comparison(recording, chosen, wanted, FigureInput(recording, hardware, theme, view=view))
-        launch, now = choose(recording, wanted, hardware, chosen.space)
+            return _comparison(recording, chosen, choice, FigureInput(recording, hardware, theme, view=view))
+        launch, now = choose(recording, choice, hardware, chosen.space)
         shown = _array(launch, now, array) if "array" in chosen.options else None
         lines = partial(kernel_lines, recording, launch)
         inputs = FigureInput(recording, hardware, theme, now, view=view, array=shown, banks=drawn_banks, lines=lines)
@@ -78,12 +78,12 @@ def picture(
     return drawn
 
 
-def missing(recording: Recording, shown: Sequence[Launch]) -> str:
+def missing(recording: Recording, launches: Sequence[Launch]) -> str:
     """Say what of launches, and of the run, is not in the recording; "" when nothing is missing."""
     parts = []
-    requests = sum(launch.missing for launch in shown)
+    requests = sum(launch.missing for launch in launches)
     if requests:
-        made = sum(launch.request_count for launch in shown)
+        made = sum(launch.request_count for launch in launches)
         total = count(made, "request")
         parts.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
     if recording.unrecorded:
@@ -127,8 +127,8 @@ def _caption(inputs: FigureInput, chosen: Figure) -> str:
     return sentences(sentence_of_figure, provenance(recording, hardware))
 
 
-def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, inputs: FigureInput) -> Picture:
-    numbered = launches(recording, wanted)
+def _comparison(recording: Recording, chosen: Figure, choice: Choice, inputs: FigureInput) -> Picture:
+    numbered = launches(recording, choice)
     rows = compared([_entry(recording, launch, number, inputs.hardware) for launch, number in numbered])
     sentence = _(
         "{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch")

@@ -125,7 +125,7 @@ def _site_facts(
 
 def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
     """Return what the wavefronts of a site rest on, None where there are none."""
-    counted = site.space == "shared" and predictable(site.op, site.dtype, cc)
+    counted = site.is_shared and predictable(site.op, site.dtype, cc)
     return basis(site.op, site.width, cc) if counted else None
 
 

@@ -19,7 +19,7 @@ from smemviz.wording.sentences import facts
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Choice:
     """What is asked for; None leaves the choice to the worst. ``launch`` counts the launches of a kernel from 0.
 
     ``line`` and ``column`` name the sites that begin there, ``step`` is a request's place among those of its warp.
@@ -40,7 +40,7 @@ def one_of_each(recording: Recording) -> list[tuple[Launch, int]]:
     return [every[group[0]] for group in duplicates(recording.launches)]
 
 
-def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
+def launches(recording: Recording, choice: Choice) -> list[tuple[Launch, int]]:
     """Return the launches a kernel's name and a number pick, each with its number; without them one of each alike.
 
     Raises:
@@ -48,34 +48,34 @@ def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
     """
     if not recording.launches:
         raise InputError(f"{recording.file}: the recording has no launch; there is nothing to export")
-    if wanted.kernel is None and wanted.launch is None:
+    if choice.kernel is None and choice.launch is None:
         return one_of_each(recording)
     kernels = list(dict.fromkeys(launch.kernel for launch in recording.launches))
-    if wanted.kernel is not None and wanted.kernel not in kernels:
-        raise InputError(f"{recording.file}: no launch of {wanted.kernel!r}; it has: {', '.join(kernels)}")
-    of = [launch for launch in recording.launches if wanted.kernel in (None, launch.kernel)]
-    if wanted.kernel is None and len(kernels) > 1:
+    if choice.kernel is not None and choice.kernel not in kernels:
+        raise InputError(f"{recording.file}: no launch of {choice.kernel!r}; it has: {', '.join(kernels)}")
+    of = [launch for launch in recording.launches if choice.kernel in (None, launch.kernel)]
+    if choice.kernel is None and len(kernels) > 1:
         raise InputError(f"{recording.file}: --launch counts the launches of one kernel; name it with --kernel")
-    if wanted.launch is None:
-        return [pair for pair in one_of_each(recording) if pair[0].kernel == wanted.kernel]
-    if not 0 <= wanted.launch < len(of):
-        raise InputError(f"{recording.file}: {of[0].kernel} has launches 0 to {len(of) - 1}, not {wanted.launch}")
-    return [(of[wanted.launch], wanted.launch)]
+    if choice.launch is None:
+        return [pair for pair in one_of_each(recording) if pair[0].kernel == choice.kernel]
+    if not 0 <= choice.launch < len(of):
+        raise InputError(f"{recording.file}: {of[0].kernel} has launches 0 to {len(of) - 1}, not {choice.launch}")
+    return [(of[choice.launch], choice.launch)]
 
 
-def every_launch(recording: Recording, wanted: Wanted) -> list[tuple[int, Launch]]:
+def every_launch(recording: Recording, choice: Choice) -> list[tuple[int, Launch]]:
     """Return the same with every one of those alike, in order, each with its number in the recording."""
-    chosen = [launch for launch, _ in launches(recording, wanted)]
+    chosen = [launch for launch, _ in launches(recording, choice)]
     kernels = {launch.kernel for launch in chosen}
     return [
         (number, launch)
         for number, launch in enumerate(recording.launches)
-        if (launch.kernel in kernels if wanted.launch is None else any(launch is other for other in chosen))
+        if (launch.kernel in kernels if choice.launch is None else any(launch is other for other in chosen))
     ]
 
 
 def choose(
-    recording: Recording, wanted: Wanted, hardware: Hardware = H200, space: str | None = None
+    recording: Recording, choice: Choice, hardware: Hardware = H200, space: str | None = None
 ) -> tuple[Launch, RequestView]:
     """Return the launch and the request that are meant; of several that are, the first that wastes the most.
 
@@ -84,34 +84,36 @@ def choose(
     Raises:
         InputError: when nothing fits the names.
     """
-    chosen = [launch for launch, _ in launches(recording, wanted)]
-    if wanted.line is not None:
-        chosen = [launch for launch in chosen if _sites(launch, wanted)]
+    chosen = [launch for launch, _ in launches(recording, choice)]
+    if choice.line is not None:
+        chosen = [launch for launch in chosen if _sites(launch, choice)]
         if not chosen:
-            lines = sorted({site.line for launch, _ in launches(recording, wanted) for site in launch.sites})
-            place = f"{wanted.line}" if wanted.column is None else f"{wanted.line}:{wanted.column}"
+            lines = sorted({site.line for launch, _ in launches(recording, choice) for site in launch.sites})
+            place = f"{choice.line}" if choice.column is None else f"{choice.line}:{choice.column}"
             raise InputError(
                 f"{recording.file}: no access begins at {place}; accesses are in lines {_listed(lines) or 'none'}"
             )
     launch = max(
         chosen, key=lambda launch: (any(s.space == space for s in launch.sites), facts(launch, hardware).excess)
     )
-    return launch, _moment(recording, launch, wanted, hardware, space).spelled(recording)
+    return launch, _request_view(recording, launch, choice, hardware, space).spelled(recording)
 
 
-def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> RequestView:
+def _request_view(
+    recording: Recording, launch: Launch, choice: Choice, hardware: Hardware, space: str | None
+) -> RequestView:
     """Return the request of a launch that is meant."""
     logged = blocks(launch)
     where = f"{recording.file}: {launch.kernel}"
-    if wanted.block is not None and wanted.block not in logged:
-        raise InputError(f"{where}: block {wanted.block} is not in the log; it has {_listed(logged) or 'none'}")
+    if choice.block is not None and choice.block not in logged:
+        raise InputError(f"{where}: block {choice.block} is not in the log; it has {_listed(logged) or 'none'}")
     requests = launch.requests
     rows = np.arange(len(requests), dtype=np.intp)
-    sites = _sites(launch, wanted) if wanted.line is not None else range(len(launch.sites))
+    sites = _sites(launch, choice) if choice.line is not None else range(len(launch.sites))
     preferred = [i for i in sites if launch.sites[i].space == space] or list(sites)
     rows = rows[np.isin(requests.site, preferred)]
     for name in ("block", "warp", "step"):
-        value = getattr(wanted, name)
+        value = getattr(choice, name)
         if value is not None:
             has = np.unique(getattr(requests, name)[rows]).tolist()
             if value not in has:
@@ -135,9 +137,9 @@ def _waste(launch: Launch, rows: NDArray[np.intp], hardware: Hardware) -> NDArra
     return np.where(shared, waste + 1, 0) if shared.any() else waste
 
 
-def _sites(launch: Launch, wanted: Wanted) -> list[int]:
+def _sites(launch: Launch, choice: Choice) -> list[int]:
     return [
-        i for i, site in enumerate(launch.sites) if site.line == wanted.line and wanted.column in (None, site.column)
+        i for i, site in enumerate(launch.sites) if site.line == choice.line and choice.column in (None, site.column)
     ]
 
 

@@ -14,7 +14,7 @@ from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation
 from smemviz.model.layout.array_requests import ArrayRequests, recorded
-from smemviz.model.layout.candidates import Moved, pads, row_lengths, swizzles
+from smemviz.model.layout.candidates import LayoutChange, pads, row_lengths, swizzles
 from smemviz.model.layout.search import LayoutFix, Score, beats, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
@@ -68,7 +68,7 @@ def _of_array(
         (number, launch, index)
         for number, launch in launches
         for index, other in enumerate(launch.arrays)
-        if other.space == "shared" and (other.name, other.line) == (array.name, array.line)
+        if other.is_shared and (other.name, other.line) == (array.name, array.line)
     ]
     accesses = tuple(
         (number, access) for number, launch, index in places for access in recorded(launch, index, hardware)
@@ -114,7 +114,7 @@ def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: boo
             reason = error.message
     limit, shared_bytes = target.hardware.row.static_shared, launch.shared_bytes
 
-    def why_not(layout: Moved) -> str | None:
+    def why_not(layout: LayoutChange) -> str | None:
         more = layout.more_elements(target.array.nbytes // target.array.itemsize) * target.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
             return english(
@@ -137,7 +137,7 @@ def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: boo
     return kept
 
 
-def _kinds(target: _KernelArray) -> Iterator[Sequence[Moved]]:
+def _kinds(target: _KernelArray) -> Iterator[Sequence[LayoutChange]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
     accesses = [access for _, access in target.accesses]
     yield list(pads(target.array, accesses, target.hardware))
@@ -148,15 +148,15 @@ def _kinds(target: _KernelArray) -> Iterator[Sequence[Moved]]:
 
 
 def _fix(
-    target: _KernelArray, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
-) -> LayoutFix[Moved] | None:
+    target: _KernelArray, layouts: Sequence[LayoutChange], possible: Callable[[LayoutChange], bool] | None = None
+) -> LayoutFix[LayoutChange] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     accesses = [access for _, access in target.accesses]
     return smallest_fix(target.array, accesses, iter(layouts), None, target.hardware, possible=possible)
 
 
 def _suggestion(
-    target: _KernelArray, fix: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
+    target: _KernelArray, fix: LayoutFix[LayoutChange], rewriting: Rewriter | None, reason: str | None, complete: bool
 ) -> Suggestion:
     pairs = zip(target.accesses, fix.before, fix.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)

@@ -20,7 +20,7 @@ from smemviz.suggest.rewrites import Rewriter
 from smemviz.suggest.rewriting import Rewriting
 
 After = Callable[[str, Sequence[object]], None]  # a kernel, and its arguments after a launch of it
-Ran = tuple[tuple[Launch, ...], tuple[Finding, ...]]
+RunOutcome = tuple[tuple[Launch, ...], tuple[Finding, ...]]
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Language:
     as_declared: Callable[[Program, ArrayInfo], ArrayInfo]
     rewriter: Callable[[Program, ArrayInfo], Rewriter]
     data_decides: Callable[[Recording, Launch], Collection[int]]
-    run: Callable[[Program, RunOptions, After], Ran]
-    run_on_gpu: Callable[[Program, RunOptions], Ran]
+    run: Callable[[Program, RunOptions, After], RunOutcome]
+    run_on_gpu: Callable[[Program, RunOptions], RunOutcome]
     outputs: Callable[[Program, Collection[str]], tuple[OutputHash, ...]]
     times: Callable[[Program, Collection[str], Progress | None], tuple[Timing, ...]]
 

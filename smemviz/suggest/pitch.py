@@ -12,7 +12,7 @@ from smemviz.suggest.rewrites import Change, NotRewrittenError, line_after, repl
 from smemviz.suggest.uses import Declaration
 
 
-def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int, text: str | None = None) -> Change:
+def longer(program: Program, declared: Declaration, size: ast.expr, pitch: int, text: str | None = None) -> Change:
     """Return the edits that make a size of a declaration another number, and the constants that they set.
 
     ``text`` is what the size becomes in terms of ``{0}``, the name that it is now; left out, so much more is added.
@@ -21,19 +21,19 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
         NotRewrittenError: when the size is neither a number nor a name.
     """
     if isinstance(size, ast.Constant):
-        return (replacing(size, str(wanted)),), {}
+        return (replacing(size, str(pitch)),), {}
     if not isinstance(size, ast.Name):
         what = english("{code} is neither a number nor a constant", code=ast.unparse(size))
         raise NotRewrittenError(size.lineno, what)
     constant = program.constants.get(size.id)
     if constant is None or not isinstance(constant.value, int):
-        return (replacing(size, str(wanted)),), {}
-    more = wanted - constant.value
+        return (replacing(size, str(pitch)),), {}
+    more = pitch - constant.value
     if text is None:
         change = as_pad(program, size.id, more)
         if change is not None:
             return change
-    there = _constant_for(program, size.id, wanted)
+    there = _constant_for(program, size.id, pitch)
     if there is not None:
         return (replacing(size, there),), {}
     name = _new_name(program, f"{declared.name.upper()}_{'SIZE' if text else 'PITCH'}")
@@ -41,13 +41,13 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
     return (line_after(_assignment(program, size.id), f"{name} = {value}"), replacing(size, name)), {}
 
 
-def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], wanted: int) -> Change:
+def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], pitch: int) -> Change:
     """Return the edits that give an array one dimension and so many elements."""
     sizes = size_texts(program, declared, shape)
     constants = [program.constants[size] for size in sizes if size in program.constants]
     if not constants:
-        return (replacing(declared.shape, str(wanted)),), {}
-    more = wanted - math.prod(shape)
+        return (replacing(declared.shape, str(pitch)),), {}
+    more = pitch - math.prod(shape)
     value = " * ".join(sizes) + (f" + {more}" if more else "")
     there = next((constant.name for constant in program.constants.values() if constant.text == value), None)
     if there is not None:
@@ -94,10 +94,10 @@ def _names_but_in(program: Program, name: str) -> set[str]:
     }
 
 
-def _constant_for(program: Program, name: str, wanted: int) -> str | None:
+def _constant_for(program: Program, name: str, pitch: int) -> str | None:
     """Return a constant that is a name and a pad, and has a value: ``PITCH = TILE + 1`` for TILE and 33."""
     for constant in program.constants.values():
-        if constant.value == wanted and constant.depends[:1] == (name,) and constant.text.startswith(f"{name} + "):
+        if constant.value == pitch and constant.depends[:1] == (name,) and constant.text.startswith(f"{name} + "):
             return constant.name
     return None
 
@@ -109,11 +109,11 @@ def _assignment(program: Program, name: str) -> ast.Assign | ast.AnnAssign:
     return next(assignments)
 
 
-def _new_name(program: Program, wanted: str) -> str:
+def _new_name(program: Program, preferred: str) -> str:
     """Return a name that the file does not have."""
     taken = {node.id for node in ast.walk(program.tree) if isinstance(node, ast.Name)}
     taken |= {node.name for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)}
-    name, n = wanted, 2
+    name, n = preferred, 2
     while name in taken:
-        name, n = f"{wanted}_{n}", n + 1
+        name, n = f"{preferred}_{n}", n + 1
     return name

@@ -14,7 +14,7 @@ from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program
 from smemviz.messages import english
-from smemviz.model.layout.candidates import Moved, Pad, laid_out
+from smemviz.model.layout.candidates import LayoutChange, Pad, laid_out
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.dtypes import ConstantValue
@@ -52,14 +52,14 @@ class Rewriter(ABC):
     declared_at: int
 
     @abstractmethod
-    def rewrite(self, layout: Moved) -> Rewrite:
+    def rewrite(self, layout: LayoutChange) -> Rewrite:
         """Write a layout.
 
         Raises:
             NotRewrittenError: when it cannot be; names the line and the reason.
         """
 
-    def refuses(self, layout: Moved) -> str | None:
+    def refuses(self, layout: LayoutChange) -> str | None:
         """Say why a layout cannot be written, None when it can."""
         try:
             self.rewrite(layout)
@@ -78,7 +78,7 @@ class Rewriter(ABC):
             what = english("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
             raise NotRewrittenError(self.declared_at, what)
 
-    def laid_out(self, layout: Moved) -> Layout:
+    def laid_out(self, layout: LayoutChange) -> Layout:
         """Return the array in a layout.
 
         Raises:

@@ -14,7 +14,7 @@ from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.names import source_text
 from smemviz.messages import english
 from smemviz.model.layout import layouts
-from smemviz.model.layout.candidates import Moved, Pad
+from smemviz.model.layout.candidates import LayoutChange, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
@@ -45,7 +45,7 @@ class Rewriting(Rewriter):
         """Every index with which the array is reached."""
         return list(elements(self.program, self.declared.function, self.declared.name))
 
-    def rewrite(self, layout: Moved) -> Rewrite:
+    def rewrite(self, layout: LayoutChange) -> Rewrite:
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
                 return self._longer_rows(layout)
@@ -62,7 +62,7 @@ class Rewriting(Rewriter):
         edits, constants = longer(self.program, self.declared, self._sizes()[-1], pad.row + pad.pad)
         return Rewrite(edits, constants)
 
-    def _other_index(self, layout: Moved) -> Rewrite:
+    def _other_index(self, layout: LayoutChange) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         laid = self.laid_out(layout)
         declared, constants = self._declared_anew(layout, laid)
@@ -70,7 +70,7 @@ class Rewriting(Rewriter):
         edits = [new_index(self.program, laid, parts, index) for index in self._uses]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
-    def _declared_anew(self, layout: Moved, laid: layouts.Layout) -> Change:
+    def _declared_anew(self, layout: LayoutChange, laid: layouts.Layout) -> Change:
         """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
         elements_now = self.array.nbytes // self.array.itemsize
         size = elements_now + layout.more_elements(elements_now)

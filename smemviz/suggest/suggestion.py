@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smemviz.model.layout.candidates import Moved
+from smemviz.model.layout.candidates import LayoutChange
 from smemviz.model.layout.search import Price, Score
 from smemviz.recordings.data import ArrayInfo, Timing
 from smemviz.recordings.recording import EngineName
@@ -47,7 +47,7 @@ class Suggestion:
 
     kernel: str
     array: ArrayInfo
-    layout: Moved
+    layout: LayoutChange
     promises: tuple[Promise, ...]
     more_bytes: int
     rewrite: Rewrite | None = None

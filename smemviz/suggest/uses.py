@@ -56,7 +56,7 @@ def check_named_once(declared: Declaration) -> None:
         if not (isinstance(node, ast.Name) and node.id == declared.name and isinstance(node.ctx, ast.Store)):
             continue
         if node.lineno != declared.line:
-            raise NotRewrittenError(node.lineno, _given(declared.name))
+            raise NotRewrittenError(node.lineno, _assigned_here(declared.name))
 
 
 def elements(program: Program, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
@@ -115,11 +115,11 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
         raise NotRewrittenError(call.lineno, what)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == names[0]:
-            raise NotRewrittenError(node.lineno, _given(names[0]))
+            raise NotRewrittenError(node.lineno, _assigned_here(names[0]))
     yield from elements(program, function, names[0])
 
 
-def _given(name: str) -> str:
+def _assigned_here(name: str) -> str:
     return english("{array} is given something else here", array=name)
 
 

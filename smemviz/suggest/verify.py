@@ -28,16 +28,16 @@ from smemviz.suggest.suggestion import Check, Suggestion
 
 
 @dataclass(frozen=True)
-class _Ran:
+class _RunResult:
     """One run of a kernel file by one engine."""
 
     launches: tuple[Launch, ...]
     findings: tuple[Finding, ...]
     hashes: tuple[OutputHash, ...]
 
-    def of(self, kernels: Collection[str]) -> _Ran:
+    def of(self, kernels: Collection[str]) -> _RunResult:
         """Return what is of some kernels."""
-        return _Ran(
+        return _RunResult(
             tuple(launch for launch in self.launches if launch.kernel in kernels),
             tuple(finding for finding in self.findings if finding.kernel in kernels),
             tuple(hashes for hashes in self.hashes if hashes.kernel in kernels),
@@ -60,13 +60,13 @@ class Verifier:
     progress: Progress | None = None
 
     @cached_property
-    def _before(self) -> _Ran:
-        ran = _run(self.program, self.engine, self.kernels, self.progress)
+    def _before(self) -> _RunResult:
+        result = _run(self.program, self.engine, self.kernels, self.progress)
         if self.engine == "lockstep":
-            return ran
+            return result
         # Atomics of floats give another sum each time.
         again = language_of(self.program).outputs(self.program, self.kernels)
-        return replace(ran, hashes=tuple(map(_same, ran.hashes, again)))
+        return replace(result, hashes=tuple(map(_same, result.hashes, again)))
 
     def start(self) -> None:
         """Run the file as it is.
@@ -112,15 +112,15 @@ class Verifier:
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
                 note = english("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (*notes, note))
-            wanted, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
+            expected, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
             for promise in own:
-                wanted[promise.site] = promise.after.wavefronts
-            problem = problem or _not_as_promised(now, wanted, counts)
+                expected[promise.site] = promise.after.wavefronts
+            problem = problem or _not_as_promised(now, expected, counts)
             numbers += [counts[promise.site] or 0 for promise in own]
         return Check(self.engine, tuple(numbers), problem, (*notes, *self._elsewhere(before, after, kernels)))
 
-    def _outputs(self, before: _Ran, after: _Ran) -> tuple[str | None, list[str]]:
+    def _outputs(self, before: _RunResult, after: _RunResult) -> tuple[str | None, list[str]]:
         """Say in which kernel the arrays come out otherwise, or, in a note, why that cannot be told."""
         other = _other_output(before, after)
         if other is None or self.engine != "lockstep":  # on the GPU it was run twice, for atomics of floats
@@ -132,7 +132,7 @@ class Verifier:
         return _other_output(steady, after), list(_unsteady(steady))
 
     @cached_property
-    def _again(self) -> _Ran:
+    def _again(self) -> _RunResult:
         """The file as it is, run once more: what then differs differs by itself."""
         return _run(self.program, self.engine, self.kernels, self.progress)
 
@@ -141,7 +141,7 @@ class Verifier:
         launches = enumerate(self.recording.launches)
         return [number for number, launch in launches if self.engine == "lockstep" or launch.kernel in kernels]
 
-    def _elsewhere(self, before: _Ran, after: _Ran, kernels: Collection[str]) -> list[str]:
+    def _elsewhere(self, before: _RunResult, after: _RunResult, kernels: Collection[str]) -> list[str]:
         """Say which other kernels take more or fewer wavefronts."""
         changed = {}
         for old, new in zip(before.launches, after.launches, strict=True):
@@ -162,7 +162,7 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     return language_of(program).times(program, kernels, progress)
 
 
-def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
+def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _RunResult:
     if engine == "lockstep":
         hashes: list[OutputHash] = []
 
@@ -170,10 +170,10 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
             hashes.append(OutputHash(kernel, hashed(arguments)))
 
         launches, findings = language_of(program).run(program, RunOptions(progress), keep)
-        return _Ran(launches, findings, tuple(hashes))
+        return _RunResult(launches, findings, tuple(hashes))
     options = RunOptions(progress, picker=Picker(selection(kernels=sorted(kernels))))
     launches, findings = language_of(program).run_on_gpu(program, options)
-    return _Ran(launches, findings, language_of(program).outputs(program, kernels))
+    return _RunResult(launches, findings, language_of(program).outputs(program, kernels))
 
 
 def _same(first: OutputHash, second: OutputHash) -> OutputHash:
@@ -200,7 +200,7 @@ def _counts(launch: Launch, hardware: Hardware, blocks: frozenset[int] | None = 
     return tuple(int(n) if row.wavefronts is not None else None for n, row in zip(logged, rows, strict=True))
 
 
-def _new_mistake(before: _Ran, after: _Ran) -> str | None:
+def _new_mistake(before: _RunResult, after: _RunResult) -> str | None:
     known = {(finding.kind, finding.kernel) for finding in before.findings}
     for finding in after.findings:
         if not finding.harmless and (finding.kind, finding.kernel) not in known:
@@ -211,16 +211,16 @@ def _new_mistake(before: _Ran, after: _Ran) -> str | None:
     return None
 
 
-def _other_output(before: _Ran, after: _Ran) -> str | None:
+def _other_output(before: _RunResult, after: _RunResult) -> str | None:
     for old, new in zip(before.hashes, after.hashes, strict=True):
         if any(was and was != now for was, now in zip(old.arrays, new.arrays, strict=True)):
             return english("{kernel} leaves something else in its arrays", kernel=old.kernel)
     return None
 
 
-def _unsteady(ran: _Ran) -> Iterator[str]:
+def _unsteady(result: _RunResult) -> Iterator[str]:
     """Say which kernels leave something else each time the file runs as it is."""
-    for kernel in dict.fromkeys(hashes.kernel for hashes in ran.hashes if "" in hashes.arrays):
+    for kernel in dict.fromkeys(hashes.kernel for hashes in result.hashes if "" in hashes.arrays):
         yield english(
             "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
             "random numbers",
@@ -228,8 +228,8 @@ def _unsteady(ran: _Ran) -> Iterator[str]:
         )
 
 
-def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
-    for site, promised, measured in zip(launch.sites, wanted, counted, strict=True):
+def _not_as_promised(launch: Launch, expected: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
+    for site, promised, measured in zip(launch.sites, expected, counted, strict=True):
         if promised != measured:
             return english(
                 "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",

@@ -49,7 +49,7 @@ class Smem:
         """
         __tracebackhide__ = True
         try:
-            return self._made(run(self._places.find(path), constants, engine, view=view))
+            return self._remembered(run(self._places.find(path), constants, engine, view=view))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 
@@ -65,7 +65,7 @@ class Smem:
         """Record one launch of a kernel; see ``smemviz.record``."""
         __tracebackhide__ = True
         try:
-            return self._made(record(kernel, grid, block, args, dynamic_shared, engine))
+            return self._remembered(record(kernel, grid, block, args, dynamic_shared, engine))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 
@@ -187,7 +187,7 @@ class Smem:
                 return recording
         raise InputError(f"{launch!r:.80} is no launch that came from smem.run, smem.record or smem.load")
 
-    def _made(self, recording: Recording) -> Recording:
+    def _remembered(self, recording: Recording) -> Recording:
         self.recordings.append(recording)
         self.made.append(recording)
         return recording

@@ -37,7 +37,7 @@ def what_is_missing(task: Task, recording: Recording) -> str | None:
 
 def _changed(before: str, now: str) -> str:
     """Return what of main(), or of the constants it uses, is different; "" where nothing is."""
-    old, new = _named(before), _named(now)
+    old, new = _constants(before), _constants(now)
     if old["main"] != new.get("main"):
         return "main()"
     used = {node.id for node in ast.walk(ast.parse(before).body[-1]) if isinstance(node, ast.Name)}
@@ -49,7 +49,7 @@ def _kernel(dumped: str) -> bool:
     return dumped.startswith("FunctionDef")
 
 
-def _named(source: str) -> dict[str, str]:
+def _constants(source: str) -> dict[str, str]:
     """Return what the functions and constants of a text are, by their names."""
     definitions = {}
     for statement in ast.parse(source).body:

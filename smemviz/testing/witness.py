@@ -94,7 +94,7 @@ def witness(recording: Recording, launch: Launch, exceeding: Exceeding, hardware
     source = around(recording.source_of(launch, site), site.line)
     if row is None:
         return Witness(headline, ("none of the requests that exceed it was logged",), None, "", "", *source)
-    if site.space == "shared":
+    if site.is_shared:
         service = explaining.service(row)
         collide = bool(service.conflict.any())  # on 2.x a request of 16 bytes a lane is 2-way even where none do
         details = _shared_request(explaining, row, service, collide)

@@ -88,8 +88,8 @@ def _headed(head: str, *places: Place) -> dict[Place, str]:
 def _number(count: Callable[..., object], name: str) -> Callable[..., Value]:
     """Return what counts something and reads one of its numbers, None where there is nothing to count."""
 
-    def read(*asked: object) -> Value:
-        value: Value = getattr(count(*asked), name, None)
+    def read(*args: object) -> Value:
+        value: Value = getattr(count(*args), name, None)
         return value
 
     return read
@@ -99,11 +99,11 @@ def _row(launch: Launch, site: int, hardware: Hardware) -> SiteSummary:
     return summarize(launch, hardware)[site]
 
 
-def _moved(launch: Launch, site: int, hardware: Hardware) -> Traffic | None:
+def _site_traffic(launch: Launch, site: int, hardware: Hardware) -> Traffic | None:
     return traffic_of(launch, site)
 
 
-def _all_moved(launch: Launch, hardware: Hardware) -> Traffic:
+def _total_traffic(launch: Launch, hardware: Hardware) -> Traffic:
     return global_traffic(launch)
 
 
@@ -218,8 +218,8 @@ TRAFFIC = (
         "sectors_per_request",
         "ratio",
         ("global",),
-        _number(_moved, "sectors_per_request"),
-        _number(_all_moved, "sectors_per_request"),
+        _number(_site_traffic, "sectors_per_request"),
+        _number(_total_traffic, "sectors_per_request"),
         "sectors-per-request",
         (N_("sectors per request"),),
         N_(
@@ -232,15 +232,15 @@ TRAFFIC = (
         "bytes_used",
         "bytes",
         ("global",),
-        _number(_moved, "used"),
-        _number(_all_moved, "used"),
+        _number(_site_traffic, "used"),
+        _number(_total_traffic, "used"),
     ),
     Column(
         "efficiency",
         "share",
         ("global",),
-        _number(_moved, "efficiency"),
-        _number(_all_moved, "efficiency"),
+        _number(_site_traffic, "efficiency"),
+        _number(_total_traffic, "efficiency"),
         "efficiency",
         (N_("efficiency"),),
         N_("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smemviz.i18n import _, speaking
-from smemviz.model.counting.global_traffic import Traffic as Moved
-from smemviz.model.counting.global_traffic import add_traffic, traffic_of
+from smemviz.model.counting.global_traffic import Traffic, add_traffic, traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import effect_of
@@ -35,7 +34,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Traffic:
+class Wavefronts:
     """Wavefronts of one kind of access, and how few could have done."""
 
     wavefronts: int
@@ -51,14 +50,14 @@ class Traffic:
 class Row:
     """What is compared of one launch.
 
-    ``traffic`` and ``moved`` have a row per kind of access of ``KINDS``, for shared and for global memory.
+    ``wavefronts_by_kind`` is of shared and ``traffic_by_kind`` of global memory, with a row per kind of ``KINDS``.
     ``uncounted`` shared sites are left out, for their wavefronts depend on the data. ``against_best`` is the median as
     a multiple of the least among those compared.
     """
 
     entry: Entry
-    traffic: dict[str, Traffic]
-    moved: dict[str, Moved]
+    wavefronts_by_kind: dict[str, Wavefronts]
+    traffic_by_kind: dict[str, Traffic]
     excess: int
     degree: int
     sectors: int
@@ -125,12 +124,12 @@ def headline(rows: Sequence[Row]) -> str:
 
 def wavefronts(row: Row) -> int:
     """Return the wavefronts of all kinds."""
-    return sum(traffic.wavefronts for traffic in row.traffic.values())
+    return sum(counted.wavefronts for counted in row.wavefronts_by_kind.values())
 
 
-def all_moved(row: Row) -> Moved:
+def total_traffic(row: Row) -> Traffic:
     """Return what the requests of all kinds moved in global memory."""
-    return add_traffic(row.moved.values())
+    return add_traffic(row.traffic_by_kind.values())
 
 
 def time_origin(measured: Measured) -> str:
@@ -157,16 +156,16 @@ def to_csv(rows: Sequence[Row]) -> str:
 def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     summary = summarize(entry.launch, entry.hardware)
     shared = [(entry.launch.sites[i], summary[i]) for i in entry.launch.sites_in("shared")]
-    traffic = {}
+    by_kind = {}
     for kind in KINDS:
         rows = [row for site, row in shared if effect_of(site.op) == kind]
-        traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
+        by_kind[kind] = Wavefronts(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
     time = entry.measured.time.median_us if entry.measured else None
     total = facts(entry.launch, entry.hardware)
     return Row(
         entry,
-        traffic,
-        {kind: _moved(entry.launch, kind) for kind in KINDS},
+        by_kind,
+        {kind: _traffic(entry.launch, kind) for kind in KINDS},
         total.excess,
         total.max_degree,
         total.sectors,
@@ -176,9 +175,9 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     )
 
 
-def _moved(launch: Launch, kind: str) -> Moved:
-    traffic = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if effect_of(site.op) == kind]
-    return add_traffic(traffic for traffic in traffic if traffic is not None)
+def _traffic(launch: Launch, kind: str) -> Traffic:
+    of_sites = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if effect_of(site.op) == kind]
+    return add_traffic(traffic for traffic in of_sites if traffic is not None)
 
 
 def _record(row: Row) -> dict[str, object]:
@@ -193,15 +192,16 @@ def _record(row: Row) -> dict[str, object]:
         "counted_for": entry.hardware.name,
     }
     for kind in KINDS:
-        record |= {f"{kind}_wavefronts": row.traffic[kind].wavefronts, f"{kind}_ideal": row.traffic[kind].ideal}
+        counted = row.wavefronts_by_kind[kind]
+        record |= {f"{kind}_wavefronts": counted.wavefronts, f"{kind}_ideal": counted.ideal}
     record |= {
         "excess": row.excess,
         "max_degree": row.degree,
         "data_dependent_sites": row.uncounted,
         "shared_bytes": entry.launch.shared_bytes,
         "sectors": row.sectors,
-        "sectors_per_request": _number(all_moved(row).sectors_per_request),
-        "efficiency": _number(all_moved(row).efficiency),
+        "sectors_per_request": _number(total_traffic(row).sectors_per_request),
+        "efficiency": _number(total_traffic(row).efficiency),
         "requests_from": entry.origin,
     }
     for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):

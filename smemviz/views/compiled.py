@@ -37,7 +37,7 @@ def rows(source: Launch, compiled: Launch, hardware: Hardware) -> list[list[str]
                 site.source or site.array,
                 access_name(site.space, site.op),
                 _change([f"{value:,}" for value in requests]),
-                _change([f"{value:,}" for value in wavefronts] if site.space == "shared" else ["-"]),
+                _change([f"{value:,}" for value in wavefronts] if site.is_shared else ["-"]),
                 _change([width for width in widths if width]),
                 _(_sentence(sites[0], sites[1], *requests)),
             ]

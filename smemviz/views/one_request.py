@@ -34,7 +34,7 @@ def drawn_request(now: RequestView, array: ArrayInfo, says: str, hardware: Hardw
     """Return the present request on an array that a kernel declares, with what that holds by then."""
     where = bank_layout(now.launch, hardware)
     service = bank_service(now, where, hardware)
-    asks = now.site is not None and now.site.space == "shared"
+    asks = now.site is not None and now.site.is_shared
     addresses = now.launch.requests.addresses[now.row] if asks else np.full(32, -1)
     return request_data(declared(now, array, where), addresses, says, where, service, name=array.name, stored=True)
 
@@ -69,7 +69,7 @@ def request_data(
         "shape": shape_of(service, np.where(on, addresses - base, -1), base, says),
         "array": cells_data(part, name, grid.size)
         | {
-            "held": _held(part, stored=stored),
+            "held": _lane_cells(part, stored=stored),
             "from": [rows.start, columns.start],
             "of": list(grid.address.shape),
             "words": dict(words or {}),
@@ -91,7 +91,7 @@ def cells_data(grid: Grid, name: str, itemsize: int) -> dict[str, Any]:
     }
 
 
-def _held(grid: Grid, *, stored: bool) -> Sequence[list[str | int] | None]:
+def _lane_cells(grid: Grid, *, stored: bool) -> Sequence[list[str | int] | None]:
     """Return what each cell holds, with the thread that stored it, None for one that holds nothing."""
     cells = zip(grid.value.ravel().tolist(), grid.thread.ravel().tolist(), strict=True)
     return [[number(value), *[thread] * stored] if thread >= 0 else None for value, thread in cells]

@@ -213,14 +213,14 @@ def _submatrix(recording: Recording) -> tuple[Published, ...]:
             _("accesses to global memory with sub-matrices, elements"),
             claimed,
             _(_NOT_NAMED),
-            _left(*asked),
+            _fraction_left(*asked),
             _("A block loads each element once for as many threads as it is wide: 1 / block size."),
         ),
         Published(
             _("accesses to global memory with sub-matrices, sectors"),
             claimed,
             _(_NOT_NAMED),
-            _left(*hardware),
+            _fraction_left(*hardware),
             _("Counted by the hardware. Lanes of a warp that ask for the same sector shared it before."),
         ),
     )
@@ -233,7 +233,7 @@ def _sectors_counted(launch: Launch) -> int | None:
     return sum(n for n in counted if n is not None) if counted and None not in counted else None
 
 
-def _left(before: int | None, after: int | None) -> str:
+def _fraction_left(before: int | None, after: int | None) -> str:
     if not before or not after:
         return _("not measured")
     return _("1/{times}, {before:,} → {after:,}", times=number(before / after), before=before, after=after)

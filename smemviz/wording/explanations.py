@@ -88,20 +88,20 @@ class Explaining:
         if not len(rows):
             return Explained((), _("unknown"), _("None of its requests was logged."))
         offsets = self._offsets(rows)
-        first, alike = different(offsets)[:2]
+        first, pattern_of_row = different(offsets)[:2]
         patterns_found, numbers = find_patterns(offsets[first])
-        named = [self._known(i, pattern) for pattern in patterns_found]
-        which, cost = numbers[alike], self.cost(site, rows)
-        order = sorted(range(len(named)), key=lambda p: _worst_first(named[p], cost[which == p]))
+        known = [self._known(i, pattern) for pattern in patterns_found]
+        which, cost = numbers[pattern_of_row], self.cost(site, rows)
+        order = sorted(range(len(known)), key=lambda p: _worst_first(known[p], cost[which == p]))
         times = np.bincount(which)
-        patterns = tuple((named[p], int(times[p])) for p in order)
+        patterns = tuple((known[p], int(times[p])) for p in order)
         here = which == order[0]
         row = int(rows[here][np.argmax(cost[here])])
         because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
         fix, pad, swizzle = (None, None, None)
-        if site.space == "shared" and cost.max() > 0:
+        if site.is_shared and cost.max() > 0:
             fix, pad, swizzle = self._fix(site, row, patterns[0][0])
-        return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, fix, pad, swizzle)
+        return Explained(patterns, _pattern_names([pattern for pattern, _ in patterns]), because, fix, pad, swizzle)
 
     def because(self, row: int, share: tuple[int, int] | None = None) -> str:
         """Say in a sentence what one request asks for and why that costs what it costs.
@@ -236,7 +236,7 @@ def _nothing_helps(site: Site) -> str:
     return _("No pad and no swizzle helps.")
 
 
-def _named(patterns: list[Pattern]) -> str:
+def _pattern_names(patterns: list[Pattern]) -> str:
     """Name the patterns of a site, the first few of many."""
     names = list(dict.fromkeys(name(pattern) for pattern in patterns))
     if len(names) == 1:

@@ -90,12 +90,12 @@ def _excess(measured: Measured) -> list[Excess]:
 
 
 def _peer(measured: Measured, others: Iterable[Measured]) -> Measured | None:
-    work = _work(measured)
-    peers = [other for other in others if _cost(other).wavefronts == 0 and _work(other) == work]
+    work = _work_of(measured)
+    peers = [other for other in others if _cost(other).wavefronts == 0 and _work_of(other) == work]
     return min(peers, key=lambda other: other.time.net_us, default=None)
 
 
-def _work(measured: Measured) -> tuple[object, ...]:
+def _work_of(measured: Measured) -> tuple[object, ...]:
     """Return what two launches must share to do the same work: size, card, ideal wavefronts and sectors."""
     rows = summarize(measured.launch, Hardware.on(measured.device))
     counts = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)

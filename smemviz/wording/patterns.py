@@ -89,18 +89,18 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, spelling: Spellin
     return _("no single stride, grouping or XOR describes these lanes")
 
 
-def reason(pattern: Pattern, site: Site, served: BankService, degree: int, cc: tuple[int, int]) -> str:
+def reason(pattern: Pattern, site: Site, service: BankService, degree: int, cc: tuple[int, int]) -> str:
     """Say why a request on shared memory has the degree it has.
 
     The arithmetic of strides is used only where it gives the degree that was counted; else the fullest bank is shown.
     """
-    lanes = len(np.unique(served.lane))
+    lanes = len(np.unique(service.lane))
     if pattern.kind == "one element" and lanes > 1:
         if not operation(site.op).shares:
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
-        return _same_element(site.op, served.wavefronts)
+        return _same_element(site.op, service.wavefronts)
     more = device(cc).more_ways.get(site.width, 0)
-    sentence = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, served, degree - more)
+    sentence = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, service, degree - more)
     if not more:
         return sentence
     return _(
@@ -214,11 +214,11 @@ def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tu
     return _(message, divided=divided, lanes=together, used=used, slots=slots, degree=degree)
 
 
-def _fullest(site: Site, served: BankService, degree: int) -> str:
+def _fullest(site: Site, service: BankService, degree: int) -> str:
     """Show the bank that is busy longest."""
     if degree < 2:
         return _("no bank has to deliver two different words at once")
-    bank, lanes, words = fullest(served)
+    bank, lanes, words = fullest(service)
     who = lane_ranges(lanes)
     if operation(site.op).shares:
         return _(
@@ -246,17 +246,17 @@ def _fullest(site: Site, served: BankService, degree: int) -> str:
     )
 
 
-def fullest(served: BankService) -> tuple[int, list[int], list[int]]:
+def fullest(service: BankService) -> tuple[int, list[int], list[int]]:
     """Return the bank that is busy longest in one phase, and who waits there: lanes, and the word of each.
 
     Raises:
         ValueError: when no bank serves two rows in a phase.
     """
-    rows = np.flatnonzero(served.conflict)
+    rows = np.flatnonzero(service.conflict)
     if not len(rows):
         raise ValueError("no bank is in conflict")
-    places = served.phase[rows] * 64 + served.bank[rows]
-    busy = {int(place): len(np.unique(served.wavefront[rows[places == place]])) for place in np.unique(places)}
+    places = service.phase[rows] * 64 + service.bank[rows]
+    busy = {int(place): len(np.unique(service.wavefront[rows[places == place]])) for place in np.unique(places)}
     place = max(busy, key=lambda bank: busy[bank])
     here = rows[places == place]
-    return place % 64, served.lane[here].tolist(), served.word[here].tolist()
+    return place % 64, service.lane[here].tolist(), service.word[here].tolist()

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from smemviz.i18n import _, ngettext
 from smemviz.messages import say
-from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.costs import cost_and_least, rule_at, unit_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.sectors import bytes_used
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import unpredictable, weakest_basis
+from smemviz.model.hardware.operations import weakest_basis
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
@@ -172,16 +172,13 @@ def cost(now: RequestView, hardware: Hardware = H200) -> str:
     site = now.launch.sites[now.launch.requests.site[now.row]]
     addresses = now.launch.requests.addresses[now.row]
     lanes = count(int((addresses >= 0).sum()), "lane")
-    if site.space == "global":
-        moved, used = int(sectors(addresses, site.width)), bytes_used(addresses, site.width)
-        fewest = int(fewest_sectors(used))
-        taken = _("{sectors} for {bytes}", sectors=count(moved, "sector"), bytes=count(int(used), "byte"))
-    elif unpredictable(site.op, site.dtype, hardware.cc) is not None:
+    if rule_at(site, hardware) is None:
         return _("{lanes}, wavefronts depend on the data", lanes=lanes)
-    else:
-        served = count_wavefronts(addresses, site.width, site.op, hardware)
-        moved, fewest = int(served.wavefronts), int(served.ideal)
-        taken = count(moved, "wavefront")
+    moved, fewest = map(int, cost_and_least(site, addresses, hardware))
+    taken = count(moved, unit_of(site.space))
+    if not site.is_shared:
+        used = int(bytes_used(addresses, site.width))
+        taken = _("{sectors} for {bytes}", sectors=taken, bytes=count(used, "byte"))
     if moved > fewest:
         return _("{lanes}, {cost} where {ideal:,} would do", lanes=lanes, cost=taken, ideal=fewest)
     return _("{lanes}, {cost}", lanes=lanes, cost=taken)
@@ -230,17 +227,17 @@ def folded(findings: Iterable[Finding]) -> tuple[tuple[Finding, int], ...]:
     Of more than two of one kind in one line of a launch that is the first: where every access to an array races with
     every other, the pairs are many and the reason is one.
     """
-    alike: dict[tuple[object, ...], list[Finding]] = {}
+    by_place: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        alike.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
+        by_place.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
     groups: list[tuple[Finding, int]] = []
-    for first, *others in alike.values():
+    for first, *others in by_place.values():
         many = len(others) >= _MOST_ALIKE
         groups += [(first, len(others))] if many else [(finding, 0) for finding in (first, *others)]
     return tuple(groups)
 
 
-def more_alike(more: int) -> str:
+def more_of_a_kind(more: int) -> str:
     """Say how many findings of the same kind and line are not told of, nothing of none."""
     return _("And {n:,} more of this kind in this line.", n=more) if more else ""
 
@@ -251,7 +248,7 @@ def described(finding: Finding, recording: Recording, more: int = 0) -> str:
     It stands for so many ``more``.
     """
     where, message = described_where(finding, recording), say(finding.message) or finding.message
-    return sentences(_("{where}: {message}", where=where, message=message) if where else message, more_alike(more))
+    return sentences(_("{where}: {message}", where=where, message=message) if where else message, more_of_a_kind(more))
 
 
 def described_where(finding: Finding, recording: Recording) -> str:

@@ -108,7 +108,7 @@ def test_one_access_on_every_gpu(library: Library, monkeypatch: pytest.MonkeyPat
     (tmp_path / "other" / "calibration.json").write_text("{", encoding="utf-8")
     kernel = {"file": "square", "kernel": "set_row_read_col", "cc": "3.5-8"}
     matrices = {"A": "32x64 float16", "A-access": "matrices; op=ldmatrix_x4", "cc": "3.5"}
-    words = [*CODE, *FAMILIES, "float16", "ldmatrix_x4", "ldmatrix x4", "32x64", "0x9"]
+    words = [*CODE, *FAMILIES, "NVIDIA H100 80GB HBM3", "float16", "ldmatrix_x4", "ldmatrix x4", "32x64", "0x9"]
     with pseudo():
         assert forgotten(gpus_page()) == []
         for run, look in ((kernel, {"site": "1"}), (kernel, {"site": "2"}), (matrices, {}), ({"A": "0x9 int32"}, {})):

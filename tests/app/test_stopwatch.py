@@ -9,7 +9,7 @@ import pytest
 from helpers.measured_app import HERE, SQUARE, printing, time_json, write_gallery
 from helpers.servers import until
 
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import RunState
 from smemviz.app.tasks import stopwatch as module
 from smemviz.app.tasks.stopwatch import Stopwatch, command
@@ -22,7 +22,7 @@ def library(tmp_path: Path) -> Library:
     return Library(write_gallery(tmp_path))
 
 
-def shown(library: Library, **constants: str) -> Shown:
+def shown_run(library: Library, **constants: str) -> ShownRun:
     return library.show(RunState("square", constants=constants))
 
 
@@ -37,12 +37,12 @@ def test_the_command_is_our_own_with_the_constants_that_differ() -> None:
 
 
 def test_a_recordings_times_hold_for_its_constants_only(library: Library) -> None:
-    stopwatch, same = Stopwatch(), shown(library)
+    stopwatch, same = Stopwatch(), shown_run(library)
     one = stopwatch.measured(same, same.recording["set_col_read_col"])
     assert one is not None
     assert (one.time.median_us, one.device.name, one.here) == (1.75, "NVIDIA H200", False)
     assert one.launch.hardware
-    other = shown(library, IPAD="0")
+    other = shown_run(library, IPAD="0")
     assert stopwatch.measured(other, other.recording["set_col_read_col"]) is None
 
 
@@ -67,7 +67,7 @@ def test_a_lockstep_run_with_the_recordings_constants_has_its_times(library: Lib
 
 def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_command(monkeypatch, printing(time_json(SQUARE, 2.5)))
-    stopwatch, unpadded = Stopwatch(), shown(library, IPAD="0")
+    stopwatch, unpadded = Stopwatch(), shown_run(library, IPAD="0")
     path = library.kernel_file("square")
     assert path is not None
     assert stopwatch.latest == 0
@@ -78,7 +78,7 @@ def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monke
     assert one is not None
     assert (one.time.median_us, one.device, one.here) == (2.5, HERE, True)
     assert one.launch.hardware == ()  # what an H200 counted says nothing about this card
-    recorded = shown(library)
+    recorded = shown_run(library)
     elsewhere = stopwatch.measured(recorded, recorded.recording["set_row_read_col_pad"])
     assert elsewhere is not None
     assert not elsewhere.here
@@ -89,16 +89,16 @@ def test_progress_is_read_from_what_the_command_says(library: Library, monkeypat
     stopwatch = Stopwatch()
     path = library.kernel_file("square")
     assert path is not None
-    stopwatch.start(shown(library), path)
+    stopwatch.start(shown_run(library), path)
     until(lambda: not (now := stopwatch.running()) or now.kernel)
     now = stopwatch.running()
     assert now is not None
     assert (now.file, now.done, now.kernel) == ("square.py", 2, "set_row_read_col")
-    assert not stopwatch.start(shown(library, IPAD="0"), path)
+    assert not stopwatch.start(shown_run(library, IPAD="0"), path)
     stopwatch.cancel()
     until(lambda: not stopwatch.running())
     assert stopwatch.latest == 0
-    assert stopwatch.problem(shown(library)) is None
+    assert stopwatch.problem(shown_run(library)) is None
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,16 @@ def test_what_cannot_be_read_is_a_problem_in_words(
     stopwatch = Stopwatch()
     path = library.kernel_file("square")
     assert path is not None
-    stopwatch.start(shown(library), path)
+    stopwatch.start(shown_run(library), path)
     until(lambda: not stopwatch.running())
-    assert stopwatch.problem(shown(library)) == problem
+    assert stopwatch.problem(shown_run(library)) == problem
 
 
 def test_a_file_that_changes_meanwhile_has_no_time(
     library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     replace_command(monkeypatch, printing(time_json(SQUARE, 2.5), until=tmp_path / "changed"))
-    stopwatch, before = Stopwatch(), shown(library)
+    stopwatch, before = Stopwatch(), shown_run(library)
     path = library.kernel_file("square")
     assert path is not None
     stopwatch.start(before, path)
@@ -141,9 +141,9 @@ def test_a_real_command_without_a_gpu_fails_in_its_own_words(library: Library) -
         pytest.skip("there is a GPU here")
     path = library.kernel_file("square")
     assert path is not None
-    stopwatch.start(shown(library), path)
+    stopwatch.start(shown_run(library), path)
     until(lambda: not stopwatch.running())
-    problem = stopwatch.problem(shown(library))
+    problem = stopwatch.problem(shown_run(library))
     assert problem is not None
     assert problem.startswith("smemviz: ")
     assert "gpu" in problem.lower()

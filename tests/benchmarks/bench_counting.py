@@ -95,7 +95,7 @@ def cuda_passes(tile, view):
     from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
     from smemviz.engines.gpu.ptx.launching import CudaPasses, Kernel
     from smemviz.engines.host import configuration
-    from smemviz.engines.lockstep.ptx.host.arguments import given_arguments
+    from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
     from smemviz.engines.lockstep.ptx.host.entry import Entry
     from smemviz.engines.lockstep.ptx.host.launching import prepare
     from smemviz.frontends.cuda import compile_program
@@ -128,7 +128,7 @@ def cuda_passes(tile, view):
             seen = replace(program, view=one)
             entry = Entry(seen, compile_program(seen, ["tiled"], one), "tiled")
             ready = prepare(entry, shape, place)
-            given = given_arguments(entry, ready.kernel, arrays, place, card)
+            given = bind_arguments(entry, ready.kernel, arrays, place, card)
             if one == "compiled":
                 card.run(Kernel(entry.compiled.ptx, entry.symbol, False), shape, list(given.parameters.values()))
                 clean = taken[entry.symbol]

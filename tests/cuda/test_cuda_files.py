@@ -15,7 +15,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.errors import ConstantError, InputError, KernelFileError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import parse_cuda
-from smemviz.frontends.cuda.launches import offered, wanted_launches
+from smemviz.frontends.cuda.launches import offered, planned_launches
 from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 
@@ -51,10 +51,10 @@ def test_launches_stand_in_comments_and_are_offered_from_host_code() -> None:
         "int main() {\n    scale<<<dim3(2, 2), 64, 128>>>(out, in, 1024);\n}\n"
     )
     with pytest.raises(KernelFileError) as refused:
-        wanted_launches(parse_cuda(text, "x.cu"))
+        planned_launches(parse_cuda(text, "x.cu"))
     offer = "// smemviz: scale<<<dim3(2, 2), 64, 128>>>(zeros(1024), zeros(1024), 1024)"
     assert str(refused.value) == f"x.cu:1: says no launch; add a comment such as {offer}"
-    (launch,) = wanted_launches(parse_cuda(text + offer, "x.cu"))
+    (launch,) = planned_launches(parse_cuda(text + offer, "x.cu"))
     assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
     assert offered(parse_cuda(text, "x.cu")) == [offer]
 

@@ -23,13 +23,13 @@ from smemviz.engines.gpu.ptx.steady_loops import steady_loops
 from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import Limits
-from smemviz.engines.lockstep.ptx.host.arguments import given_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
 from smemviz.engines.lockstep.ptx.host.running import _arguments
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
-from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
@@ -44,30 +44,30 @@ def gallery(name: str) -> CudaProgram:
     return parse_cuda((kernels_dir() / f"{name}.cu").read_text(), f"kernels/{name}.cu")
 
 
-class Made:
+class RequestedLaunch:
     """One launch that a file asks for."""
 
     def __init__(self, program: CudaProgram, kernel: str, view: str = "source") -> None:
         program = replace(program, view=view)
-        wanted = wanted_launches(program)
+        wanted = planned_launches(program)
         compiled = compile_program(program, [one.kernel for one in wanted], program.view)
-        self.wanted = next(one for one in wanted if one.kernel == kernel)
+        self.plan = next(one for one in wanted if one.kernel == kernel)
         self.entry = Entry(program, compiled, kernel)
-        self.place = (program.file, self.wanted.line)
-        shape = (self.wanted.grid, self.wanted.block, 0, self.wanted.dynamic_shared)
+        self.place = (program.file, self.plan.line)
+        shape = (self.plan.grid, self.plan.block, 0, self.plan.dynamic_shared)
         self.configuration: Configuration = configuration(self.place, shape)
 
     def arguments(self) -> list[Any]:
-        return _arguments(self.wanted, self.entry)
+        return _arguments(self.plan, self.entry)
 
     def on_card(self, arguments: list[Any], log_bytes: int = 1 << 27, **options: Any) -> tuple[Launch, LockstepCard]:
         card = LockstepCard(self.entry)
         return record(card, self.entry, self.configuration, arguments, self.place, log_bytes, **options), card
 
     def in_lockstep(self, arguments: list[Any]) -> Launch:
-        made, findings = launch(self.entry, self.configuration, arguments, self.place)
+        requested, findings = launch(self.entry, self.configuration, arguments, self.place)
         assert not findings
-        return made
+        return requested
 
 
 QUICK = {
@@ -95,7 +95,7 @@ def cases() -> Iterator[Any]:
     }
     programs |= {name: gallery(name) for name in ("transpose", "rectangle", "matmul")}
     for name, program in programs.items():
-        for one in wanted_launches(program):
+        for one in planned_launches(program):
             for view in ("source", "compiled"):
                 marks = [] if (one.kernel, view) in QUICK and name != "rectangle" else [pytest.mark.exhaustive]
                 yield pytest.param(program, one.kernel, view, id=f"{name}-{one.kernel}-{view}", marks=marks)
@@ -105,11 +105,11 @@ def cases() -> Iterator[Any]:
 def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(
     program: CudaProgram, kernel: str, view: str
 ) -> None:
-    made = Made(program, kernel, view)
-    ours, theirs = made.arguments(), made.arguments()
+    requested = RequestedLaunch(program, kernel, view)
+    ours, theirs = requested.arguments(), requested.arguments()
 
-    seen, card = made.on_card(ours)
-    expected = made.in_lockstep(theirs)
+    seen, card = requested.on_card(ours)
+    expected = requested.in_lockstep(theirs)
 
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -145,10 +145,10 @@ def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(
     ],
 )
 def test_totals_counted_on_the_card_are_those_of_the_log(program: CudaProgram, kernel: str) -> None:
-    made = Made(program, kernel, "compiled")
+    requested = RequestedLaunch(program, kernel, "compiled")
 
-    logged, _ = made.on_card(made.arguments())
-    counted, card = made.on_card(made.arguments(), log_bytes=0)
+    logged, _ = requested.on_card(requested.arguments())
+    counted, card = requested.on_card(requested.arguments(), log_bytes=0)
 
     assert len(counted.requests) == 0
     assert counted.missing == len(logged.requests) > 0
@@ -160,17 +160,17 @@ def test_totals_counted_on_the_card_are_those_of_the_log(program: CudaProgram, k
 def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block() -> None:
     text = "// smemviz: twice<<<100, 32>>>(random(3200))\n__global__ void twice(int *a) {\n"
     text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
-    made = Made(parse_cuda(text, "twice.cu"), "twice")
+    requested = RequestedLaunch(parse_cuda(text, "twice.cu"), "twice")
 
-    seen, _ = made.on_card(made.arguments(), log_bytes=6 * ROW_BYTES)
+    seen, _ = requested.on_card(requested.arguments(), log_bytes=6 * ROW_BYTES)
 
     assert seen.requests.block.tolist() == [0, 0, 50, 50, 99, 99]
     assert seen.requests.step.tolist() == [0, 1, 0, 1, 0, 1]
     assert seen.request_count == 200
     assert [row.sectors for row in seen.summary()] == [400, 400]
-    few, _ = made.on_card(made.arguments(), log_bytes=5 * ROW_BYTES)
+    few, _ = requested.on_card(requested.arguments(), log_bytes=5 * ROW_BYTES)
     assert few.requests.block.tolist() == [0, 0, 50, 50]
-    asked, _ = made.on_card(made.arguments(), logged=as_blocks("7,9"))
+    asked, _ = requested.on_card(requested.arguments(), logged=as_blocks("7,9"))
     assert asked.requests.block.tolist() == [7, 7, 9, 9]
     assert asked.missing == 196
 
@@ -179,7 +179,7 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
     """Met on an H200: three warps of four wrote as many requests as all four had counted."""
     text = "// smemviz: twice<<<4, 32>>>(random(128))\n__global__ void twice(int *a) {\n"
     text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
-    made = Made(parse_cuda(text, "twice.cu"), "twice")
+    requested = RequestedLaunch(parse_cuda(text, "twice.cu"), "twice")
     counted = Passes.count
 
     def fewer(passes: Passes) -> Any:
@@ -187,7 +187,7 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
         return replace(totals, requests=totals.requests * 3 // 4)
 
     monkeypatch.setattr(Passes, "count", fewer)
-    seen, _ = made.on_card(made.arguments())
+    seen, _ = requested.on_card(requested.arguments())
     assert seen.requests.block.tolist() == [0, 0, 1, 1, 2, 2]
     assert seen.totals is not None
     assert [row.sectors for row in seen.summary()] == [16, 16]
@@ -215,8 +215,10 @@ def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, m
     monkeypatch.setattr(recorder, "Gpu", touched)
     monkeypatch.setattr(recorder, "LIMITS", Limits(iterations=50))
     text = "#include <cassert>\n// smemviz: harm<<<1, 32>>>(zeros(64))\n__global__ void harm(int *out) {\n"
-    made = Made(parse_cuda(f"{text}    {body}\n}}\n", "harm.cu"), "harm", "compiled")
-    run, (finding,) = recorder.Recorder().launch(made.entry, made.configuration, made.arguments(), ("harm.cu", 3))
+    requested = RequestedLaunch(parse_cuda(f"{text}    {body}\n}}\n", "harm.cu"), "harm", "compiled")
+    run, (finding,) = recorder.Recorder().launch(
+        requested.entry, requested.configuration, requested.arguments(), ("harm.cu", 3)
+    )
     assert run is None
     assert finding.kind == kind
     assert finding.launch is None
@@ -224,14 +226,14 @@ def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, m
 
 def test_what_a_card_logged_is_read() -> None:
     """The words are those that an H200 wrote for this launch."""
-    made = Made(gallery("square"), "set_col_read_col")
+    requested = RequestedLaunch(gallery("square"), "set_col_read_col")
     words = np.load(DATA / "h200_log_set_col_read_col.npz")["words"].reshape(96, -1)
-    expected = made.in_lockstep(made.arguments())
-    ready = prepare(made.entry, made.configuration, made.place)
+    expected = requested.in_lockstep(requested.arguments())
+    ready = prepare(requested.entry, requested.configuration, requested.place)
 
-    card = LockstepCard(made.entry)
-    given = given_arguments(made.entry, ready.kernel, made.arguments(), made.place, card)
-    seen = CudaPasses(card, ready, made.configuration, given).requests_of(words, expected.arrays)
+    card = LockstepCard(requested.entry)
+    given = bind_arguments(requested.entry, ready.kernel, requested.arguments(), requested.place, card)
+    seen = CudaPasses(card, ready, requested.configuration, given).requests_of(words, expected.arrays)
 
     order = np.lexsort((expected.requests.step, expected.requests.warp))
     shared = expected.in_shared[expected.requests.site[order]]
@@ -243,18 +245,20 @@ def test_what_a_card_logged_is_read() -> None:
     np.testing.assert_array_equal(stored, np.arange(1024.0).reshape(32, 32))
 
 
-def loops_of(made: Made) -> list[tuple[int, int]]:
+def loops_of(requested: RequestedLaunch) -> list[tuple[int, int]]:
     """Return for each loop whose rounds cost the same how many accesses and how many different ones are steady."""
-    ready = prepare(made.entry, made.configuration, made.place)
+    ready = prepare(requested.entry, requested.configuration, requested.place)
     candidates = Instructions(ready.kernel, ready.sites).candidates
     return [(len(one.steady), len(set(one.steady.values()))) for one in steady_loops(ready.kernel, candidates)]
 
 
 def test_loops_whose_rounds_cost_the_same_are_found() -> None:
     """In that of a product everything moves by whole words, and its loads of global memory by whole sectors."""
-    assert loops_of(Made(gallery("matmul"), "tiled", "compiled")) == [(2 + 2 + 2 * 32, 6)]  # 32 rounds written out
-    assert loops_of(Made(gallery("matmul"), "tiled", "source")) == [(2, 2)]
-    assert len(loops_of(Made(FEATURES, "rounds", "source"))) == 11  # of 14
+    assert loops_of(RequestedLaunch(gallery("matmul"), "tiled", "compiled")) == [
+        (2 + 2 + 2 * 32, 6)
+    ]  # 32 rounds written out
+    assert loops_of(RequestedLaunch(gallery("matmul"), "tiled", "source")) == [(2, 2)]
+    assert len(loops_of(RequestedLaunch(FEATURES, "rounds", "source"))) == 11  # of 14
 
 
 @pytest.mark.skipif(PTXAS is None, reason="needs ptxas, of the CUDA toolkit")
@@ -262,16 +266,16 @@ def test_loops_whose_rounds_cost_the_same_are_found() -> None:
     ("kernel", "view"),
     [
         pytest.param(one.kernel, view, marks=[] if (one.kernel, view) in QUICK else [pytest.mark.exhaustive])
-        for one in wanted_launches(FEATURES)
+        for one in planned_launches(FEATURES)
         for view in ("source", "compiled")
     ],
 )
 def test_ptxas_takes_a_rewritten_kernel(kernel: str, view: str, tmp_path: Path) -> None:
-    made = Made(FEATURES, kernel, view)
-    ready = prepare(made.entry, made.configuration, made.place)
+    requested = RequestedLaunch(FEATURES, kernel, view)
+    ready = prepare(requested.entry, requested.configuration, requested.place)
     for mode in ("count", "write"):
         accesses = Instructions(ready.kernel, ready.sites)
-        ptx = instrumented(ready.kernel, made.entry.compiled.ptx, accesses, mode, 1024)
+        ptx = instrumented(ready.kernel, requested.entry.compiled.ptx, accesses, mode, 1024)
         (tmp_path / "a.ptx").write_text(for_driver(ptx, 13000, (9, 0)))
         command = [str(PTXAS), "-arch", "sm_90", "-o", str(tmp_path / "a.cubin"), str(tmp_path / "a.ptx")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from helpers.measured import MEDIANS, measured_recording
 
 from smemviz.figures.compare import time_bars, wavefront_bars
 from smemviz.model.hardware.hardware import H200
-from smemviz.views.comparison import Entry, Traffic, compared, headline, time_text, to_csv
+from smemviz.views.comparison import Entry, Wavefronts, compared, headline, time_text, to_csv
 from smemviz.wording.impact import Measured
 
 RECORDING = measured_recording()
@@ -43,13 +43,13 @@ def texts(figure: go.Figure) -> list[str]:
 
 
 def test_rows_hold_what_the_hardware_counts() -> None:
-    assert [(row.traffic["store"], row.traffic["load"]) for row in SIX] == [
-        (Traffic(32, 32), Traffic(32, 32)),
-        (Traffic(1024, 32), Traffic(1024, 32)),
-        (Traffic(32, 32), Traffic(1024, 32)),
-        (Traffic(32, 32), Traffic(1024, 32)),
-        (Traffic(32, 32), Traffic(32, 32)),
-        (Traffic(32, 32), Traffic(32, 32)),
+    assert [(row.wavefronts_by_kind["store"], row.wavefronts_by_kind["load"]) for row in SIX] == [
+        (Wavefronts(32, 32), Wavefronts(32, 32)),
+        (Wavefronts(1024, 32), Wavefronts(1024, 32)),
+        (Wavefronts(32, 32), Wavefronts(1024, 32)),
+        (Wavefronts(32, 32), Wavefronts(1024, 32)),
+        (Wavefronts(32, 32), Wavefronts(32, 32)),
+        (Wavefronts(32, 32), Wavefronts(32, 32)),
     ]
     assert [row.excess for row in SIX] == [0, 1984, 992, 992, 0, 0]
     assert [row.degree for row in SIX] == [1, 32, 32, 32, 1, 1]
@@ -111,8 +111,8 @@ def test_every_launch_has_the_same_room(launches: int) -> None:
 
 
 def test_a_long_text_beside_the_longest_bar_has_room() -> None:
-    most = {**SIX[1].traffic, "load": Traffic(1_048_576, 32_768)}
-    figure = wavefront_bars([SIX[0], replace(SIX[1], traffic=most)])
+    most = {**SIX[1].wavefronts_by_kind, "load": Wavefronts(1_048_576, 32_768)}
+    figure = wavefront_bars([SIX[0], replace(SIX[1], wavefronts_by_kind=most)])
     assert "1,048,576 (1,015,808 excess)" in texts(figure)  # 28 characters and a space, 6 pixels each
     assert figure.layout.margin.r == 29 * 6
     assert wavefront_bars(SIX).layout.margin.r == 118

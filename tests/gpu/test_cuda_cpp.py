@@ -15,7 +15,7 @@ import smemviz
 from smemviz.cli.main import main
 from smemviz.engines.host import configuration
 from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
-from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
 
@@ -39,7 +39,7 @@ def programs() -> dict[str, CudaProgram]:
 
 def cases() -> Iterator[Any]:
     for name, program in programs().items():
-        for one in wanted_launches(program):
+        for one in planned_launches(program):
             for view in ("source", "compiled"):
                 yield pytest.param(replace(program, view=view), one.kernel, id=f"{name}-{one.kernel}-{view}")
 
@@ -62,7 +62,7 @@ def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kern
             super().run(*given)
             outputs.append([held.data[: held.nbytes] for held in self._placed])
 
-    wanted = wanted_launches(program)
+    wanted = planned_launches(program)
     one = next(one for one in wanted if one.kernel == kernel)
     entry = Entry(program, compile_program(program, [each.kernel for each in wanted], program.view), kernel)
     place = (program.file, one.line)

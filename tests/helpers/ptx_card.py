@@ -6,7 +6,7 @@ from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.log import NoLog
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.host.arguments import Given
+from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
 from smemviz.engines.lockstep.ptx.host.launching import _memory
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
@@ -51,7 +51,7 @@ class LockstepCard:
         steps = steps_of(entry)
         layout, variables = place_shared(entry, self.entry, configuration.dynamic_shared)
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
-        memory, symbols = _memory(entry, module, Given(self.memory, named))
+        memory, symbols = _memory(entry, module, BoundArguments(self.memory, named))
         sites = SiteMap(entry, "", {})
         blocks = int(np.prod(configuration.grid))
         warps = -(-int(np.prod(configuration.block)) // 32)

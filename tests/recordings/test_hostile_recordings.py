@@ -31,7 +31,7 @@ from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html
 from smemviz.reports.pictures import picture
 from smemviz.reports.recording import print_recording
-from smemviz.reports.selection import Wanted
+from smemviz.reports.selection import Choice
 from smemviz.views.published_findings import published
 
 DATE = "2026-01-31T12:00:00+00:00"
@@ -109,9 +109,9 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
         "show": lambda: print_recording(recording, hardware),
         "show as another": lambda: print_recording(recording, Hardware((3, 5), 8)),
         "json": lambda: print_recording(recording, hardware, as_json=True),
-        "report": lambda: write_report(folder / "r.html", recording, Wanted(), hardware, None),
-        "trace": lambda: write_trace(folder / "r.json", recording, Wanted(), hardware),
-        "parquet": lambda: write_table(folder / "r.parquet", recording, Wanted(), "lanes", hardware),
+        "report": lambda: write_report(folder / "r.html", recording, Choice(), hardware, None),
+        "trace": lambda: write_trace(folder / "r.json", recording, Choice(), hardware),
+        "parquet": lambda: write_table(folder / "r.parquet", recording, Choice(), "lanes", hardware),
         "notebook": lambda: to_html(recording),
         "published": lambda: published(recording),
         "thumbnails": lambda: [thumbnail(launch) for launch in recording.launches],
@@ -122,7 +122,7 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
         "save": lambda: recording.save(folder / "again.smem.npz"),
     }
     for rows in ("lanes", "requests", "sites"):
-        found[f"csv of {rows}"] = lambda rows=rows: write_table(folder / "r.csv", recording, Wanted(), rows, hardware)
+        found[f"csv of {rows}"] = lambda rows=rows: write_table(folder / "r.csv", recording, Choice(), rows, hardware)
     for name in EXPORTED:
         for view in FIGURES[name].views or (None,):
             found[f"{name} {view}"] = lambda name=name, view=view: picture(

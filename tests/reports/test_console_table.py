@@ -7,15 +7,11 @@ import pytest
 from rich.console import Console
 
 from smemviz.reports.console_table import launch_tables
+from smemviz.views.columns import columns_in
 
 
 def a_site(line: int, space: str, **counts: Any) -> dict[str, Any]:
-    none = dict.fromkeys(
-        (
-            *("wavefronts", "ideal", "excess", "max_degree", "sectors"),
-            *("sectors_per_request", "efficiency", "bytes_wasted"),
-        )
-    )
+    none = dict.fromkeys(column.name for column in columns_in("terminal"))
     place = {"line": line, "source": "tile[first + tx, ty]", "space": space, "op": "load", "width": 4, "calls": ()}
     return none | place | {"requests": 4294967296} | counts
 

@@ -24,10 +24,10 @@ from smemviz.reports.images import Image, draw
 from smemviz.reports.notebook import to_html
 from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
-from smemviz.reports.selection import Wanted, launches
+from smemviz.reports.selection import Choice, launches
 
 Export = Callable[..., Text]
-TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
+TRANSPOSE = Choice(kernel="set_row_read_col", line=53)
 LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans": "存储体冲突、波前、线程束。"}
 MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter
 
@@ -146,7 +146,7 @@ def names(recording: Recording) -> set[str]:
 
 def test_every_text_of_a_report_is_a_message(square: Recording) -> None:
     with pseudo():
-        text = report_page(square, launches(square, Wanted()), H200)
+        text = report_page(square, launches(square, Choice()), H200)
     assert f'<html lang="{TAG}">' in text
     assert set(outside(text).split()) - names(square) == set()
 
@@ -160,5 +160,5 @@ def test_every_text_in_a_notebook_is_a_message(square: Recording) -> None:
 @pytest.mark.parametrize("name", EXPORTED)
 def test_every_caption_is_a_message(square: Recording, name: str) -> None:
     with pseudo():
-        said = picture(square, name, Wanted() if name == "compare" else TRANSPOSE).text
+        said = picture(square, name, Choice() if name == "compare" else TRANSPOSE).text
     assert set(outside(said).split()) - names(square) == set()

@@ -16,14 +16,14 @@ from smemviz.i18n import speaking
 from smemviz.recordings.recording import Recording
 from smemviz.reports.pictures import Picture, picture
 from smemviz.reports.print_layout import Sheet, print_layout
-from smemviz.reports.selection import Wanted
+from smemviz.reports.selection import Choice
 
-TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
+TRANSPOSE = Choice(kernel="set_row_read_col", line=53)
 POINTS = 0.75  # of a CSS pixel
 
 
 def drawn(recording: Recording, name: str, **more: Any) -> Picture:
-    return picture(recording, name, Wanted() if name == "compare" else TRANSPOSE, **more)
+    return picture(recording, name, Choice() if name == "compare" else TRANSPOSE, **more)
 
 
 def texts_of(figure: go.Figure) -> dict[str, float]:
@@ -76,7 +76,7 @@ def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
     ("of", "kernel", "width"), [("square", None, 5.0), ("matmul", "paired_lanes", 8.0)], ids=["narrow", "long"]
 )
 def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: str | None, width: float) -> None:
-    figure = picture(h200(of), "warps", Wanted(kernel=kernel)).figure
+    figure = picture(h200(of), "warps", Choice(kernel=kernel)).figure
     shown = print_layout(figure, Sheet(width))
     layout = shown.figure.layout
     plot = shown.width - layout.margin.l - layout.margin.r
@@ -93,8 +93,8 @@ def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: 
 
 
 def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high(square: Recording) -> None:
-    low = print_layout(picture(square, "banks", Wanted(kernel="set_row_read_row")).figure, Sheet()).figure
-    high = print_layout(picture(square, "banks", Wanted(kernel="set_row_read_col")).figure, Sheet()).figure
+    low = print_layout(picture(square, "banks", Choice(kernel="set_row_read_row")).figure, Sheet()).figure
+    high = print_layout(picture(square, "banks", Choice(kernel="set_row_read_col")).figure, Sheet()).figure
     assert [low.layout.yaxis.title.text, low.layout.annotations[0].text] == ["", "↓ wavefront"]
     assert [high.layout.yaxis.title.text, len(high.layout.annotations)] == ["wavefront", 0]
 
@@ -140,7 +140,7 @@ def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
 def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recording, name: str) -> None:
     launch = square["set_row_read_col"]
     cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=2)
-    said = picture(cut, name, Wanted()).text
+    said = picture(cut, name, Choice()).text
     assert said.endswith(
         "\n300 of 396 requests were counted but not logged. 2 more launches of the run not recorded, as asked."
     )
@@ -163,7 +163,7 @@ def test_a_sheet_too_narrow_for_its_type_is_refused(square: Recording, name: str
 def test_a_figure_with_nothing_to_show_is_refused_with_the_reason(reduce: Recording, tag: str) -> None:
     """Errors are English in every language."""
     with speaking(tag), pytest.raises(InputError, match="no figure tile: This launch has no shared array"):
-        picture(reduce, "tile", Wanted(kernel="neighbours_in_global_memory"))
+        picture(reduce, "tile", Choice(kernel="neighbours_in_global_memory"))
 
 
 def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recording) -> None:
@@ -195,7 +195,7 @@ def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(s
 
 def test_code_is_broken_so_that_it_can_be_read_at_8_cm() -> None:
     recording = h200("matmul")
-    shown = print_layout(picture(recording, "source", Wanted(kernel="double_buffered")).figure, Sheet())
+    shown = print_layout(picture(recording, "source", Choice(kernel="double_buffered")).figure, Sheet())
     sizes = {trace.textfont.size * shown.scale * POINTS for trace in shown.figure.data if trace.text}
     assert min(sizes) >= 4.8
     code = [str(text).replace("\N{NO-BREAK SPACE}", " ") for text in shown.figure.data[1].text]

@@ -22,14 +22,14 @@ from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html import report
 from smemviz.reports.html.report import report_page
-from smemviz.reports.selection import Wanted, launches
+from smemviz.reports.selection import Choice, launches
 
 GALLERY = sorted(RECORDINGS.glob("*.smem.npz"))
 MOST = 6e6  # bytes of a file of the gallery
 
 
 def page_of(recording: Recording) -> str:
-    return report_page(recording, launches(recording, Wanted()), H200)
+    return report_page(recording, launches(recording, Choice()), H200)
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(pat
     text = page_of(recording)
     assert len(text.encode()) < MOST
     data = data_of(text)
-    shown = [launch for launch, _ in launches(recording, Wanted())]
+    shown = [launch for launch, _ in launches(recording, Choice())]
     assert [sum(len(block["warp"]) for block in one["blocks"]) for one in data["launches"]] == [
         len(launch.requests) for launch in shown
     ]

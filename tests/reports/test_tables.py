@@ -15,12 +15,12 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import COLUMNS, Rows
 from smemviz.reports.files import write_table
-from smemviz.reports.selection import Wanted
+from smemviz.reports.selection import Choice
 
 
 def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:
     """Write a table and read it back."""
-    write_table(path, recording, Wanted(kernel=kernel), rows, H200)
+    write_table(path, recording, Choice(kernel=kernel), rows, H200)
     if path.suffix == ".parquet":
         return list(pq.read_table(path).to_pylist())
     with path.open(encoding="utf-8", newline="") as file:
@@ -107,7 +107,7 @@ def test_no_text_is_a_formula_to_a_spreadsheet(square: Recording, tmp_path: Path
     site = replace(launch.sites[0], source="=HYPERLINK(1)", array="@a", function="-f")
     launch = replace(launch, kernel="+k", sites=(site, *launch.sites[1:]))
     path = tmp_path / "r.csv"
-    write_table(path, replace(square, file="\t=f.py", launches=(launch,)), Wanted(), "sites", H200)
+    write_table(path, replace(square, file="\t=f.py", launches=(launch,)), Choice(), "sites", H200)
     with path.open(encoding="utf-8", newline="") as file:
         row = next(csv.DictReader(file))
     assert {name: row[name] for name in ("file", "kernel", "source", "array", "function", "excess")} == {

@@ -13,11 +13,11 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_trace
-from smemviz.reports.selection import Wanted
+from smemviz.reports.selection import Choice
 
 
-def trace(path: Path, recording: Recording, wanted: Wanted) -> dict[str, Any]:
-    write_trace(path, recording, wanted, H200)
+def trace(path: Path, recording: Recording, choice: Choice) -> dict[str, Any]:
+    write_trace(path, recording, choice, H200)
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
 
@@ -25,7 +25,7 @@ def trace(path: Path, recording: Recording, wanted: Wanted) -> dict[str, Any]:
 def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(
     square: Recording, tmp_path: Path
 ) -> None:
-    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     assert Counter(event["ph"] for event in found) == {"X": 96, "C": 2 * 97, "M": 2 + 2 * 32, "i": 1}
     assert {e["args"]["name"] for e in found if e["name"] == "thread_name"} == {f"warp {warp}" for warp in range(32)}
     assert [e["args"]["name"] for e in found if e["name"] == "process_name"] == ["set_row_read_col, block 0"]
@@ -38,7 +38,7 @@ def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(
 
 
 def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Recording, tmp_path: Path) -> None:
-    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     end = 0
     for event in (e for e in found if e["ph"] == "X"):
         assert event["ts"] == end
@@ -52,23 +52,23 @@ def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Reco
 
 
 def test_the_barrier_stands_between_store_and_load(square: Recording, tmp_path: Path) -> None:
-    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     (barrier,) = (e for e in found if e["name"] == "barrier")
     assert barrier["ts"] == 32
 
 
 def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file: Path, tmp_path: Path) -> None:
     transposed = load(square_file.with_name("transpose.smem.npz"))
-    whole = trace(tmp_path / "a.json", transposed, Wanted(kernel="tile"))["traceEvents"]
+    whole = trace(tmp_path / "a.json", transposed, Choice(kernel="tile"))["traceEvents"]
     assert {e["pid"] for e in whole} == {1, 2, 3, 4, 5, 6}
-    one = trace(tmp_path / "b.json", transposed, Wanted(kernel="tile", block=4))["traceEvents"]
+    one = trace(tmp_path / "b.json", transposed, Choice(kernel="tile", block=4))["traceEvents"]
     assert [e["args"]["name"] for e in one if e["name"] == "process_name"] == ["tile, block 4"]
     with pytest.raises(InputError, match="block 6 is not in the log of any of these launches"):
-        trace(tmp_path / "c.json", transposed, Wanted(kernel="tile", block=6))
+        trace(tmp_path / "c.json", transposed, Choice(kernel="tile", block=6))
 
 
 def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -> None:
-    facts = trace(tmp_path / "trace.json", square, Wanted())["otherData"]
+    facts = trace(tmp_path / "trace.json", square, Choice())["otherData"]
     assert facts["file"] == "kernels/square.py"
     assert facts["requests"].startswith("recorded on NVIDIA H200")
     assert json.loads(facts["constants"])["IPAD"] == 1
@@ -78,7 +78,7 @@ def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -
 def test_every_event_has_what_the_importers_of_the_format_ask_for(square_file: Path, tmp_path: Path) -> None:
     """The "Trace Event Format" wants numbers for pid, tid, ts and dur, names in metadata, and counters of numbers."""
     recording = load(square_file.with_name("transpose.smem.npz"))
-    found = trace(tmp_path / "trace.json", recording, Wanted())
+    found = trace(tmp_path / "trace.json", recording, Choice())
     assert isinstance(found["traceEvents"], list)
     assert found["displayTimeUnit"] in ("ms", "ns")
     named = set()

@@ -20,7 +20,7 @@ from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import EngineName
 from smemviz.suggest import answering, verify
 from smemviz.suggest.answering import Answer, answer
-from smemviz.suggest.languages import Language, Ran, language_of
+from smemviz.suggest.languages import Language, RunOutcome, language_of
 
 
 def answered(program: Program, kernel: str | None = None, engine: EngineName = "lockstep") -> Answer:
@@ -75,7 +75,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """Let lockstep stand in for a GPU; returns what was timed."""
     timed: list[set[str]] = []
 
-    def record(program: Program, options: RunOptions) -> Ran:
+    def record(program: Program, options: RunOptions) -> RunOutcome:
         recording = run(program, engine="lockstep", kernels=sorted(options.picker.selection.kernels))
         return recording.launches, recording.findings
 

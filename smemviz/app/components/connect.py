@@ -36,10 +36,10 @@ def fill(
     place = (State("place", "data"),) if at else ()
 
     @app.callback(outputs(properties), *dependencies, *place, prevent_initial_call=not initially)  # type: ignore[untyped-decorator]
-    def answer(*given: Any) -> list[Any]:
-        if at and not is_at(given[-1], at):
+    def answer(*inputs: Any) -> list[Any]:
+        if at and not is_at(inputs[-1], at):
             return values(properties, {})
-        return values(properties, view(*given[: len(dependencies)]))
+        return values(properties, view(*inputs[: len(dependencies)]))
 
 
 def placed(page: Component, filling: Filling) -> Component:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.library import Shown
+from smemviz.app.library import ShownRun
 from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
@@ -26,14 +26,14 @@ Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
 SEVERAL = "\n"  # between values, where a URL says their name once more
 
 
-def hardware_of(shown: Shown, state: RunState) -> Hardware:
+def hardware_of(shown_run: ShownRun, state: RunState) -> Hardware:
     """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
-    return state.hardware or Hardware.of(shown.recording)
+    return state.hardware or Hardware.of(shown_run.recording)
 
 
-def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
+def launch_badge(shown_run: ShownRun, launch: Launch, hardware: Hardware) -> Component:
     """Show beside a launch's name the first mistake met in it, else its worst degree."""
-    findings = findings_of(shown.recording, launch)
+    findings = findings_of(shown_run.recording, launch)
     mistakes = [finding for finding in findings if finding.kind != MAIN_FAILED and not finding.harmless]
     total = facts(launch, hardware)
     text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
@@ -51,13 +51,13 @@ def group_name(group: Sequence[tuple[Launch, int]]) -> str:
     return name if len(group) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(group):,}"
 
 
-def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
+def worst_of(shown_run: ShownRun, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
     """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's.
 
     Where there is no excess, launches that use shared memory come before those that do not.
     """
-    mistaken = {finding.launch for finding in shown.recording.mistakes}
-    wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
+    mistaken = {finding.launch for finding in shown_run.recording.mistakes}
+    wrong = [launch for i, launch in enumerate(shown_run.recording.launches) if i in mistaken]
 
     def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
         total = facts(pair[0], hardware)

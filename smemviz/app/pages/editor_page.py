@@ -37,7 +37,7 @@ from smemviz.paths import gallery
 from smemviz.recordings.data import Finding
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count
-from smemviz.wording.sentences import folded, more_alike
+from smemviz.wording.sentences import folded, more_of_a_kind
 
 _FIRST = "padding"  # a kernel to fix: it is short and has a conflict, so that all of the page has something to show
 _LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
@@ -114,27 +114,27 @@ def register(app: Dash, services: Services) -> None:
         State("run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
+    def answer(question: Mapping[str, Any] | None, shown_run: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
         task = task_in(run)
-        if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
+        if not isinstance(question, dict) or not isinstance(question.get("source"), str):
             return no_update, "", True, *judged(task, None)
-        result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
-        filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        result, printed, refused = run_asked(texts, question["source"], str(question.get("at", ""))[:_LONGEST_TIME])
+        filling = _view_refused(refused, question["source"], shown_run) if refused else {}
         recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
         sent = {name: as_html(value) if name.endswith(".html") else value for name, value in filling.items()}
-        answered = {**result, "at": asked.get("at"), "refused": list(map(sent.get, _REFUSED))}
+        answered = {**result, "at": question.get("at"), "refused": list(map(sent.get, _REFUSED))}
         return answered, printed, not printed, *judged(task, recording)
 
 
-def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
+def _view_refused(error: SmemvizError, source: str, shown_run: Mapping[str, Any] | None) -> Filling:
     """Say why a text gave nothing, and that what stands below, if anything does, is of another."""
-    filling = refusal(error, shown["title"] if shown else None, source, FILE)
-    return filling if shown else filling | {"results.className": _UNREAD}
+    filling = refusal(error, shown_run["title"] if shown_run else None, source, FILE)
+    return filling if shown_run else filling | {"results.className": _UNREAD}
 
 
-def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
-    """Run a text; what is ``asked`` at a time of the browser has a place in the queue, and is asked again.
+def run_asked(texts: Texts, source: str, request_name: str = "") -> EditorResult:
+    """Run a text; what is ``request_name`` at a time of the browser has a place in the queue, and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
     with its language: what Python says is in English.
@@ -142,7 +142,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
     began = time.perf_counter()
     try:
         text = texts.add(source)
-        ran = texts.run(text.name, {}, asked)
+        text_run = texts.run(text.name, {}, request_name)
     except WaitingError as waiting:
         sentence = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
         return EditorResult({"waiting": waiting.place, "marks": [], "message": sentence, "lang": _tag(sentence)})
@@ -153,7 +153,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
         return EditorResult(_refused(sentence, tag, _mark(error.line, what, "error")), refused=error)
     except SmemvizError as error:
         return EditorResult(_refused(*_in_words(str(error))), refused=error)
-    recording = ran.recording
+    recording = text_run.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.mistakes:
         mistakes = count(len(recording.mistakes), "mistake")
@@ -161,7 +161,9 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> EditorResult:
     else:
         sentence = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
-    return EditorResult({"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, ran.printed)
+    return EditorResult(
+        {"file": text.name, "marks": marks, "message": sentence, "lang": _tag(sentence)}, text_run.printed
+    )
 
 
 def _tag(sentence: str) -> str:
@@ -179,7 +181,7 @@ def _refused(sentence: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_finding(finding: Finding, more: int) -> dict[str, Any]:
-    return _mark(finding.line, sentences(_in_words(finding.message)[0], more_alike(more)), "warning")
+    return _mark(finding.line, sentences(_in_words(finding.message)[0], more_of_a_kind(more)), "warning")
 
 
 def _mark(line: int, message: str, severity: str) -> dict[str, Any]:

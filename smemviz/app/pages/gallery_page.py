@@ -12,7 +12,7 @@ from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.page import Page
 from smemviz.app.state import RunState
 from smemviz.errors import SmemvizError
@@ -40,11 +40,11 @@ def _origins(library: Library) -> Component:
     for file in library.files:
         state = RunState(file)
         try:
-            shown = library.show(state)
-            shown.launch(state)
+            shown_run = library.show(state)
+            shown_run.launch(state)
         except SmemvizError:  # its card says it
             continue
-        files_by_note.setdefault(provenance(shown.recording, hardware_of(shown, state)), []).append(file)
+        files_by_note.setdefault(provenance(shown_run.recording, hardware_of(shown_run, state)), []).append(file)
     items = [
         html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in files_by_note.items()
     ]
@@ -92,29 +92,29 @@ def _legend() -> Component:
 def _card(library: Library, file: str) -> Component:
     state = RunState(file)
     try:
-        shown = library.show(state)
-        shown.launch(state)
+        shown_run = library.show(state)
+        shown_run.launch(state)
     except SmemvizError as error:
         why = translated(str(error))
         return html.Article(
             [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
         )
-    hardware = hardware_of(shown, state)
-    launches = shown.recording.launches
-    worst, nth = worst_of(shown, shown.numbered(), hardware)
+    hardware = hardware_of(shown_run, state)
+    launches = shown_run.recording.launches
+    worst, nth = worst_of(shown_run, shown_run.numbered(), hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
     degree = max(facts(launch, hardware).max_degree for launch in launches)
     kernels = [
-        *(_kernel(file, shown, group, hardware) for group in shown.groups()),
-        *(_refused(file, kernel) for kernel in shown.refused()),
+        *(_kernel(file, shown_run, group, hardware) for group in shown_run.groups()),
+        *(_refused(file, kernel) for kernel in shown_run.refused()),
     ]
     compare = f"{COMPARE}?" + urlencode({"file": file})
     return html.Article(
         [
             html.Div(_pictures(worst, hardware), className="thumbnail"),
             html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
-            html.P(shown.program.summary, className="summary", lang="en"),
-            html.P(_in_short(shown, degree, excess), className="worst"),
+            html.P(shown_run.program.summary, className="summary", lang="en"),
+            html.P(_in_short(shown_run, degree, excess), className="worst"),
             *_kernels(kernels),
             html.A(_("Compare the kernels of {file}", file=file), href=compare, className="compare-link"),
         ],
@@ -139,10 +139,10 @@ def _kernels(entries: list[Component]) -> list[Component]:
     """List the kernels of a file; of many the rest is folded, so that cards are of a size."""
     if len(entries) <= _MOST + 1:
         return [html.Ul(entries, className="card-kernels")]
-    shown, rest = entries[:_MOST], entries[_MOST:]
+    listed, rest = entries[:_MOST], entries[_MOST:]
     more = html.Summary(_("{n} more kernels", n=len(rest)))
     return [
-        html.Ul(shown, className="card-kernels"),
+        html.Ul(listed, className="card-kernels"),
         html.Details([more, html.Ul(rest, className="card-kernels")], className="more-kernels"),
     ]
 
@@ -154,14 +154,14 @@ def _kind(library: Library, file: str) -> list[Component | str]:
     return [" ", html.Span(_("recording"), className="from-file")]
 
 
-def _kernel(file: str, shown: Shown, group: list[tuple[Launch, int]], hardware: Hardware) -> Component:
-    worst, nth = worst_of(shown, group, hardware)
-    return html.Li([html.A(group_name(group), href=_href(file, worst, nth)), launch_badge(shown, worst, hardware)])
+def _kernel(file: str, shown_run: ShownRun, group: list[tuple[Launch, int]], hardware: Hardware) -> Component:
+    worst, nth = worst_of(shown_run, group, hardware)
+    return html.Li([html.A(group_name(group), href=_href(file, worst, nth)), launch_badge(shown_run, worst, hardware)])
 
 
-def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
+def _in_short(shown_run: ShownRun, degree: int, excess: int) -> list[Component | str]:
     """Say the one thing to know about a file: its mistakes before its conflicts."""
-    findings = shown.recording.mistakes
+    findings = shown_run.recording.mistakes
     if findings:
         return rich("{mistakes} found while it ran", mistakes=html.Strong(count(len(findings), "mistake")))
     if excess:

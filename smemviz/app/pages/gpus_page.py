@@ -43,7 +43,7 @@ class _NotComparedError(InputError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparedAccess:
     """An access by name, where it can be looked at, and the GPU to compare with."""
 
     access: Access
@@ -92,16 +92,16 @@ def register(app: Dash, services: Services) -> None:
 def view_gpus(library: Library, run: Query, look: Query) -> Filling:
     """Count the access that the query asks for on every GPU."""
     try:
-        asked = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
+        compared = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
     except _NotComparedError as error:
         return _refusal(str(error))
     except SmemvizError as error:
         return _refusal(translated(str(error)))
     calibrations, problems = _calibrations()
-    rows = gpu_rows(asked.access, asked.hardware, calibrations)
+    rows = gpu_rows(compared.access, compared.hardware, calibrations)
     return {
         "gpus-headline.children": gpus_headline(rows),
-        "gpus-origin.children": _origin(asked),
+        "gpus-origin.children": _origin(compared),
         "gpus-notices.children": [
             dmc.Alert(translated(text), color="yellow", className="refusal") for text in problems
         ],
@@ -118,16 +118,16 @@ def _refusal(why: str | Component) -> Filling:
     }
 
 
-def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
+def _of_kernel(library: Library, run: Query, look: Query) -> ComparedAccess:
     state = RunState.read(run)
-    shown = library.show(state)
-    launch = shown.launch(state)
-    hardware = hardware_of(shown, state)
-    row = request_view_of(shown.recording, launch, hardware, LookState.read(look)).row
+    shown_run = library.show(state)
+    launch = shown_run.launch(state)
+    hardware = hardware_of(shown_run, state)
+    row = request_view_of(shown_run.recording, launch, hardware, LookState.read(look)).row
     if row is None:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
-    if site.space != "shared":
+    if not site.is_shared:
         sentence = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
         raise _NotComparedError(sentence)
     access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
@@ -139,28 +139,28 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
         warp=launch.requests.warp[row],
         step=launch.requests.step[row],
     )
-    return Asked(access, name, f"{page_of(state.file)}?{access_query(run, look)}", hardware)
+    return ComparedAccess(access, name, f"{page_of(state.file)}?{access_query(run, look)}", hardware)
 
 
-def _of_lab(run: Query) -> Asked:
+def _of_lab(run: Query) -> ComparedAccess:
     state = LabState.read({name: value for name, value in run.items() if name != "cc"})
     setup = state.sides["A"].setup
     if setup is None:
         raise InputError("; ".join(dict.fromkeys(state.sides["A"].errors.values())))
     shown = picture(setup, state.access, state.request)
-    asked = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
-    access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
+    addresses = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
+    access = Access(addresses, shown.width, shown.kind.op, setup.layout.dtype)
     hardware = RunState.read(run).hardware or H200
     name = _("{access} of {layout}", access=access_text(shown.kind), layout=setup.layout.text)
-    return Asked(access, name, f"{LAB}?{query_of(run)}", hardware)
+    return ComparedAccess(access, name, f"{LAB}?{query_of(run)}", hardware)
 
 
-def _origin(asked: Asked) -> list[Component | str]:
+def _origin(compared: ComparedAccess) -> list[Component | str]:
     """Link to where the access can be looked at, and say what the GPUs are compared with."""
-    access, compared = dcc.Link(asked.name, href=asked.href), comparable(asked.access, asked.hardware)
-    if compared is None:
+    access, gpu = dcc.Link(compared.name, href=compared.href), comparable(compared.access, compared.hardware)
+    if gpu is None:
         return rich("{access}.", access=access)
-    return rich("{access}; compared with {gpu}.", access=access, gpu=compared.name)
+    return rich("{access}; compared with {gpu}.", access=access, gpu=gpu.name)
 
 
 def _calibrations() -> tuple[list[Calibration], list[str]]:

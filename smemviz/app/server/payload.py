@@ -42,26 +42,26 @@ def _is_sent_by_a_page(body: Any, callbacks: Mapping[str, Any]) -> bool:
     known = callbacks.get(output) if isinstance(output, str) else None
     if known is None or "callback" not in known:
         return False
-    wanted = {"outputs": _outputs(str(output)), "inputs": known["inputs"], "state": known["state"]}
-    given = {part: body.get(part, []) for part in wanted}
+    declared = {"outputs": _outputs(str(output)), "inputs": known["inputs"], "state": known["state"]}
+    sent = {part: body.get(part, []) for part in declared}
     return (
         _all_are(body.get("changedPropIds", []), lambda part: isinstance(part, str))
-        and all(_fit(given[part], wanted[part], valued=part != "outputs") for part in wanted)
-        and _agree([(value, want) for part in wanted for value, want in _pairs(given[part], wanted[part])])
+        and all(_fit(sent[part], declared[part], valued=part != "outputs") for part in declared)
+        and _agree([(value, want) for part in declared for value, want in _pairs(sent[part], declared[part])])
     )
 
 
-def _pairs(given: Any, wanted: Any) -> list[tuple[Any, Mapping[str, str]]]:
-    return [(given, wanted)] if isinstance(wanted, dict) else list(zip(given, wanted, strict=True))
+def _pairs(sent: Any, declared: Any) -> list[tuple[Any, Mapping[str, str]]]:
+    return [(sent, declared)] if isinstance(declared, dict) else list(zip(sent, declared, strict=True))
 
 
 def _agree(pairs: Sequence[tuple[Any, Mapping[str, str]]]) -> bool:
     """Tell whether what matches a pattern is the same everywhere."""
     matching: dict[str, Any] = {}
-    for given, wanted in pairs:
-        if isinstance(given, list):
-            ids = [part["id"] for part in given]
-            if matching.setdefault(wanted["id"], ids) != ids:
+    for sent, declared in pairs:
+        if isinstance(sent, list):
+            ids = [part["id"] for part in sent]
+            if matching.setdefault(declared["id"], ids) != ids:
                 return False
     return True
 
@@ -73,22 +73,22 @@ def _outputs(output: str) -> list[dict[str, str]] | dict[str, str]:
     return parts if output.startswith("..") else parts[0]
 
 
-def _fit(given: Any, wanted: Any, *, valued: bool) -> bool:
+def _fit(sent: Any, declared: Any, *, valued: bool) -> bool:
     """Tell whether the properties of components are those that a callback takes, in their order."""
-    if isinstance(wanted, dict):
-        return _fits(given, wanted, valued=valued)
+    if isinstance(declared, dict):
+        return _fits(sent, declared, valued=valued)
     return (
-        isinstance(given, list)
-        and len(given) == len(wanted)
-        and all(_fits(part, want, valued=valued) for part, want in zip(given, wanted, strict=True))
+        isinstance(sent, list)
+        and len(sent) == len(declared)
+        and all(_fits(part, want, valued=valued) for part, want in zip(sent, declared, strict=True))
     )
 
 
-def _fits(given: Any, wanted: Mapping[str, str], *, valued: bool) -> bool:
+def _fits(sent: Any, declared: Mapping[str, str], *, valued: bool) -> bool:
     """Tell whether a property is the one that is wanted; of a pattern it is a list of all that match."""
-    identity = wanted["id"]
+    identity = declared["id"]
     if not identity.startswith("{"):
-        return _is_property(given, identity, wanted["property"], valued=valued)
+        return _is_property(sent, identity, declared["property"], valued=valued)
     pattern = json.loads(identity)
 
     def matches(part: Any) -> bool:
@@ -98,26 +98,26 @@ def _fits(given: Any, wanted: Mapping[str, str], *, valued: bool) -> bool:
             and identity.keys() == pattern.keys()
             and all(isinstance(identity[key], (str, int)) for key in pattern)
             and all(pattern[key] in (identity[key], ["ALL"]) for key in pattern)
-            and _is_property(part, identity, wanted["property"], valued=valued)
+            and _is_property(part, identity, declared["property"], valued=valued)
         )
 
-    return _all_are(given, matches)
+    return _all_are(sent, matches)
 
 
-def _is_property(given: Any, identity: Any, name: str, *, valued: bool) -> bool:
-    if not isinstance(given, dict) or (given.get("id"), given.get("property")) != (identity, name):
+def _is_property(sent: Any, identity: Any, name: str, *, valued: bool) -> bool:
+    if not isinstance(sent, dict) or (sent.get("id"), sent.get("property")) != (identity, name):
         return False
     if not valued:
         return True
-    value = given.get("value")
+    value = sent.get("value")
     if name == "id":
         return bool(value == identity)
     kind = _KINDS.get(f"{identity}.{name}") or _KINDS.get(name)
     return kind is None or kind(value)
 
 
-def _all_are(given: Any, holds: Callable[[Any], bool]) -> bool:
-    return isinstance(given, list) and all(map(holds, given))
+def _all_are(sent: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(sent, list) and all(map(holds, sent))
 
 
 def _is_query(value: Any) -> bool:

@@ -44,8 +44,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     _began = 0.0  # when the first piece of what is arriving came
     _answering = 0.0  # since when an answer waits to be taken
 
-    def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **named: Any) -> None:
-        super().__init__(server, connection, address, *more, **named)
+    def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **kwargs: Any) -> None:
+        super().__init__(server, connection, address, *more, **kwargs)
         visitor = visitor_of(address[0])
         others = (visitor_of(channel.addr[0]) == visitor for channel in server.active_channels.values())
         if address[0] != server.adj.trusted_proxy and sum(others) > _OF_ONE:
@@ -94,7 +94,7 @@ class Server:
         )
         self._server.channel_class = _Channel
         self._stopping = threading.Event()
-        self._looked = 0.0  # for clients that take nothing
+        self._checked_at = 0.0  # for clients that take nothing
 
     def stop(self, *_: object) -> None:
         """Take no more requests, and end when those that came are answered."""
@@ -117,8 +117,8 @@ class Server:
 
     def _loop(self, seconds: float) -> None:
         wasyncore.loop(timeout=seconds, use_poll=self._server.adj.asyncore_use_poll, map=self._server._map, count=1)
-        if time.monotonic() > self._looked + 1.0:
-            self._looked = time.monotonic()
+        if time.monotonic() > self._checked_at + 1.0:
+            self._checked_at = time.monotonic()
             for channel in list(self._server.active_channels.values()):
                 if channel.has_stalled():
                     channel.handle_close()

@@ -184,7 +184,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Asked(Generic[Key, Result]):
+class _JobKey(Generic[Key, Result]):
     """A key of one of several that share a job."""
 
     tasks: Tasks[Key, Result]
@@ -210,7 +210,7 @@ class Tasks(Generic[Key, Result]):
 
     def __init__(self, job: Job, read: Callable[[Key, str], Result], answers: Sequence[int] = ()) -> None:
         self.allowed = job.allowed
-        self._kept = 0
+        self._result_count = 0
         self._job = job
         self._read = read
         self._answers = answers
@@ -223,12 +223,12 @@ class Tasks(Generic[Key, Result]):
     def latest(self) -> int:
         """How many results have been kept; a page that knows a smaller number has not seen the latest."""
         self.collect()
-        return self._kept
+        return self._result_count
 
     def start(self, key: Key, command: Sequence[str]) -> bool:
         """Start a command; return False when something is running, or nothing may be started."""
         self.collect()
-        started = self._job.start(_Asked(self, key), command, self._answers)
+        started = self._job.start(_JobKey(self, key), command, self._answers)
         if started:
             self._problems.pop(key, None)
         return started
@@ -269,10 +269,10 @@ class Tasks(Generic[Key, Result]):
             if status.state == "failed":
                 raise InputError(status.problem)
             self._results[key] = self._read(key, status.output)
-            self._kept += 1
+            self._result_count += 1
         except InputError as error:
             self._problems[key] = str(error)
 
     def _key(self, status: Status) -> Key | None:
-        asked = status.key
-        return cast(Key, asked.key) if isinstance(asked, _Asked) and asked.tasks is self else None
+        job_key = status.key
+        return cast(Key, job_key.key) if isinstance(job_key, _JobKey) and job_key.tasks is self else None

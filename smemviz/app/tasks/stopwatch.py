@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from smemviz.app.library import RunKey, Shown
+from smemviz.app.library import RunKey, ShownRun
 from smemviz.app.tasks.jobs import Job, Tasks, own_command
 from smemviz.engines.backend import gpu_engine
 from smemviz.errors import InputError, MissingError
@@ -82,9 +82,9 @@ class Stopwatch:
         """How many measurements have been kept; a page that knows a smaller number has not seen the latest."""
         return self._tasks.latest
 
-    def start(self, shown: Shown, path: Path) -> bool:
+    def start(self, shown_run: ShownRun, path: Path) -> bool:
         """Start measuring a kernel file with the constants shown; return False when something is being measured."""
-        return self._tasks.start(_task(shown), command(path, shown.program.overrides))
+        return self._tasks.start(_task(shown_run), command(path, shown_run.program.overrides))
 
     def running(self) -> Running | None:
         """Say what is being measured, None when nothing is."""
@@ -95,31 +95,31 @@ class Stopwatch:
         step = _PROGRESS.fullmatch(status.message)
         return Running(status.key.path.name, status.seconds, int(step[1]) if step else 0, step[2] if step else "")
 
-    def problem(self, shown: Shown) -> str | None:
+    def problem(self, shown_run: ShownRun) -> str | None:
         """Say why the last measurement of what is shown failed, None when it did not."""
-        return self._tasks.problem(_task(shown))
+        return self._tasks.problem(_task(shown_run))
 
-    def measured(self, shown: Shown, launch: Launch) -> Measured | None:
+    def measured(self, shown_run: ShownRun, launch: Launch) -> Measured | None:
         """Return a launch with its time: as measured here, else as in the GPU recording with the same constants."""
-        index = next(i for i, other in enumerate(shown.recording.launches) if other is launch)
-        verified = shown.recorded.launches[index] if shown.recorded and shown.why is None else None
-        times = self._tasks.result(_task(shown))
+        index = next(i for i, other in enumerate(shown_run.recording.launches) if other is launch)
+        verified = shown_run.recorded.launches[index] if shown_run.recorded and shown_run.why is None else None
+        times = self._tasks.result(_task(shown_run))
         if times and index < len(times.times) and times.kernels[index] == launch.kernel:
-            same_card = verified and shown.recorded and shown.recorded.device == times.device
+            same_card = verified and shown_run.recorded and shown_run.recorded.device == times.device
             counted = verified if verified and same_card else replace(launch, hardware=())
             return Measured(counted, times.times[index], times.device, calibration_of(times.device.name), here=True)
-        if verified and verified.time and shown.recorded and shown.recorded.device:
-            return Measured(verified, verified.time, shown.recorded.device, calibration_for(shown.recorded))
+        if verified and verified.time and shown_run.recorded and shown_run.recorded.device:
+            return Measured(verified, verified.time, shown_run.recorded.device, calibration_for(shown_run.recorded))
         return None
 
 
-def key_of(shown: Shown) -> RunKey:
+def key_of(shown_run: ShownRun) -> RunKey:
     """Return what a time belongs to: a source and the values of its constants."""
-    return shown.program.sha256, shown.program.variant, tuple(shown.program.values.items())
+    return shown_run.program.sha256, shown_run.program.variant, tuple(shown_run.program.values.items())
 
 
-def _task(shown: Shown) -> _Task:
-    return _Task(Path(shown.program.file), key_of(shown))
+def _task(shown_run: ShownRun) -> _Task:
+    return _Task(Path(shown_run.program.file), key_of(shown_run))
 
 
 def command(path: Path, overrides: Mapping[str, ConstantValue]) -> list[str]:

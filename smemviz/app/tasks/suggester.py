@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from smemviz.app.library import RunKey, Shown
+from smemviz.app.library import RunKey, ShownRun
 from smemviz.app.tasks.jobs import Job, Tasks, own_command
 from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
@@ -35,18 +35,18 @@ class Suggester:
         self._tasks = Tasks(job or Job(environment=LINES), _read, (_FAILED_A_CHECK,))
         self.cancel, self.running = self._tasks.cancel, self._tasks.running
 
-    def start(self, shown: Shown, path: Path, kernel: str) -> bool:
+    def start(self, shown_run: ShownRun, path: Path, kernel: str) -> bool:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
-        made = command(path, kernel, shown.program.overrides, shown.program.variant)
-        return self._tasks.start(_Task(key_of(shown), kernel), made)
+        made = command(path, kernel, shown_run.program.overrides, shown_run.program.variant)
+        return self._tasks.start(_Task(key_of(shown_run), kernel), made)
 
-    def problem(self, shown: Shown, kernel: str) -> str | None:
+    def problem(self, shown_run: ShownRun, kernel: str) -> str | None:
         """Say why the last try failed, None when it did not."""
-        return self._tasks.problem(_Task(key_of(shown), kernel))
+        return self._tasks.problem(_Task(key_of(shown_run), kernel))
 
-    def result(self, shown: Shown, path: Path, kernel: str) -> Facts | None:
+    def result(self, shown_run: ShownRun, path: Path, kernel: str) -> Facts | None:
         """Return what was found for a kernel here, else what is stored beside its file for the same text."""
-        return self._tasks.result(_Task(key_of(shown), kernel)) or _stored(shown, path)
+        return self._tasks.result(_Task(key_of(shown_run), kernel)) or _stored(shown_run, path)
 
 
 def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue], view: str = "") -> list[str]:
@@ -65,13 +65,13 @@ def _read(task: _Task, output: str) -> Facts:
     return facts
 
 
-def _stored(shown: Shown, path: Path) -> Facts | None:
+def _stored(shown_run: ShownRun, path: Path) -> Facts | None:
     """Return what is stored for the text and the constants that are shown."""
     beside = suggestions_for(path)
     if beside is None:
         return None
     for facts in _load(beside, beside.stat().st_mtime_ns):
-        if facts["sha256"] == shown.program.sha256 and facts["constants"] == shown.program.values:
+        if facts["sha256"] == shown_run.program.sha256 and facts["constants"] == shown_run.program.values:
             return facts
     return None
 

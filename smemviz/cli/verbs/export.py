@@ -30,7 +30,7 @@ from smemviz.printable import printable
 if TYPE_CHECKING:
     from smemviz.figures.drawing.style import ThemeName
     from smemviz.recordings.recording import Recording
-    from smemviz.reports.selection import Wanted
+    from smemviz.reports.selection import Choice
 
 MOST_BANKS = 64
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
@@ -132,11 +132,11 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         raise InputError(f"{arguments.output}: --{wrong.replace('_', '-')} does not apply to {what}")
 
 
-def _wanted(arguments: argparse.Namespace) -> Wanted:
-    from smemviz.reports.selection import Wanted
+def _choice(arguments: argparse.Namespace) -> Choice:
+    from smemviz.reports.selection import Choice
 
     line, column = arguments.site or (None, None)
-    return Wanted(arguments.kernel, arguments.launch, line, column, arguments.block, arguments.warp, arguments.step)
+    return Choice(arguments.kernel, arguments.launch, line, column, arguments.block, arguments.warp, arguments.step)
 
 
 def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> None:
@@ -149,13 +149,13 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     from smemviz.reports.print_layout import Sheet
 
     theme: ThemeName = arguments.theme or "light"
-    output, wanted = arguments.output, _wanted(arguments)
+    output, choice = arguments.output, _choice(arguments)
     counted = arguments.cc or Hardware.of(recording)
     if arguments.figure:
         drawn = picture(
             recording,
             arguments.figure,
-            wanted,
+            choice,
             view=arguments.view,
             array=arguments.array,
             drawn_banks=arguments.banks,
@@ -171,11 +171,11 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
             sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)
             files.write_image(output, drawn, sheet, round(arguments.dpi or 300), theme)
     elif kind == "html":
-        files.write_report(output, recording, wanted, counted, arguments.theme)
+        files.write_report(output, recording, choice, counted, arguments.theme)
     elif kind == "table":
-        files.write_table(output, recording, wanted, arguments.rows or "lanes", counted)
+        files.write_table(output, recording, choice, arguments.rows or "lanes", counted)
     else:
-        files.write_trace(output, recording, wanted, counted)
+        files.write_trace(output, recording, choice, counted)
 
 
 def _place(text: str) -> tuple[int, int | None]:

@@ -11,8 +11,8 @@ import tempfile
 from importlib.util import find_spec
 
 from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
+from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.cli.settings import whole
-from smemviz.cli.verbs.dashboard import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.errors import MissingError
 
 _MOST_WORKERS = 64
@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
             shared,
         )
         Settings.read(settings.environment())  # says what makes no sense before anything starts
-        say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
+        say_what_is_off(arguments.host, arguments.paths, editor=editor, with_editor=not arguments.no_editor)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}{settings.prefix}/"
         _serve(arguments.workers, listening, settings, url)
     return 0

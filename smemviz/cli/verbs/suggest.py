@@ -113,7 +113,7 @@ def _answer(
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.suggest.answering import answer
 
-    path, kernel = _named(file)
+    path, kernel = _file_and_kernel(file)
     with main_output(True):
         recording, program, why = _recorded(path, constants, engine, view, progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
@@ -124,7 +124,7 @@ def _answer(
     return constants, recording, answered, (*answered.notes, f"not verified: {why}") if why else answered.notes
 
 
-def _named(text: str) -> tuple[Path, str | None]:
+def _file_and_kernel(text: str) -> tuple[Path, str | None]:
     """Take ``FILE:KERNEL`` apart; a template's kernel in C++ is named with its arguments."""
     match = re.fullmatch(r"(.*\.cuh?):(.+)|(.*):([^\W\d]\w*)", text)
     if match is None or Path(text).exists():

@@ -105,13 +105,13 @@ def _measured_there(arguments: argparse.Namespace, older: Sweep | None) -> Sweep
     points = list(itertools.product(sizes, combinations(arguments)))
     so_far: dict[tuple[tuple[str, str], ...], Sweep] = {}
 
-    def asked() -> Iterator[tuple[object, ...]]:
+    def configurations() -> Iterator[tuple[object, ...]]:
         for size, constants in points:
             before = so_far.get(tuple(constants.items()))
             yield arguments.file, constants, size, arguments.limit, before
 
     with cluster(arguments.dask) as client, progress_bar() as progress:
-        for done, (constants, newer) in enumerate(results(client, _measure, asked())):
+        for done, (constants, newer) in enumerate(results(client, _measure, configurations())):
             progress(done, len(points), newer.points[0].size.name)
             key = tuple(constants.items())
             if older and older.device.name != newer.device.name:

@@ -26,7 +26,7 @@ from smemviz.engines.gpu.ptx.text import calls_elsewhere
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.host.arguments import Held
+from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.selection import Blocks
 from smemviz.errors import UnsupportedError
@@ -131,24 +131,24 @@ def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
 class NumbaPasses(Passes):
     """The passes of a launch of a Numba kernel."""
 
-    def __init__(self, kernel: MarkedKernel, configuration: Configuration, held: Arguments) -> None:
+    def __init__(self, kernel: MarkedKernel, configuration: Configuration, arguments: Arguments) -> None:
         super().__init__(GpuMemory(), kernel.table.sites, configuration, len(kernel.table.declarations))
         self._kernel = kernel
-        self._held = held
+        self._arguments = arguments
 
     def prepare(self) -> None:
         """Compile the kernel, and begin to assemble what reports its accesses."""
-        self._kernel.prepare(math.prod(self.configuration.block), (*self._held.values, np.uint64(0)))
+        self._kernel.prepare(math.prod(self.configuration.block), (*self._arguments.values, np.uint64(0)))
 
-    def run(self, mode: Mode, launch: Held) -> None:
+    def run(self, mode: Mode, launch: Buffer) -> None:
         """Launch the kernel of a mode."""
-        self._kernel.launch(mode, self.configuration, (*self._held.values, np.uint64(launch.start)))
-        self._held.restore()
+        self._kernel.launch(mode, self.configuration, (*self._arguments.values, np.uint64(launch.start)))
+        self._arguments.restore()
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
         """Return the shared arrays that the kernel declares, and the arrays among its arguments."""
         shared = _shared_arrays(self._kernel.table.declarations, starts, self.configuration)
-        return (*shared, *self._held.arrays(self._kernel.function))
+        return (*shared, *self._arguments.arrays(self._kernel.function))
 
     def stored(
         self, site: int, addresses: NDArray[np.int64], bits: NDArray[np.uint64], shared: Sequence[ArrayInfo]
@@ -173,12 +173,12 @@ def count(
     """
     function = kernel.function
     place = function.file, function.node.lineno
-    with Arguments(arguments) as held:
-        passes = NumbaPasses(kernel, configuration, held)
+    with Arguments(arguments) as on_device:
+        passes = NumbaPasses(kernel, configuration, on_device)
         requests, totals, arrays = passes.record((place, function.name), log_bytes, logged)
-    static = max((a.address + a.nbytes for a in arrays if a.space == "shared" and not a.dynamic), default=0)
-    start = min((a.address for a in arrays if a.space == "shared"), default=0)
-    dynamic_start = min((a.address for a in arrays if a.space == "shared" and a.dynamic), default=static)
+    static = max((a.address + a.nbytes for a in arrays if a.is_shared and not a.dynamic), default=0)
+    start = min((a.address for a in arrays if a.is_shared), default=0)
+    dynamic_start = min((a.address for a in arrays if a.is_shared and a.dynamic), default=static)
     return Launch(
         kernel=function.name,
         line=function.node.lineno,
@@ -255,7 +255,7 @@ class Arguments:
         """Name the arrays among the arguments as the kernel's parameters."""
         names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
         for name, value in zip(names, self.values, strict=False):
-            yield from _named(name, value)
+            yield from _named_parts(name, value)
 
     def _on_device(self, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -270,13 +270,13 @@ class Arguments:
 def arrays_in(values: Sequence[Any]) -> Iterator[Any]:
     """Return the arrays among arguments, those in tuples too."""
     for value in values:
-        for _, array in _named("", value):
+        for _, array in _named_parts("", value):
             yield array
 
 
-def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, tuple):
         for index, item in enumerate(value):
-            yield from _named(f"{name}[{index}]", item)
+            yield from _named_parts(f"{name}[{index}]", item)
     elif hasattr(value, "__cuda_array_interface__"):
         yield name, value

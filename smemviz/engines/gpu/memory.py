@@ -10,7 +10,7 @@ from numba.cuda.cudadrv import driver
 from numpy.typing import NDArray
 
 
-class Held:
+class GpuBuffer:
     """Bytes in the memory of the GPU."""
 
     def __init__(self, array: Any, original: NDArray[np.uint8] | None = None) -> None:
@@ -29,12 +29,12 @@ class Held:
 class GpuMemory:
     """Where the passes of a launch have what they read and write."""
 
-    def reserve(self, nbytes: int, fill: int) -> Held:
+    def reserve(self, nbytes: int, fill: int) -> GpuBuffer:
         """Make room for some bytes, each of which is ``fill``."""
         array = cuda.device_array(max(1, nbytes), np.uint8)
         driver.device_memset(array, fill, array.alloc_size)
-        return Held(array)
+        return GpuBuffer(array)
 
-    def reserve_with(self, data: NDArray[np.uint8]) -> Held:
+    def reserve_with(self, data: NDArray[np.uint8]) -> GpuBuffer:
         """Put bytes into memory that no launch changes."""
-        return Held(cuda.to_device(np.ascontiguousarray(data)))
+        return GpuBuffer(cuda.to_device(np.ascontiguousarray(data)))

@@ -99,7 +99,7 @@ class Recorder(recorder.Recorder):
         if self.is_empty:
             for error in self._not_recorded.values():
                 raise error
-        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+        self.findings += [not_recorded(error, has_run=True) for error in self._not_recorded.values()]
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
@@ -182,8 +182,8 @@ def _cuda_for(program: Program, watcher: Watcher) -> ModuleType:
     module = ModuleType("numba.cuda")
     module.__dict__.update(vars(cuda))
 
-    def jit(*given: Any, **options: Any) -> Any:
-        made = cuda.jit(*given, **options)
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        made = cuda.jit(*args, **kwargs)
         if isinstance(made, CUDADispatcher):
             return _watched(made, program, watcher)
         return lambda function: _watched(made(function), program, watcher)
@@ -208,10 +208,10 @@ def _watched(dispatcher: CUDADispatcher, program: Program, watcher: Watcher) -> 
 class _Kernel(CUDADispatcher):  # type: ignore[misc]
     """Numba's dispatcher, showing each launch before it makes it."""
 
-    def __getitem__(self, given: object) -> Callable[..., None]:
+    def __getitem__(self, shape: object) -> Callable[..., None]:
         program, watcher = self._smemviz
         place = launch_place(program.file)
-        config = configuration(place, given)
+        config = configuration(place, shape)
         try:
             check(place, config)
         except RefusedLaunchError as error:

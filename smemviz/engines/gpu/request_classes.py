@@ -48,14 +48,14 @@ def served_as(op: str, width: int, hardware: Hardware = TOTALS_FOR) -> ServedAs:
 
 def in_groups(site: Site) -> bool:
     """Tell whether lanes of a warp may be served in several groups: 8 and 16 bytes, but not by atomics."""
-    return site.space == "shared" and served_as(site.op, site.width).lanes < WARP_SIZE
+    return site.is_shared and served_as(site.op, site.width).lanes < WARP_SIZE
 
 
 def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:
     """Return how many copies, sites and classes the counts of a launch have."""
     classes = _IDEALS * DEGREES * WAVEFRONTS if any(map(in_groups, sites)) else DEGREES
-    each = 8 * classes * max(len(sites), 1)
-    return max(1, min(_COPIES, _BYTES // each)), max(len(sites), 1), classes
+    copy_bytes = 8 * classes * max(len(sites), 1)
+    return max(1, min(_COPIES, _BYTES // copy_bytes)), max(len(sites), 1), classes
 
 
 def totals(sites: Sequence[Site], counts: NDArray[np.int64]) -> Totals:

@@ -54,7 +54,7 @@ class Dispatcher:
         for signature in self._signatures:
             if len(signature) == len(arguments):
                 pairs = zip(arguments.items(), signature, strict=True)
-                return {name: _number_as(wanted, value) for (name, value), wanted in pairs}
+                return {name: _number_as(numba_type, value) for (name, value), numba_type in pairs}
         return arguments
 
     def cast_result(self, result: Any) -> Any:
@@ -67,13 +67,13 @@ class Dispatcher:
             what = english("{function} is a device function; call it in a kernel", function=self.__name__)
         raise LaunchError(*launch_place(self._file), what)
 
-    def __getitem__(self, given: Any) -> Callable[..., None]:
+    def __getitem__(self, shape: Any) -> Callable[..., None]:
         place = launch_place(self._file)
         if self._device:
             raise LaunchError(
                 *place, english("{function} is a device function; only kernels are launched", function=self.__name__)
             )
-        return self._configured(configuration(place, given))
+        return self._configured(configuration(place, shape))
 
     def specialize(self, *args: Any) -> Dispatcher:
         """Return the kernel, which is the same for all types of arguments."""
@@ -163,34 +163,35 @@ def _same(left: Any, right: Any) -> bool:
     return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
 
 
-def _number_as(wanted: Any, value: Any) -> Any:
-    dtype = _number_type(wanted)
+def _number_as(numba_type: Any, value: Any) -> Any:
+    dtype = _number_type(numba_type)
     is_number = isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
     return value if dtype is None or not is_number else cast(value, dtype)
 
 
-def _number_type(wanted: Any) -> Dtype | None:
-    dtype = as_dtype(wanted)
+def _number_type(numba_type: Any) -> Dtype | None:
+    dtype = as_dtype(numba_type)
     return None if dtype is None or dtype.fields is not None else dtype
 
 
-def _signatures(file: str, given: Any) -> tuple[list[Sequence[Any]], list[Any]]:
+def _signatures(file: str, declared: Any) -> tuple[list[Sequence[Any]], list[Any]]:
     """Return argument types and results of signatures, which are text or Numba's objects, one or a list."""
-    if given is None:
+    if declared is None:
         return [], []
     sigutils = importlib.import_module("numba.core.sigutils")
     try:
         read = [
-            sigutils.normalize_signature(signature) for signature in (given if isinstance(given, list) else [given])
+            sigutils.normalize_signature(signature)
+            for signature in (declared if isinstance(declared, list) else [declared])
         ]
         return [arguments for arguments, _ in read], [result for _, result in read]
     except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
-        text = f"the signature {given!r} cannot be read: {error}"
+        text = f"the signature {declared!r} cannot be read: {error}"
         raise KernelFileError(*launch_place(file), text) from None
 
 
-def _fits(wanted: Any, given: Any) -> bool:
-    is_array = hasattr(given, "shape") and hasattr(given, "dtype") and not isinstance(given, np.generic)
-    if hasattr(wanted, "ndim") and hasattr(wanted, "dtype"):
-        return is_array and given.ndim == wanted.ndim and as_dtype(wanted.dtype) == given.dtype
+def _fits(numba_type: Any, value: Any) -> bool:
+    is_array = hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
+    if hasattr(numba_type, "ndim") and hasattr(numba_type, "dtype"):
+        return is_array and value.ndim == numba_type.ndim and as_dtype(numba_type.dtype) == value.dtype
     return not is_array

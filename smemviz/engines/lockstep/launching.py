@@ -236,5 +236,5 @@ def _small(few: int, single_s: list[float], batch_s: list[float]) -> Iterator[tu
 
 def _rest(blocks: int, at_once: int, few: int, single_s: float, batch_s: float) -> float:
     """Return the seconds that blocks will take: a batch costs something, and each block in it."""
-    each = max(0.0, batch_s - single_s) / (few - 1)
-    return blocks / at_once * (single_s + each * (at_once - 1))
+    block_s = max(0.0, batch_s - single_s) / (few - 1)
+    return blocks / at_once * (single_s + block_s * (at_once - 1))

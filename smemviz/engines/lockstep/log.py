@@ -94,7 +94,7 @@ class Log:
         """Start a batch of blocks."""
         self._first_block = first_block
         self._warps = blocks * self._warps_per_block
-        self._kept: list[_Execution | _Serial] = []  # already counted, or nothing is
+        self._settled: list[_Execution | _Serial] = []  # already counted, or nothing is
         self._pending: list[_Execution | _Serial] = []
         self._pending_rows = 0
         self._chosen_warps: NDArray[np.bool_] | None = None
@@ -158,7 +158,7 @@ class Log:
         """Finish a batch."""
         if self.totals is not None:
             self._count()
-        self._parts.append(self._ordered([*self._kept, *self._pending]))
+        self._parts.append(self._ordered([*self._settled, *self._pending]))
         done = self._first_block + self._warps // self._warps_per_block
         self.begin(0, 0)
         if self.totals is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
@@ -200,7 +200,7 @@ class Log:
                 chosen = self._restricted(execution)
                 self._kept_rows += len(chosen.step)
                 if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
-                    self._kept.append(chosen)
+                    self._settled.append(chosen)
         for (site, times), tables in by_site.items():
             add_requests(self.totals, site, self.sites[site], tables, times)
         self._pending = []
@@ -214,7 +214,7 @@ class Log:
         kept = execution.of(slice(room))
         self._kept_rows += len(kept.sites) + (len(kept.sites) < len(execution.sites))
         if len(kept.sites):
-            self._kept.append(kept)
+            self._settled.append(kept)
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""

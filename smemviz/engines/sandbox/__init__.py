@@ -2,7 +2,7 @@
 
 from smemviz.engines.sandbox.language.checks import parse_text
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
-from smemviz.engines.sandbox.run import Ran, run_text
+from smemviz.engines.sandbox.run import TextRun, run_text
 from smemviz.engines.sandbox.supervisor import Supervisor
 
-__all__ = ["Ran", "SandboxLimits", "Supervisor", "memory_is_bounded", "parse_text", "run_text"]
+__all__ = ["SandboxLimits", "Supervisor", "TextRun", "memory_is_bounded", "parse_text", "run_text"]

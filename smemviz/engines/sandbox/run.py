@@ -24,7 +24,7 @@ FILE = "editor.py"
 
 
 @dataclass(frozen=True)
-class Ran:
+class TextRun:
     """What a run gave: its recording, and what ``main()`` printed."""
 
     recording: Recording
@@ -33,7 +33,7 @@ class Ran:
 
 def run_text(
     source: str, constants: Mapping[str, object] | None = None, limits: SandboxLimits | None = None, file: str = FILE
-) -> Ran:
+) -> TextRun:
     """Run a kernel file's text in lockstep, its host part on the syntax tree; Python never executes it.
 
     Args:
@@ -61,4 +61,4 @@ def run_text(
         main = program.require_main()
         raise KernelFileError(file, main.lineno, english("main() launches no kernel; write kernel[grid, block](...)"))
     recording = assembled(file, source, program.values, "lockstep", recorder.launches, recorder.findings)
-    return Ran(recording, "".join(host.printed))
+    return TextRun(recording, "".join(host.printed))

@@ -18,7 +18,7 @@ from uuid import uuid4
 from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
-from smemviz.engines.sandbox.run import FILE, Ran
+from smemviz.engines.sandbox.run import FILE, TextRun
 from smemviz.engines.sandbox.shared_folder import Result, Results
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
@@ -28,7 +28,7 @@ from smemviz.recordings.file import unpacked
 AT_ONCE = 2
 _START_SECONDS = 60.0
 _BUSY_SECONDS = 15.0
-_MOMENT_SECONDS = 0.3  # how long a question waits that will be asked again
+_QUEUE_SECONDS = 0.3  # how long a question waits that will be asked again
 _NEXT_SECONDS = 2.0  # the same of those that are next, so that no turn is lost until they ask again
 _PAUSE_SECONDS = 0.05
 _LATER_SECONDS = 5  # after which who found it busy asks again
@@ -116,11 +116,12 @@ class Supervisor:
         file: str = FILE,
         *,
         visitor: str = "",
-        asked: str = "",
-    ) -> Ran:
+        request_name: str = "",
+    ) -> TextRun:
         """Run a text; ``file`` is the name that errors show.
 
-        ``visitor`` is who asks, and ``asked`` by what name; who gives one keeps the place in the queue by asking again.
+        ``visitor`` is who asks, and ``request_name`` by what name; who gives one keeps the place in the queue by
+        asking again.
 
         Raises:
             WaitingError: when it is not this text's turn yet, and it was asked for by a name.
@@ -130,13 +131,13 @@ class Supervisor:
         run = (file, source, dict(constants or {}))
         known = self._results and self._results.read(*run)
         if not known:
-            ticket = Ticket(visitor, f"{visitor} {asked or uuid4()}")
-            self._wait_for_turn(ticket, file, again=bool(asked))
+            ticket = Ticket(visitor, f"{visitor} {request_name or uuid4()}")
+            self._wait_for_turn(ticket, file, again=bool(request_name))
             try:
                 known = (self._results and self._results.read(*run)) or self._run_now(*run)
             finally:
                 self._turns.done(ticket)
-        return Ran(unpacked(known.recording, file), known.printed)
+        return TextRun(unpacked(known.recording, file), known.printed)
 
     def _run_now(self, file: str, source: str, constants: Mapping[str, object]) -> Result:
         worker = self._take()
@@ -150,7 +151,7 @@ class Supervisor:
         return result
 
     def _wait_for_turn(self, ticket: Ticket, file: str, *, again: bool) -> None:
-        end = time.monotonic() + (_MOMENT_SECONDS if again else _BUSY_SECONDS)
+        end = time.monotonic() + (_QUEUE_SECONDS if again else _BUSY_SECONDS)
         while True:
             place = self._turns.place(ticket)
             if place == 0:

@@ -94,8 +94,8 @@ def _end_with_the_server() -> None:
 
 def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
     try:
-        ran = run_text(request["source"], request["constants"], limits, request["file"])
-        return {"printed": ran.printed, "recording": packed(ran.recording, request["file"])}
+        text_run = run_text(request["source"], request["constants"], limits, request["file"])
+        return {"printed": text_run.printed, "recording": packed(text_run.recording, request["file"])}
     except PlaceError as error:
         if error.file != request["file"]:  # of smemviz's own, such as the generators of random numbers
             return {"error": f"{Path(error.file).name}:{error.line}: {error.what}"}

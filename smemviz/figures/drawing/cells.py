@@ -31,16 +31,16 @@ class Marked(NamedTuple):
 
 def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | None = None, **more: Any) -> go.Heatmap:
     """Colour cells: the one of value i gets colour i of the palette, one that is NaN none; ``hover`` is their text."""
-    shown: dict[str, Any] = {"hoverinfo": "skip"}
+    hovered: dict[str, Any] = {"hoverinfo": "skip"}
     if hover is not None:
-        shown = {**hovering(hover), "hoverongaps": False}
+        hovered = {**hovering(hover), "hoverongaps": False}
     return go.Heatmap(
         z=z,
         zmin=-0.5,
         zmax=len(palette) - 0.5,
         colorscale=steps(list(palette)),
         showscale=False,
-        **{"xgap": 1, "ygap": 1, **shown, **more},
+        **{"xgap": 1, "ygap": 1, **hovered, **more},
     )
 
 

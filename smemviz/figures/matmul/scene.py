@@ -114,7 +114,7 @@ def _board(
         text[loads > 0] = [str(n) for n in loads[loads > 0]]
     for load in now:
         if load.array == array:
-            code = _READ if array.space == "shared" and load.op == "load" else _MOVES
+            code = _READ if array.is_shared and load.op == "load" else _MOVES
             state[load.rows, load.columns] = code
             for cell in load.cells:
                 text[cell] = _SIGNS[code] + (text[cell] if array.space == "global" else "")

@@ -107,24 +107,24 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
 def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: Theme) -> list[dict[str, object]]:
     """Name each line at the right edge, and its last size where it ends before the others."""
     most = max(map(len, lines.values()))
-    named = [(_named(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
-    return names_beside(named, ends, colours)
+    labels = [(_label(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
+    return names_beside(labels, ends, colours)
 
 
 def names_beside(
-    named: Sequence[tuple[str, float]], ends: tuple[float, float], colours: Theme
+    labels: Sequence[tuple[str, float]], ends: tuple[float, float], colours: Theme
 ) -> list[dict[str, object]]:
     """Write names at the right edge of a logarithmic axis, as near to their rates as the other names leave room."""
     low, high = np.log10(ends)
-    shares = [(np.log10(rate) - low) / (high - low) for _name, rate in named]
+    shares = [(np.log10(rate) - low) / (high - low) for _name, rate in labels]
     beside = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "middle"}
     return [
         text_at(name, 1.01, y, colours.ink, 11.5, **beside)
-        for (name, _rate), y in zip(named, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
+        for (name, _rate), y in zip(labels, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
     ]
 
 
-def _named(kernel: str, points: Sequence[Point], most: int) -> str:
+def _label(kernel: str, points: Sequence[Point], most: int) -> str:
     """Name a line, and its last size where it ends before the others."""
     if len(points) == most:
         return name_of(kernel)

@@ -13,7 +13,7 @@ from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda, own
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
-from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
+from smemviz.frontends.cuda.shapes import Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.messages import english
 
@@ -101,11 +101,11 @@ def _compile(
         made = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
         raise _at_its_place(error, file, texts) from None
-    probe = Probe(device, functions)
+    sizes = SizesText(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(probe.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
-        shared, parameters = probe.read(seen.text)
+        seen = compile_ptx(sizes.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
+        shared, parameters = sizes.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
     return Compiled(made.text, made.names, texts, shared, parameters)

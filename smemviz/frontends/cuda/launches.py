@@ -33,7 +33,7 @@ _MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LaunchPlan:
     """One launch that is asked for, its numbers computed but for arrays, whose types the kernel's parameters say."""
 
     kernel: str
@@ -44,14 +44,14 @@ class Wanted:
     arguments: tuple[ast.expr, ...]
 
 
-def wanted_launches(program: CudaProgram) -> tuple[Wanted, ...]:
+def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
     """Return the launches that a program's comments ask for.
 
     Raises:
         KernelFileError: when there are none, or one names a kernel that the file does not have.
         LaunchError: when one cannot be read.
     """
-    launches = tuple(_wanted(program, text, line) for text, line in _notes(program.text))
+    launches = tuple(_plan(program, text, line) for text, line in _notes(program.text))
     if not launches:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
@@ -107,10 +107,10 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
         raise UnreadableError(ast.unparse(node))
     if int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
         raise UnreadableError(ast.unparse(node))
-    return _made(maker, shape, dtype, fill)
+    return _array(maker, shape, dtype, fill)
 
 
-def _made(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Sequence[float]) -> NDArray[Any]:
+def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Sequence[float]) -> NDArray[Any]:
     if maker == "random":
         random = np.random.default_rng(0)
         if dtype.kind == "f":
@@ -132,7 +132,7 @@ def _notes(source: str) -> Iterator[tuple[str, int]]:
             yield match[1].strip(), lines.place(token.start)[0]
 
 
-def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
+def _plan(program: CudaProgram, text: str, line: int) -> LaunchPlan:
     match = _LAUNCH.fullmatch(text)
     if match is None:
         raise LaunchError(program.file, line, english("{text} is no launch; write {how}", text=text, how=_HOW))
@@ -164,7 +164,7 @@ def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
             line,
             english("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic)),
         )
-    return Wanted(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
+    return LaunchPlan(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
 
 
 def _arguments(text: str) -> list[ast.expr]:
@@ -181,10 +181,10 @@ def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
     return value_of(node, scope)
 
 
-def _filled(program: CudaProgram, kernel: Function, given: str) -> list[str]:
+def _filled(program: CudaProgram, kernel: Function, arguments: str) -> list[str]:
     """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
     head = program.source[kernel.start : kernel.body]
-    values = [part.strip() for part in given.split(",")]
+    values = [part.strip() for part in arguments.split(",")]
     made = []
     for number, name in enumerate(kernel.parameters):
         if re.search(rf"(?:\*|\*\s*(?:const|__restrict__|__restrict))\s*{name}\b|\b{name}\s*\[", head):

@@ -79,13 +79,13 @@ class Parameter:
     element: Element
 
 
-class Probe:
+class SizesText:
     """The text that says the sizes, and what its PTX says."""
 
     def __init__(self, source: str, functions: Sequence[Function]) -> None:
         self._kernels = {function.name: function for function in functions if function.is_kernel}
         self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
-        self.text = _TYPES + self._with_probes(source, functions)
+        self.text = _TYPES + self._with_sizes(source, functions)
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
@@ -108,7 +108,7 @@ class Probe:
                 parameters.setdefault(entry, []).append(parameter)
         return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
-    def _with_probes(self, source: str, functions: Sequence[Function]) -> str:
+    def _with_sizes(self, source: str, functions: Sequence[Function]) -> str:
         """Put a comment after each declaration of shared memory and at the start of each kernel."""
         lines, tokens = Lines(source), code(source)
         inserted: list[tuple[int, str]] = []

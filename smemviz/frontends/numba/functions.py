@@ -23,7 +23,7 @@ import numpy as np
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.methods import METHODS
-from smemviz.frontends.numba.plain import named, plain
+from smemviz.frontends.numba.plain import as_function, plain
 from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
@@ -109,7 +109,7 @@ def _lambda(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
     lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
     if len(lambdas) > 1:
         lambdas = [n for n in lambdas if places & {(n.body.lineno, n.body.col_offset)}]
-    return named(code.co_name, lambdas[0]) if len(lambdas) == 1 else None
+    return as_function(code.co_name, lambdas[0]) if len(lambdas) == 1 else None
 
 
 def defined(function: Function) -> Function:

@@ -34,7 +34,7 @@ def plain(function: _Function) -> Plain:
     nodes = [node for node in ast.walk(function) if node is not function]
     if not any(isinstance(node, rewritten) or _method(node) for node in nodes):
         return Plain(function)
-    made = _Plainer(copy.deepcopy(function)).made()
+    made = _Plainer(copy.deepcopy(function)).plain()
     return Plain(ast.fix_missing_locations(made.node), tuple(map(ast.fix_missing_locations, made.inner)), made.methods)
 
 
@@ -55,7 +55,7 @@ class _Plainer(ast.NodeTransformer):
         self._stores = Counter(stored(function))
         self._methods: set[str] = set()
 
-    def made(self) -> Plain:
+    def plain(self) -> Plain:
         self._function.body = [new for old in self._function.body for new in self._statements(old)]
         names = set(parameters(self._function)) | set(stored(self._function))
         taken = {name: _free(inner) & names for name, inner in self._inner.items()}
@@ -86,7 +86,7 @@ class _Plainer(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function) if self._stores[name] == 1:
-                return self._put(name, named(name, function), node)
+                return self._put(name, as_function(name, function), node)
         self.generic_visit(node)
         return node
 
@@ -102,11 +102,11 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         name = f"lambda_{node.lineno}_{node.col_offset}"
-        self._put(name, named(name, node), node)
+        self._put(name, as_function(name, node), node)
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _put(self, name: str, function: _Function, at: ast.AST) -> ast.AST:
-        made = _Plainer(function).made()
+        made = _Plainer(function).plain()
         self._methods |= made.methods
         self._inner |= {function.name: function for function in (*made.inner, made.node)}
         return ast.copy_location(ast.Pass(), at)
@@ -172,7 +172,7 @@ class _Captured(ast.NodeTransformer):
 
 
 @lru_cache(maxsize=256)
-def named(name: str, node: ast.Lambda) -> _Function:
+def as_function(name: str, node: ast.Lambda) -> _Function:
     """Return a lambda as a function with a name."""
     body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node)]
     function = ast.FunctionDef(name=name, args=node.args, body=body, decorator_list=[])

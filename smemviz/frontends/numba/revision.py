@@ -36,12 +36,12 @@ def read_revision(name: str) -> Program:
     return _parsed(name, shown, file)
 
 
-def _parsed(name: str, shown: subprocess.CompletedProcess[bytes], file: str) -> Program:
-    if shown.returncode:
-        message = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+def _parsed(name: str, git_show: subprocess.CompletedProcess[bytes], file: str) -> Program:
+    if git_show.returncode:
+        message = git_show.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InputError(f"{name}: git does not have it: {message.removeprefix('fatal: ')}")
     try:
-        return parse_python(shown.stdout.decode("utf-8-sig"), file)
+        return parse_python(git_show.stdout.decode("utf-8-sig"), file)
     except UnicodeDecodeError:
         raise InputError(f"{name}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
 

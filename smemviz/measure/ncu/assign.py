@@ -20,7 +20,7 @@ def assign(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[A
 
     What agrees with the record is tried before what must be explained.
     """
-    alike: dict[object, list[Instruction]] = {}
+    by_key: dict[object, list[Instruction]] = {}
     for instruction in instructions:
         key = (
             instruction.opcode,
@@ -31,8 +31,8 @@ def assign(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[A
             instruction.ideal,
             instruction.sectors,
         )
-        alike.setdefault(key, []).append(instruction)
-    stacks = list(alike.values())
+        by_key.setdefault(key, []).append(instruction)
+    stacks = list(by_key.values())
     for may_change in (False, True):
         search = _Search(stacks, may_change)
         choices = search.run(units, tuple(len(stack) for stack in stacks))

@@ -52,8 +52,8 @@ def _give_line_information() -> None:
     """Let every ``@cuda.jit`` of this process say which line an instruction comes from, imported files included."""
     plain = cuda.jit
 
-    def jit(*given: Any, **options: Any) -> Any:
-        return plain(*given, **options | {"lineinfo": not options.get("debug")})
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        return plain(*args, **kwargs | {"lineinfo": not kwargs.get("debug")})
 
     cuda.jit = jit
 

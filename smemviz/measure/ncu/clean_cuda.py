@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.options import LaunchOptions
-from smemviz.engines.recorder import Made
+from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda import Compiled, CudaProgram
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction
@@ -32,7 +32,7 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
 
     def make(
         entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, options: LaunchOptions
-    ) -> Made:
+    ) -> LaunchOutcome:
         for name, text in entry.compiled.texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

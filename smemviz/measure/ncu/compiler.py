@@ -173,7 +173,7 @@ def _unread(launch: Launch, kind: NDArray[Any], answered: NDArray[np.bool_]) -> 
     reading = np.unique(sites[(kind != _STORE) & ~answered])
     read = {name for i in reading for name in launch.sites[i].array.split(" or ")}
     unread = [
-        site.space == "shared" and site.op == "store" and not read.intersection(site.array.split(" or "))
+        site.is_shared and site.op == "store" and not read.intersection(site.array.split(" or "))
         for site in launch.sites
     ]
     return np.array(unread, bool)[sites]

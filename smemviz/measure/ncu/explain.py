@@ -95,7 +95,7 @@ class Unit:
                     if off is not None:
                         times = int(self._avoided(log).sum()) if leave_out else 0
                         return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
-                if self._fits_in_part(log, leave_out, counted):
+                if self._fits_partly(log, leave_out, counted):
                     return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
         return self._joined(counted) or self._unrolled(counted, instructions)
 
@@ -217,7 +217,7 @@ class Unit:
         """Return how many logged requests the instructions stand for."""
         return int(sum(counts.requests * (width // log.width) for width, counts in counted.items()) / self._factor)
 
-    def _fits_in_part(self, log: Stream, leave_out: bool, counted: CountsByWidth) -> bool:
+    def _fits_partly(self, log: Stream, leave_out: bool, counted: CountsByWidth) -> bool:
         """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
         least = len(log.era) - (int(self._avoided(log).sum()) if leave_out else 0)
         if not counted or min(counted) < log.width or not least <= self._covered(log, counted) <= len(log.era):
@@ -233,7 +233,7 @@ class Unit:
 
     def _unchanged(self, counted: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
         unknown = self._uncountable
-        if self._complex and self.first.space == "shared":
+        if self._complex and self.first.is_shared:
             unknown = verdicts.moved_together(self.first.width)
         return verdicts.switched_off(verdicts.as_recorded(self.subject, counted, instructions, unknown), off)
 

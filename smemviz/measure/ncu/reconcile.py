@@ -74,7 +74,7 @@ class _Ledger:
     lines: Sequence[str]
     file: str
     verdicts: dict[int, tuple[Verdict, str]] = field(default_factory=dict)
-    given: dict[int, tuple[Instruction, ...]] = field(default_factory=dict)
+    assigned: dict[int, tuple[Instruction, ...]] = field(default_factory=dict)
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -98,7 +98,7 @@ class _Ledger:
 
     def copy(self) -> _Ledger:
         """Return a ledger to go on with, and perhaps to throw away."""
-        return replace(self, unused=[*self.unused], verdicts={**self.verdicts}, given={**self.given})
+        return replace(self, unused=[*self.unused], verdicts={**self.verdicts}, assigned={**self.assigned})
 
     def is_settled(self, pool: Pool) -> bool:
         """Whether every site of a pool is explained and every instruction given."""
@@ -112,34 +112,34 @@ class _Ledger:
         """Return the instructions of a pool that belong to no site yet."""
         return [instruction for instruction in self.unused if (instruction.space, instruction.kind) == pool]
 
-    def settle(self, unit: Unit, given: Sequence[Instruction], explanation: Explanation) -> None:
+    def settle(self, unit: Unit, assigned: Sequence[Instruction], explanation: Explanation) -> None:
         """Give instructions to a unit; its first site gets their counts."""
-        elsewhere = {self.place_of(instruction) for instruction in given} - {self.place(i) for i in unit.sites}
+        elsewhere = {self.place_of(instruction) for instruction in assigned} - {self.place(i) for i in unit.sites}
         lines = ", ".join(str(line) for _, line in sorted(elsewhere))
         because = explanation.because
         if lines:
             because = english("{what} (the instruction stands at line {lines})", what=because, lines=lines)
         for i in unit.sites:
             self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
-            self.given[i] = tuple(given) if i == unit.sites[0] else ()
-        for instruction in given:
+            self.assigned[i] = tuple(assigned) if i == unit.sites[0] else ()
+        for instruction in assigned:
             self.unused.remove(instruction)
 
     def row(self, i: int) -> SiteHardware:
         """Return a site's counts and verdict; where nothing explains it, the counts of what is left on its line."""
         site, pool = self.sites[i], _pool(self.sites[i])
         if i in self.verdicts:
-            given = self.given[i]
+            assigned = self.assigned[i]
             verdict, because = self.verdicts[i]
         else:
             first = next(j for j in self.open(pool) if self.place(j) == self.place(i))
             here = [
                 instruction for instruction in self.instructions(pool) if self.place_of(instruction) == self.place(i)
             ]
-            given = tuple(here) if i == first else ()
+            assigned = tuple(here) if i == first else ()
             verdict, because = "unexplained", self._unexplained(i, here)
-        requests = sum(instruction.requests for instruction in given)
-        counts = own_counts(site.space, lambda name: sum(getattr(instruction, name) for instruction in given))
+        requests = sum(instruction.requests for instruction in assigned)
+        counts = own_counts(site.space, lambda name: sum(getattr(instruction, name) for instruction in assigned))
         return SiteHardware(requests, **counts, verdict=verdict, because=because)
 
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
@@ -222,8 +222,8 @@ def _settle(ledger: _Ledger, sites: Sequence[int], instructions: Sequence[Instru
     if not groups or (together and len(groups) == len(sites)):
         return
     units = [Unit(ledger.recorded, group) for group in groups.values()]
-    for unit, given, explanation in assign(units, instructions) or ():
-        ledger.settle(unit, given, explanation)
+    for unit, assigned, explanation in assign(units, instructions) or ():
+        ledger.settle(unit, assigned, explanation)
 
 
 def _settle_loops(ledger: _Ledger) -> None:
@@ -240,23 +240,23 @@ def _settle_loops(ledger: _Ledger) -> None:
         swaps = [x for x in here if "CAS" in x.opcode and x.width == site.width and x.requests >= requests]
         if len(swaps) != 1:
             continue
-        alike = (swaps[0].operand, swaps[0].requests)
-        given = [x for x in here if x.kind == "load" and (x.operand, x.requests) == alike] + swaps
+        operand_and_requests = (swaps[0].operand, swaps[0].requests)
+        assigned = [x for x in here if x.kind == "load" and (x.operand, x.requests) == operand_and_requests] + swaps
         because = english(
             "the atomic is a loop of {instructions}, run until no other thread interferes: {requests} took {rounds}, "
             "which depends on the data",
-            instructions=" and ".join(x.opcode for x in given),
+            instructions=" and ".join(x.opcode for x in assigned),
             requests=plural(requests, "request"),
             rounds=plural(swaps[0].requests, "round"),
         )
-        ledger.settle(Unit(ledger.recorded, [i]), given, Explanation(False, because))
+        ledger.settle(Unit(ledger.recorded, [i]), assigned, Explanation(False, because))
 
 
 def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHardware:
     """Hold the sum over the instructions of a kind against the counters of the whole launch."""
     kind = _pool(site)[1]
     swaps = kind != "store" and any("CAS" in instruction.opcode for instruction in profiled.instructions)
-    if site.space != "shared" or row.verdict == "unexplained" or swaps:
+    if not site.is_shared or row.verdict == "unexplained" or swaps:
         return row  # a loop runs as often as the data of each pass of the profiler make it
     counted = sum(
         instruction.wavefronts

@@ -151,17 +151,17 @@ def _counterpart(site: Site, sites: Sequence[Site]) -> int | None:
     return None
 
 
-def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardware]], space: str) -> SiteHardware:
+def _verdict(summary: SiteSummary, copies: Sequence[tuple[SiteSummary, SiteHardware]], space: str) -> SiteHardware:
     """Return the verdict of one site, of which the compiler made others."""
     before = plural(summary.requests, "request")
-    if not made:
+    if not copies:
         because = english("the compiler leaves none of its {before}", before=before)
         return SiteHardware(0, **own_counts(space, lambda name: 0), verdict="explained", because=because)
-    first, row = made[0]
-    if len(made) == 1 and _counts(first) == _counts(summary):
+    first, row = copies[0]
+    if len(copies) == 1 and _counts(first) == _counts(summary):
         return row
-    requests = sum(row.requests for row, _ in made)
-    because = "; ".join(dict.fromkeys(hardware.because for _, hardware in made))
+    requests = sum(row.requests for row, _ in copies)
+    because = "; ".join(dict.fromkeys(hardware.because for _, hardware in copies))
     if requests != summary.requests:
         because = english(
             "the compiler makes {after} of {before}; {what}",
@@ -171,8 +171,8 @@ def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardwar
         )
     else:
         because = english("the compiler makes other accesses of it; {what}", what=because)
-    executed = sum(hardware.requests for _, hardware in made)
-    counts = own_counts(space, lambda name: sum(getattr(hardware, name) or 0 for _, hardware in made))
+    executed = sum(hardware.requests for _, hardware in copies)
+    counts = own_counts(space, lambda name: sum(getattr(hardware, name) or 0 for _, hardware in copies))
     return SiteHardware(executed, **counts, verdict="explained", because=because)
 
 

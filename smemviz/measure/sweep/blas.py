@@ -113,12 +113,12 @@ def _three_loops(c: Any, a: Any, b: Any) -> None:
             c[row, column] = total
 
 
-def _clocked(work: Any) -> Clocked:
+def _clocked(call: Any) -> Clocked:
     samples: list[float] = []
     start = time.perf_counter()
     while not samples or (time.perf_counter() - start < _SECONDS and len(samples) < _MAX_SAMPLES):
         began = time.perf_counter()
-        work()
+        call()
         samples.append((time.perf_counter() - began) * 1e6)
     times = spread(samples)
     return Clocked(times.median, times.low, times.high, len(samples), 1)

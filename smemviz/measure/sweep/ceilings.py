@@ -131,9 +131,15 @@ def _multiprocessors() -> int:
 def _ceiling(name: str, kind: Any, amount: float, how: str, issue: Callable[[Any], None]) -> Ceiling:
     issue(cuda.default_stream())  # compiles
     replay_spread = replayed(issue).spread
-    each = amount * 1e6
+    units = amount * 1e6
     return Ceiling(
-        name, kind, each / replay_spread.median, each / replay_spread.high, each / replay_spread.low, how, conditions()
+        name,
+        kind,
+        units / replay_spread.median,
+        units / replay_spread.high,
+        units / replay_spread.low,
+        how,
+        conditions(),
     )
 
 

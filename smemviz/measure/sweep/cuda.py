@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.options import LaunchOptions
-from smemviz.engines.recorder import Made
+from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda import CudaProgram
 from smemviz.measure.sweep.launches import Measure
 from smemviz.recordings.data import Launch
@@ -29,7 +29,7 @@ def watch_cuda(program: CudaProgram, measure: Measure) -> None:
 
     def make(
         entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, options: LaunchOptions
-    ) -> Made:
+    ) -> LaunchOutcome:
         if measure.takes(entry.name, configuration, args):
             _measured(measure, entry, configuration, args, place)
         return None, ()

@@ -129,12 +129,12 @@ class Measure:
             self._point(kernel, arguments, clocked(timed, whole, first), error, largest, moved, grid=config.grid)
         )
 
-    def _point(self, kernel: str, arguments: Sequence[Any], time: Clocked | None, *more: Any, **named: Any) -> Point:
+    def _point(self, kernel: str, arguments: Sequence[Any], time: Clocked | None, *more: Any, **kwargs: Any) -> Point:
         tile = self.program.values.get("TILE")
-        named["filled"] = filled(self.size, arguments[1].shape, arguments[2].shape)
-        named["count_s"] = self.job.taken(kernel, "count", self.size)
+        kwargs["filled"] = filled(self.size, arguments[1].shape, arguments[2].shape)
+        kwargs["count_s"] = self.job.taken(kernel, "count", self.size)
         tile = tile if isinstance(tile, int) else None
-        return Point(kernel, self.size, tile, arguments[1].dtype.name, time, *more, **named)
+        return Point(kernel, self.size, tile, arguments[1].dtype.name, time, *more, **kwargs)
 
     def _count(self, kernel: str, config: Configuration, counter: Counter, arguments: Sequence[Any]) -> Traffic | None:
         """Count what the launch moves, unless that follows from a smaller size, or is expected to take too long."""

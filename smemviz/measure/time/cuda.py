@@ -19,12 +19,12 @@ from smemviz.engines.gpu.recorder import quiet
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
-from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.engines.output_hashes import OutputHash, hashed
-from smemviz.engines.recorder import Made
+from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
@@ -85,7 +85,7 @@ class _Careful(Recorder):
         args: Sequence[Any],
         place: Place,
         options: LaunchOptions = DEFAULT_OPTIONS,
-    ) -> Made:
+    ) -> LaunchOutcome:
         """Make one launch, and record nothing."""
         if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, options.number)):
             self.unsafe.append(entry.name)
@@ -117,9 +117,7 @@ class _Timer(_Careful):
             self._progress(len(self.times), len(self.times) + 1, entry.name)
         ready, card = prepare(entry, configuration, place), Gpu()
         size = sum(array.nbytes for array in args if isinstance(array, np.ndarray))
-        sets = [
-            given_arguments(entry, ready.kernel, args, place, card) for _ in range(max(1, self._meter.copies(size)))
-        ]
+        sets = [bind_arguments(entry, ready.kernel, args, place, card) for _ in range(max(1, self._meter.copies(size)))]
         module = checked(driver.cuModuleLoadData(assembled(entry.compiled.ptx)))
         try:
             function = loaded(module, entry.symbol, configuration)
@@ -128,7 +126,7 @@ class _Timer(_Careful):
                 handle = int(getattr(stream, "handle", stream))
                 start(function, configuration, values, handle, cooperative=entry.is_cooperative)
 
-            parameters = [list(given.parameters.values()) for given in sets]
+            parameters = [list(arguments.parameters.values()) for arguments in sets]
             notes = _notes(lambda: issue(parameters[0], 0), sets[0])
             card.restore()
             timing = self._meter.timing(issue, parameters, configuration, ready.layout.static, notes)
@@ -138,13 +136,13 @@ class _Timer(_Careful):
         self.times.append(timing)
 
 
-def _notes(launch: Any, given: Given[Gpu]) -> list[str]:
+def _notes(launch: Any, arguments: BoundArguments[Gpu]) -> list[str]:
     """Say which arrays a launch reads and writes: those whose second launch differs from the first."""
     results = []
     for _ in range(2):
         launch()
         checked(driver.cuCtxSynchronize())
-        results.append(given.bytes_by_name())
+        results.append(arguments.bytes_by_name())
     names = [name for name, data in results[0].items() if not np.array_equal(data, results[1][name])]
     if not names:
         return []

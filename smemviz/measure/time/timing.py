@@ -110,19 +110,21 @@ class _Timer(_Careful):
         return True
 
 
-def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments, function: Function) -> tuple[str, ...]:
+def _written(
+    dispatcher: CUDADispatcher, config: Configuration, arguments: Arguments, function: Function
+) -> tuple[str, ...]:
     """Return the names of the arrays that a launch reads and writes: those whose second launch differs from the first.
 
     An array that a second launch leaves as the first made it is output only, or written the same way each time.
     """
-    arrays = list(held.arrays_by_name(function))
+    arrays = list(arguments.arrays_by_name(function))
     if sum(array.nbytes for _, array in arrays) > _COMPARED_BYTES:
         return ()
     results = []
     for _ in range(2):
-        dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
+        dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*arguments.values)
         results.append([array.copy_to_host() for _, array in arrays])
-    held.restore()
+    arguments.restore()
     pairs = zip(arrays, *results, strict=True)
     return tuple(name for (name, _), before, after in pairs if before.tobytes() != after.tobytes())
 

@@ -23,7 +23,7 @@ class _Space(NamedTuple):
 
     A request of some width and operation is served by ``rule``, which gives ``counts``, in this order. ``unknown`` says
     in English why the addresses of a site do not tell them, None where they do; ``least`` how many of the first would
-    do for served requests.
+    do for served requests; ``everywhere`` whether every GPU serves them alike.
     """
 
     unit: str
@@ -31,6 +31,7 @@ class _Space(NamedTuple):
     rule: Callable[[int, str, Hardware], Rule]
     unknown: Callable[[Site, tuple[int, int]], str | None]
     least: Callable[[Service, NDArray[np.int64], int], NDArray[np.int64]]
+    everywhere: bool
 
 
 SPACES: Mapping[str, _Space] = {
@@ -39,14 +40,16 @@ SPACES: Mapping[str, _Space] = {
         counts=("wavefronts", "ideal", "degree"),
         rule=shared_rule,
         unknown=lambda site, cc: unpredictable(site.op, site.dtype, cc),
-        least=lambda served, addresses, width: served.ideal,
+        least=lambda service, addresses, width: service.ideal,
+        everywhere=False,
     ),
     "global": _Space(
         unit="sector",
         counts=("sectors",),
         rule=lambda width, op, hardware: sector_rule(width),
         unknown=lambda site, cc: None,
-        least=lambda served, addresses, width: fewest_sectors(bytes_used(addresses, width)),
+        least=lambda service, addresses, width: fewest_sectors(bytes_used(addresses, width)),
+        everywhere=True,
     ),
 }
 
@@ -85,9 +88,17 @@ def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H20
     """Return what requests of a site cost beyond what would do; 0 for operations that are not counted ahead."""
     if unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return np.zeros(len(addresses), np.int64)
+    cost, least = cost_and_least(site, addresses, hardware)
+    return cost - least
+
+
+def cost_and_least(
+    site: Site, addresses: NDArray[np.int64], hardware: Hardware = H200
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what requests of a site cost, in the unit of its space, and how little would do."""
     space = SPACES[site.space]
-    served = serve(addresses, space.rule(site.width, site.op, hardware))
-    return served.wavefronts - space.least(served, addresses, site.width)
+    service = serve(addresses, space.rule(site.width, site.op, hardware))
+    return service.wavefronts, space.least(service, addresses, site.width)
 
 
 def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:
@@ -102,7 +113,7 @@ def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H
         site, at = launch.sites[i], site_of == i
         rule = rule_at(site, hardware)
         if rule is not None:
-            served = serve(launch.requests.addresses[rows[at]], rule)
-            for name, count in zip(SPACES[site.space].counts, served, strict=False):
+            service = serve(launch.requests.addresses[rows[at]], rule)
+            for name, count in zip(SPACES[site.space].counts, service, strict=False):
                 getattr(costs, name)[at] = count
     return costs._replace(excess=np.where(costs.wavefronts < 0, -1, costs.wavefronts - costs.ideal))

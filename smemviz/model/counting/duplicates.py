@@ -17,11 +17,11 @@ def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
     """
     groups: dict[object, list[int]] = {}
     for number, launch in enumerate(launches):
-        groups.setdefault(_work(launch, number), []).append(number)
+        groups.setdefault(_fingerprint(launch, number), []).append(number)
     return tuple(map(tuple, groups.values()))
 
 
-def _work(launch: Launch, number: int) -> object:
+def _fingerprint(launch: Launch, number: int) -> object:
     if launch.time or launch.hardware or launch.counters:
         return number
     sizes = launch.grid, launch.block, launch.dynamic_shared, launch.shared_bytes

@@ -88,16 +88,16 @@ def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
 
     They move other sectors, so that setting them side by side shows what the order of the indices is worth.
     """
-    made, moved = _made(launch)
-    alike = [other for other in others if other is not launch and other.block == launch.block]
-    return [other for other in alike if _made(other)[0] == made and _made(other)[1] != moved]
+    made, moved = _request_counts(launch)
+    same_block = [other for other in others if other is not launch and other.block == launch.block]
+    return [other for other in same_block if _request_counts(other)[0] == made and _request_counts(other)[1] != moved]
 
 
-def _made(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:
+def _request_counts(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:
     """Count the requests by space, operation, type of element and width, and all sectors."""
-    made: Counter[tuple[str, str, str, int]] = Counter()
+    counts: Counter[tuple[str, str, str, int]] = Counter()
     sectors_moved = 0
     for site, row in zip(launch.sites, summarize(launch), strict=True):
-        made[site.space, site.op, site.dtype, site.width] += row.requests
+        counts[site.space, site.op, site.dtype, site.width] += row.requests
         sectors_moved += row.sectors or 0
-    return made, sectors_moved
+    return counts, sectors_moved

@@ -78,9 +78,9 @@ def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:
     return Traffic(**grown)  # type: ignore[arg-type]
 
 
-def intensity(size: Size, moved: Traffic) -> float:
+def intensity(size: Size, traffic: Traffic) -> float:
     """Return operations per byte that the launch moved between global memory and its threads."""
-    return size.operations / moved.global_bytes if moved.global_bytes else 0.0
+    return size.operations / traffic.global_bytes if traffic.global_bytes else 0.0
 
 
 def best_intensity(size: Size, itemsize: int) -> float:
@@ -96,7 +96,7 @@ def attainable(operations_per_byte: float, bytes_per_second: float, operations_p
 WAVEFRONT_BYTES = 128
 
 
-def shares(size: Size, moved: Traffic | None, seconds: float, ceilings: Mapping[str, float]) -> dict[str, float]:
+def shares(size: Size, traffic: Traffic | None, seconds: float, ceilings: Mapping[str, float]) -> dict[str, float]:
     """Return how much of what the card can do a launch did, by the name of the ceiling.
 
     ``ceilings`` are rates per second: operations for ``float32``, bytes for ``shared read``, whose share counts a
@@ -105,8 +105,8 @@ def shares(size: Size, moved: Traffic | None, seconds: float, ceilings: Mapping[
     used: dict[str, float] = {}
     if "float32" in ceilings:
         used["float32"] = size.operations / seconds / ceilings["float32"]
-    if "shared read" in ceilings and moved and moved.shared_loads and not moved.untold:
-        moving = WAVEFRONT_BYTES * (moved.shared_loads + moved.shared_stores)
+    if "shared read" in ceilings and traffic and traffic.shared_loads and not traffic.untold:
+        moving = WAVEFRONT_BYTES * (traffic.shared_loads + traffic.shared_stores)
         used["shared read"] = moving / seconds / ceilings["shared read"]
     return used
 

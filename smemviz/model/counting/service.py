@@ -34,14 +34,14 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Service:
     """
     from smemviz.model.counting.jit import MISTAKE
 
-    given = _checked(addresses)
-    shape = given.shape[:-1]
-    rows = given.reshape(-1, WARP)
+    array = _checked(addresses)
+    shape = array.shape[:-1]
+    rows = array.reshape(-1, WARP)
     counts = np.zeros((3, len(rows)), np.int64)
     assignment = np.full((len(rows) if assign else 0, WARP, rule.words), -1, np.int64)
     _serve([rows], rule, counts, assignment)
     if counts[0].min(initial=0) == MISTAKE:
-        raise _mistake(given, int(np.argmin(counts[0])), rule)
+        raise _mistake(array, int(np.argmin(counts[0])), rule)
     wavefronts, ideal, degree = (column.reshape(shape) for column in counts)
     return Service(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
 
@@ -102,21 +102,21 @@ def _chunks(tables: Sequence[NDArray[np.integer]]) -> Iterator[tuple[list[NDArra
 
 
 def _checked(addresses: ArrayLike) -> NDArray[np.integer]:
-    given = np.asarray(addresses)
-    if given.dtype.kind not in "iu":
-        raise InputError(f"addresses must be integers, not {given.dtype}; a lane that is off is -1")
-    if given.ndim == 0 or given.shape[-1] != WARP:
-        raise InputError(f"addresses must have shape (..., {WARP}), one per lane, not {given.shape}")
-    if given.dtype == np.uint64 and given.max(initial=0) > np.iinfo(np.int64).max:
+    array = np.asarray(addresses)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"addresses must be integers, not {array.dtype}; a lane that is off is -1")
+    if array.ndim == 0 or array.shape[-1] != WARP:
+        raise InputError(f"addresses must have shape (..., {WARP}), one per lane, not {array.shape}")
+    if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
         raise InputError("addresses must be below 2**63; for lanes that are off use a signed type and -1")
-    return given
+    return array
 
 
-def _mistake(given: NDArray[np.integer], row: int, rule: Rule) -> InputError:
-    lanes = given.reshape(-1, WARP)[row, : rule.lanes].astype(np.int64)
+def _mistake(array: NDArray[np.integer], row: int, rule: Rule) -> InputError:
+    lanes = array.reshape(-1, WARP)[row, : rule.lanes].astype(np.int64)
     wrong = (lanes < -1) | ((lanes >= 0) & (lanes % rule.width != 0))
     lane = int(np.argmax(wrong))
-    index = ", ".join(str(int(i)) for i in np.unravel_index(row, given.shape[:-1]))
+    index = ", ".join(str(int(i)) for i in np.unravel_index(row, array.shape[:-1]))
     where = f"request {index}, lane {lane}" if index else f"lane {lane}"
     if lanes[lane] < 0:
         return InputError(f"{where}: address {lanes[lane]} is negative; a lane that is off is -1")

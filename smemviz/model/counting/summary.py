@@ -53,9 +53,9 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
     counted = counted_totals(launch, hardware)
     whole = launch.totals or counted
     return tuple(
-        # A sector is a sector everywhere; wavefronts by other rules need the addresses.
+        # Wavefronts by other rules need the addresses.
         _row(site, whole, i, hardware.cc)
-        if site.space == "global"
+        if SPACES[site.space].everywhere
         else _row(site, counted, i, hardware.cc, complete=bool(counted.requests[i] == whole.requests[i]))
         for i, site in enumerate(launch.sites)
     )
@@ -102,8 +102,8 @@ def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np
         _add_counts(totals, i, site, serve_tables(tables, rule), times)
 
 
-def _add_counts(totals: Totals, i: int, site: Site, served: Iterable[NDArray[np.int64]], times: int = 1) -> None:
-    for name, counts in zip(SPACES[site.space].counts, served, strict=False):
+def _add_counts(totals: Totals, i: int, site: Site, columns: Iterable[NDArray[np.int64]], times: int = 1) -> None:
+    for name, counts in zip(SPACES[site.space].counts, columns, strict=False):
         if name == "degree":
             totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
         else:

@@ -231,8 +231,8 @@ def blocks_per_multiprocessor(shared_bytes: int, cc: tuple[int, int], threads: i
         raise InputError(f"a block has 1 to {limits.max_threads} threads, not {threads}")
     if shared_bytes > limits.opt_in_shared:
         return 0
-    each = -(-(shared_bytes + limits.reserved_shared) // shared.granularity) * shared.granularity
-    most = [shared.blocks] + [shared.shared_bytes // each] * (each > 0)
+    block_bytes = -(-(shared_bytes + limits.reserved_shared) // shared.granularity) * shared.granularity
+    most = [shared.blocks] + [shared.shared_bytes // block_bytes] * (block_bytes > 0)
     if threads is not None:
         whole_warps = -(-threads // limits.warp_size) * limits.warp_size
         most.append(shared.threads // whole_warps)

@@ -166,9 +166,7 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
 
 def weakest_basis(launches: Iterable[Launch], cc: tuple[int, int]) -> BasisKind:
     """Return the weakest that the counts of launches rest on."""
-    counted = {
-        (site.op, site.width, site.dtype) for launch in launches for site in launch.sites if site.space == "shared"
-    }
+    counted = {(site.op, site.width, site.dtype) for launch in launches for site in launch.sites if site.is_shared}
     return weakest(((op, width) for op, width, dtype in counted if predictable(op, dtype, cc)), cc)
 
 

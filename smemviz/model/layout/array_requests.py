@@ -56,7 +56,7 @@ def recorded(
     accesses = []
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(here & (launch.requests.site == i))
-        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, hardware.cc) is None:
+        if len(rows) and site.is_shared and unpredictable(site.op, site.dtype, hardware.cc) is None:
             first, _, times = different(offsets[rows])
             accesses.append(ArrayRequests(i, site.op, site.width, offsets[rows[first]], times))
     return tuple(accesses)

@@ -68,7 +68,7 @@ class Swizzle:
         return -elements % (1 << self.bits + self.base)
 
 
-Moved = Pad | Swizzle
+LayoutChange = Pad | Swizzle
 
 
 def pads(array: ArrayInfo, accesses: Sequence[ArrayRequests], hardware: Hardware = H200) -> Iterator[Pad]:
@@ -122,19 +122,19 @@ def _of_all(array: ArrayInfo, bases: range, most: int) -> Iterator[Swizzle]:
                 yield Swizzle(1 << base + shift, bits, base)
 
 
-def laid_out(array: ArrayInfo, moved: Moved) -> Layout:
+def laid_out(array: ArrayInfo, change: LayoutChange) -> Layout:
     """Return an array with its elements moved as the layout lab has it, to be written as code.
 
     Raises:
         InputError: when there can be no such array.
     """
-    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else moved.row
+    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else change.row
     plain = Layout(array.shape, array.dtype, pitch)
-    if isinstance(moved, Pad):
-        return replace(plain, pad=moved.pad)
-    if moved.row == pitch:
-        return replace(plain, swizzle=Xor(moved.bits, moved.base, moved.shift))
-    return replace(plain, swizzle=moved.cute)
+    if isinstance(change, Pad):
+        return replace(plain, pad=change.pad)
+    if change.row == pitch:
+        return replace(plain, swizzle=Xor(change.bits, change.base, change.shift))
+    return replace(plain, swizzle=change.cute)
 
 
 def _piece(itemsize: int, accesses: Sequence[ArrayRequests]) -> int:
@@ -178,11 +178,11 @@ def candidates(
     piece = _piece(plain.itemsize, accesses)
     period = max(1, hardware.row_bytes // plain.itemsize)  # a pad of so many puts every row back where it was
     yield from _padded(plain, piece, period - 1 if most_pad is None else most_pad)
-    probe = np.arange(plain.rows * plain.columns, dtype=np.int64)
-    seen = {_digest(plain.place(probe))}
+    indices = np.arange(plain.rows * plain.columns, dtype=np.int64)
+    seen = {_digest(plain.place(indices))}
     for swizzle in _swizzled(plain, piece, _bases(plain.itemsize, piece, hardware), _bits(hardware)):
         mixed = _fitting(plain, swizzle)
-        if mixed is not None and (key := _digest(mixed.place(probe))) not in seen:
+        if mixed is not None and (key := _digest(mixed.place(indices))) not in seen:
             seen.add(key)
             yield mixed
 

@@ -107,13 +107,13 @@ class _AsRecorded:
         return element
 
 
-def score(wanted: ArrayRequests, itemsize: int, layout: Placing | None = None, hardware: Hardware = H200) -> Score:
+def score(requests: ArrayRequests, itemsize: int, layout: Placing | None = None, hardware: Hardware = H200) -> Score:
     """Count an access to an array of elements of ``itemsize`` bytes in a layout, None for the one there is.
 
     Raises:
         InputError: when the layout leaves an access misaligned, or the hardware does not have it.
     """
-    ((_, (only,)),) = _scored([wanted], [layout or _AsRecorded()], itemsize, hardware)
+    ((_, (only,)),) = _scored([requests], [layout or _AsRecorded()], itemsize, hardware)
     return only
 
 
@@ -150,7 +150,7 @@ def smallest_fix(
 
 
 def search(
-    layout: Layout, wanted: Sequence[ArrayRequests], hardware: Hardware = H200, most_pad: int | None = None
+    layout: Layout, requests: Sequence[ArrayRequests], hardware: Hardware = H200, most_pad: int | None = None
 ) -> tuple[LayoutFix[Layout], ...]:
     """Score every layout of an array that keeps all accesses aligned, the cheapest first.
 
@@ -167,24 +167,24 @@ def search(
     Raises:
         InputError: without accesses, and when the plain array cannot be accessed so.
     """
-    if not wanted:
+    if not requests:
         raise InputError(english("a layout is searched for accesses; name at least one"))
-    together = max(1, _BATCH // max(1, *(access.offsets.size for access in wanted)))
-    tried = candidates(layout.plain, wanted, hardware, most_pad)
-    scored = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))
+    together = max(1, _BATCH // max(1, *(access.offsets.size for access in requests)))
+    tried = candidates(layout.plain, requests, hardware, most_pad)
+    scored = list(_scored(requests, tried, layout.itemsize, hardware, layout.base, together))
     before = scored[0][1]
     return tuple(sorted((_fix(layout, before, after) for layout, after in scored), key=lambda fix: fix.price))
 
 
-def suggest(layout: Layout, wanted: Sequence[ArrayRequests], hardware: Hardware = H200) -> LayoutFix[Layout]:
+def suggest(layout: Layout, requests: Sequence[ArrayRequests], hardware: Hardware = H200) -> LayoutFix[Layout]:
     """Return a layout as the search would: the one there is, to compare with, or one of one's own.
 
     Raises:
         InputError: when it misaligns or tears apart what a lane asks for, or the hardware has no such access.
     """
-    for access in wanted:
+    for access in requests:
         addresses(np.where(access.offsets < 0, -1, access.offsets // layout.itemsize), access.width, layout)
-    both = _scored(wanted, [layout.plain, layout], layout.itemsize, hardware, layout.base)
+    both = _scored(requests, [layout.plain, layout], layout.itemsize, hardware, layout.base)
     (_, before), (_, after) = both
     return _fix(layout, before, after)
 
@@ -194,7 +194,7 @@ def _fix(layout: Layout, before: tuple[Score, ...], after: tuple[Score, ...]) ->
 
 
 def _scored(
-    wanted: Sequence[ArrayRequests],
+    requests: Sequence[ArrayRequests],
     layouts: Iterable[P],
     itemsize: int,
     hardware: Hardware,
@@ -202,23 +202,23 @@ def _scored(
     together: int = 1,
 ) -> Iterator[tuple[P, tuple[Score, ...]]]:
     """Give each layout with what every access costs in it, so many layouts being counted at once."""
-    split = [np.divmod(np.maximum(access.offsets, 0), itemsize) for access in wanted]
+    split = [np.divmod(np.maximum(access.offsets, 0), itemsize) for access in requests]
     elements, where = np.unique(np.concatenate([element.ravel() for element, _ in split]), return_inverse=True)
-    starts = np.cumsum([0, *(access.offsets.size for access in wanted)])
+    starts = np.cumsum([0, *(access.offsets.size for access in requests)])
     rest = iter(layouts)
     while batch := list(islice(rest, together)):
         placed = np.stack([base + layout.place(elements) * itemsize for layout in batch])
         columns = []
-        for access, (_, inside), start in zip(wanted, split, starts, strict=False):
+        for access, (_, inside), start in zip(requests, split, starts, strict=False):
             lanes = where[start : start + access.offsets.size].reshape(access.offsets.shape)
             columns.append(_scores(access, np.where(access.offsets < 0, -1, placed[:, lanes] + inside), hardware))
         yield from zip(batch, zip(*columns, strict=True), strict=True)
 
 
-def _scores(wanted: ArrayRequests, asked: Integers, hardware: Hardware) -> list[Score]:
+def _scores(requests: ArrayRequests, elements: Integers, hardware: Hardware) -> list[Score]:
     """Count (layouts, n, 32) addresses."""
-    counts = count(asked, wanted.width, wanted.op, hardware)
-    wavefronts, ideal = counts.wavefronts @ wanted.times, counts.ideal @ wanted.times
+    counts = count(elements, requests.width, requests.op, hardware)
+    wavefronts, ideal = counts.wavefronts @ requests.times, counts.ideal @ requests.times
     degrees = counts.degree.max(axis=1, initial=0)
     return [
         Score(int(all_), int(all_ - least), int(degree))

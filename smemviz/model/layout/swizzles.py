@@ -172,8 +172,8 @@ def swizzle_of(text: str) -> Swizzle:
     return free
 
 
-def _check_bits(swizzle: Xor | Cute, **given: tuple[int, int]) -> None:
-    for name, (least, value) in given.items():
+def _check_bits(swizzle: Xor | Cute, **bits: tuple[int, int]) -> None:
+    for name, (least, value) in bits.items():
         if not least <= value <= _MOST_BITS:
             values = {"name": name, "value": value, "least": least, "most": _MOST_BITS}
             raise InputError(f"{swizzle.text}: " + english("{name} is {value}; it can be {least} to {most}", **values))

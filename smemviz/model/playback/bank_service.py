@@ -90,7 +90,7 @@ class BankService:
 def bank_service(now: RequestView, where: BankLayout, hardware: Hardware = H200) -> BankService:
     """Serve the present request; one on global memory, or none, gives no rows."""
     site = now.site
-    if site is None or site.space != "shared":
+    if site is None or not site.is_shared:
         none = np.zeros(0, np.int64)
         return BankService(1, none, none, none, none, none, none, none.astype(bool))
     reason = unpredictable(site.op, site.dtype, hardware.cc)

@@ -38,7 +38,7 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
     allowed = hashes or "'none'"
     # Styles are set by scripts, plotly's among them; they load nothing.
     policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-    ran = "\n".join(f"<script>{script}</script>" for script in scripts)
+    script_elements = "\n".join(f"<script>{script}</script>" for script in scripts)
     return f"""<!doctype html>
 <html lang="{spoken()}">
 <head>
@@ -53,7 +53,7 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
 </head>
 <body>
 {body}
-{ran}
+{script_elements}
 </body>
 </html>
 """

@@ -128,7 +128,7 @@ class _Shapes:
         requests = self._launch.requests
         addresses = requests.addresses[rows[i]]
         site = int(requests.site[rows[i]])
-        shared = self._launch.sites[site].space == "shared"
+        shared = self._launch.sites[site].is_shared
         row = self._where.banks * self._where.width if shared else LINE_BYTES
         lanes = np.where(addresses >= 0, addresses - base, -1)
         key = (site, (base - (self._where.origin if shared else 0)) % row, lanes.tobytes())
@@ -160,7 +160,7 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
             "does": action(site),
             "badge": badge(site, row),
             "excess": bool(row.excess),
-            "shared": site.space == "shared",
+            "shared": site.is_shared,
             "array": site.array,
             "bytes": site.width,
         }

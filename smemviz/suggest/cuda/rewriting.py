@@ -15,7 +15,7 @@ from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import english
 from smemviz.model.layout import layouts
-from smemviz.model.layout.candidates import Moved, Pad
+from smemviz.model.layout.candidates import LayoutChange, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
@@ -63,7 +63,7 @@ class CudaRewriting(Rewriter):
     def _uses(self) -> list[Use]:
         return list(self._text.uses(self.declared))
 
-    def rewrite(self, layout: Moved) -> Rewrite:
+    def rewrite(self, layout: LayoutChange) -> Rewrite:
         self._check_uses(layout)
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
@@ -78,7 +78,7 @@ class CudaRewriting(Rewriter):
                 return by_pitch
         return self._other_index(layout)
 
-    def _check_uses(self, layout: Moved) -> None:
+    def _check_uses(self, layout: LayoutChange) -> None:
         rows_only = isinstance(layout, Pad) and len(self.array.shape) > 1
         for use in self._uses:
             if use.how:
@@ -119,7 +119,7 @@ class CudaRewriting(Rewriter):
         written = more_text(self._text, factor, more, at)
         return written if is_term(written) else f"({written})"
 
-    def _declared_longer(self, layout: Moved) -> Change:
+    def _declared_longer(self, layout: LayoutChange) -> Change:
         """Make an array of one dimension as large as a layout needs it."""
         text, (size,), now = self._text, self.declared.extents, self.array.shape[0]
         more = layout.more_elements(now)
@@ -133,7 +133,7 @@ class CudaRewriting(Rewriter):
                 return (text.edit(factor, wider),), {}
         return (text.edit(size, more_text(text, text.at(size), more, size[0])),), {}
 
-    def _other_index(self, layout: Moved) -> Rewrite:
+    def _other_index(self, layout: LayoutChange) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         self._lanes(1)
         laid = self.laid_out(layout)
@@ -142,7 +142,7 @@ class CudaRewriting(Rewriter):
         edits = [new_index(self._text, laid, parts, use) for use in self._uses if use.indices]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
-    def _declared_anew(self, layout: Moved, laid: layouts.Layout) -> Change:
+    def _declared_anew(self, layout: LayoutChange, laid: layouts.Layout) -> Change:
         """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
         if len(self.array.shape) == 1:
             return self._declared_longer(layout)
@@ -187,28 +187,28 @@ def new_index(text: SourceText, laid: Layout, parts: Sequence[str], use: Use) ->
         NotRewrittenError: when it is not an index for each axis, or may not be written twice.
     """
     names = NAMES[len(laid.shape)]
-    given = {name: text.at(span).strip() for name, span in zip(names, use.indices, strict=True)}
+    indices = {name: text.at(span).strip() for name, span in zip(names, use.indices, strict=True)}
     flattened = len(parts) < len(names)
     span = (use.indices[0 if flattened else -1][0], use.indices[-1][1])
-    numbers = {name: int(match[1]) for name, part in given.items() if (match := _NUMBER.fullmatch(part))}
+    numbers = {name: int(match[1]) for name, part in indices.items() if (match := _NUMBER.fullmatch(part))}
     mixed = set(_names_in(parts[-1])) & set(names)
     if mixed <= set(numbers):
         place = laid.place(np.array(np.ravel_multi_index([numbers.get(name, 0) for name in names], laid.shape)))
         return text.edit(span, str(np.unravel_index(int(place), declared_shape(laid))[-1]))
     if not flattened and {numbers.get(name) for name in mixed - {names[-1]}} == {0}:
-        return text.edit(span, given[names[-1]])  # mixed with 0 it stays
-    times = Counter(name for part in parts for name in _names_in(part) if name in given)
-    for name, part in given.items():
+        return text.edit(span, indices[names[-1]])  # mixed with 0 it stays
+    times = Counter(name for part in parts for name in _names_in(part) if name in indices)
+    for name, part in indices.items():
         if times[name] > 1:
             _check_repeatable(part, use.line)
-    return text.edit(span, _filled(with_names(parts[-1], {name: name for name in names}), given))
+    return text.edit(span, _filled(with_names(parts[-1], {name: name for name in names}), indices))
 
 
-def _filled(formula: str, given: dict[str, str]) -> str:
+def _filled(formula: str, indices: dict[str, str]) -> str:
     """Write a formula of whole numbers, which C++ and Python have alike but for ``//``, with indices in it."""
 
     def written(match: re.Match[str]) -> str:
-        part = given.get(match[0], match[0])
+        part = indices.get(match[0], match[0])
         return part if is_term(part) else f"({part})"
 
     return re.sub(r"[A-Za-z_]\w*", written, formula.replace("//", "/"))

@@ -11,35 +11,35 @@ from smemviz.i18n import _, pgettext
 from smemviz.model.layout.accesses import elements
 from smemviz.model.layout.layouts import Layout
 from smemviz.views.grid import Grid
-from smemviz.views.layouts.layout_lab import Pictured, element_text, request_text
+from smemviz.views.layouts.layout_lab import RequestPicture, element_text, request_text
 from smemviz.views.one_request import request_data
 
 LabView = Literal["index", "banks"]
 
 
-def layout_grid(shown: Pictured, view: LabView) -> Grid:
+def layout_grid(picture: RequestPicture, view: LabView) -> Grid:
     """Lay out the elements by row and column, or the words by bank; ``name`` is the number of an element, -1 for none.
 
     Cells that the access asks for at some request hold their bank, or their element.
     """
-    return _by_index(shown) if view == "index" else _by_bank(shown)
+    return _by_index(picture) if view == "index" else _by_bank(picture)
 
 
-def layout_data(shown: Pictured, view: LabView) -> dict[str, Any]:
+def layout_data(picture: RequestPicture, view: LabView) -> dict[str, Any]:
     """Return the pictured request on its array, ready for JSON."""
     words = {"faint": _("not asked for"), "unused": pgettext("memory", "unused")}
-    where, says = shown.setup.where, request_text(shown)
+    where, says = picture.setup.where, request_text(picture)
     data = request_data(
-        layout_grid(shown, view), shown.lanes().address, says, where, shown.service(), name="", words=words
+        layout_grid(picture, view), picture.lanes().address, says, where, picture.service(), name="", words=words
     )
-    names = [element_text(shown.setup.layout, i) if i >= 0 else words["unused"] for i in data["array"]["names"]]
+    names = [element_text(picture.setup.layout, i) if i >= 0 else words["unused"] for i in data["array"]["names"]]
     data["array"]["names"] = names
     return data
 
 
-def _by_index(shown: Pictured) -> Grid:
+def _by_index(picture: RequestPicture) -> Grid:
     """Lay out the elements by row and column; a pad stands at the end of its row, unless a swizzle spreads it."""
-    layout = shown.setup.layout
+    layout = picture.setup.layout
     address = layout.table()
     element = np.where(address >= 0, np.arange(address.size).reshape(address.shape), -1)
     if layout.swizzle is None and layout.stride > layout.columns:
@@ -47,13 +47,13 @@ def _by_index(shown: Pictured) -> Grid:
         start = layout.base + np.arange(layout.rows)[:, np.newaxis] * layout.stride * layout.itemsize
         address = np.hstack([address, start + column * layout.itemsize])
         element = np.hstack([element, np.full((layout.rows, len(column)), -1)])
-    bank = np.where(element >= 0, shown.setup.where.bank(address), np.nan)
-    return _grid(shown, layout.itemsize, address, element, bank, _("column"), _("row"))
+    bank = np.where(element >= 0, picture.setup.where.bank(address), np.nan)
+    return _grid(picture, layout.itemsize, address, element, bank, _("column"), _("row"))
 
 
-def _by_bank(shown: Pictured) -> Grid:
+def _by_bank(picture: RequestPicture) -> Grid:
     """Lay out the words of the array, a row of banks a line; a word of several elements shows the first."""
-    layout, where = shown.setup.layout, shown.setup.where
+    layout, where = picture.setup.layout, picture.setup.where
     row_bytes = where.banks * where.width
     start = layout.base // row_bytes * row_bytes
     lines = max(1, -(-(layout.base + layout.nbytes - start) // row_bytes))
@@ -67,12 +67,12 @@ def _by_bank(shown: Pictured) -> Grid:
     shape = (lines, where.banks)
     title = _("row of {banks} banks", banks=where.banks)
     return _grid(
-        shown, where.width, address.reshape(shape), element.reshape(shape), value.reshape(shape), _("bank"), title
+        picture, where.width, address.reshape(shape), element.reshape(shape), value.reshape(shape), _("bank"), title
     )
 
 
 def _grid(
-    shown: Pictured,
+    picture: RequestPicture,
     size: int,
     address: NDArray[np.int64],
     element: NDArray[np.int64],
@@ -80,14 +80,14 @@ def _grid(
     x_title: str,
     y_title: str,
 ) -> Grid:
-    asked = np.isin(element, _asked(shown, shown.setup.layout))
+    asked = np.isin(element, _elements_of(picture, picture.setup.layout))
     longest = len(str(int(np.nanmax(value, initial=0))))
     held = np.where(asked & (element >= 0), 0, -1)
     return Grid(address, size, value, held, element.astype(object), element >= 0, longest, x_title, y_title)
 
 
-def _asked(shown: Pictured, layout: Layout) -> NDArray[np.int64]:
+def _elements_of(picture: RequestPicture, layout: Layout) -> NDArray[np.int64]:
     """Return the elements that any request of the access asks for."""
-    first = elements(shown.kind, layout).ravel()
+    first = elements(picture.kind, layout).ravel()
     first = first[first >= 0]
-    return (first[:, np.newaxis] + np.arange(max(1, shown.width // layout.itemsize))).ravel()
+    return (first[:, np.newaxis] + np.arange(max(1, picture.width // layout.itemsize))).ravel()

@@ -51,7 +51,7 @@ class SetUp:
 
 
 @dataclass(frozen=True)
-class Pictured:
+class RequestPicture:
     """One request of a set-up: of which access, and its number among ``count`` requests, from 0."""
 
     setup: SetUp
@@ -89,7 +89,7 @@ class Pictured:
         return serve_lanes(self.lanes().address, self.width, self.kind.op, self.setup.where, self.setup.hardware)
 
 
-def picture(setup: SetUp, access: int | None = None, request: int | None = None) -> Pictured:
+def picture(setup: SetUp, access: int | None = None, request: int | None = None) -> RequestPicture:
     """Choose the request to show: what is not there gives way to what wastes the most.
 
     Raises:
@@ -100,7 +100,7 @@ def picture(setup: SetUp, access: int | None = None, request: int | None = None)
     wasted = excess_of(setup, access)
     if request is None or not 0 <= request < len(wasted):
         request = int(np.argmax(wasted))
-    return Pictured(setup, access, request, len(wasted))
+    return RequestPicture(setup, access, request, len(wasted))
 
 
 def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
@@ -127,9 +127,9 @@ def access_text(access: Access) -> str:
     return pgettext("access", "{pattern} {operation}", pattern=access.pattern, operation=op)
 
 
-def headline(setups: Mapping[str, SetUp], *, named: bool) -> str:
+def headline(setups: Mapping[str, SetUp], *, with_names: bool) -> str:
     """Say what the accesses of each set-up cost, by its name where there is another."""
-    if not named:
+    if not with_names:
         return items(*map(_costs, setups.values()))
     return items(*(_("{name}: {costs}", name=name, costs=_costs(setup)) for name, setup in setups.items()))
 
@@ -147,12 +147,12 @@ def _costs(setup: SetUp) -> str:
     )
 
 
-def request_text(shown: Pictured) -> str:
+def request_text(picture: RequestPicture) -> str:
     """Say what the pictured request costs."""
-    served = shown.lanes()
+    served = picture.lanes()
     values = {
-        "warp": shown.warp,
-        "step": shown.step,
+        "warp": picture.warp,
+        "step": picture.step,
         "lanes": count(int((served.address >= 0).sum()), "lane"),
         "wavefronts": count(served.wavefronts, "wavefront"),
     }
@@ -169,9 +169,9 @@ def request_text(shown: Pictured) -> str:
 LANE_HEADS = (N_("lane"), N_("element"), N_("address"), N_("bank"), N_("wavefront"))
 
 
-def lane_rows(shown: Pictured) -> list[list[str]]:
+def lane_rows(picture: RequestPicture) -> list[list[str]]:
     """Write each lane that is on: its element, byte address, banks and wavefronts; wavefronts count from 1."""
-    served, layout = shown.lanes(), shown.setup.layout
+    served, layout = picture.lanes(), picture.setup.layout
     rows = []
     for lane in np.flatnonzero(served.address >= 0).tolist():
         bank, wavefront = served.bank[lane], served.wavefront[lane]

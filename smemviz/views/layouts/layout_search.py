@@ -32,8 +32,8 @@ class LayoutRow:
 def layout_heads(setup: SetUp) -> tuple[str, ...]:
     """Return what stands above the cells; accesses go by their numbers."""
     several = range(1, len(setup.accesses) + 1) if len(setup.accesses) > 1 else ()
-    each = tuple(_("access {number}", number=number) for number in several)
-    return (*each, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
+    per_access = tuple(_("access {number}", number=number) for number in several)
+    return (*per_access, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
 
 
 def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
@@ -88,10 +88,10 @@ def layouts_text(rows: Sequence[LayoutRow]) -> str:
 
 def _row(setup: SetUp, fix: LayoutFix[Layout]) -> LayoutRow:
     threads = WARP_SIZE * max(access.warps for access in setup.accesses)
-    each = [f"{score.wavefronts:,}" for score in fix.after] if len(fix.after) > 1 else []
+    per_access = [f"{score.wavefronts:,}" for score in fix.after] if len(fix.after) > 1 else []
     blocks = blocks_per_multiprocessor(fix.layout.nbytes, setup.hardware.cc, threads)
     cells = (
-        *each,
+        *per_access,
         f"{fix.wavefronts:,}",
         f"{fix.excess:,}",
         f"{fix.layout.nbytes:,}",

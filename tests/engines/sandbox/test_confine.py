@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.made_kernels import SHORT
 
-from smemviz.cli.verbs.dashboard import say_what_is_off
+from smemviz.cli.servers import say_what_is_off
 from smemviz.engines.sandbox import Supervisor, confine
 
 pytestmark = pytest.mark.skipif(bool(confine.lacking()), reason=f"not kept from here: {', '.join(confine.lacking())}")
@@ -84,7 +84,7 @@ def test_what_the_system_lacks_is_said_on_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(confine, "lacking", lambda: ("files (Landlock)", "network (seccomp)"))
-    say_what_is_off("0.0.0.0", [], editor=True, wanted=True)
+    say_what_is_off("0.0.0.0", [], editor=True, with_editor=True)
     assert capsys.readouterr().err.splitlines()[1] == (
         "smemviz: this system keeps the processes of runs from no files (Landlock) and no network (seccomp); the "
         "language of texts and the limits hold all the same"

@@ -14,7 +14,7 @@ import pytest
 from helpers.servers import alive, until
 
 from smemviz.engines import run
-from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, run_text
+from smemviz.engines.sandbox import SandboxLimits, Supervisor, TextRun, run_text
 from smemviz.errors import InputError, KernelFileError, UnsupportedError
 from smemviz.paths import gallery
 from smemviz.recordings.data import MAIN_FAILED
@@ -41,7 +41,7 @@ _KERNEL_FILES = [path for path in gallery() if path.suffix == ".py"]
 _SMALLER = {"latency": {"GLOBAL": 1 << 20}}  # of files whose arrays are too large for an editor
 
 
-def _main(body: str) -> Ran:
+def _main(body: str) -> TextRun:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return run_text(f"{_KERNEL}def main():\n{lines}    copy[1, SIZE](np.zeros(SIZE, np.float32), np.zeros(SIZE))\n")
 

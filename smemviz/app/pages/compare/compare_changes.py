@@ -110,11 +110,11 @@ def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:
     file = query.get("file") or library.files[0]
     constants = {name: value for name, value in query.items() if _SETTING.fullmatch(f"{name}={value}")}
     state = RunState(file, constants=constants)
-    shown = library.show(state)
+    shown_run = library.show(state)
     recording = library.run(_before(library, file, constants, against))
-    counted = hardware_of(shown, RunState.read(query))
-    pairs = diff(recording, shown.recording, counted)
-    before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown.recording)
+    counted = hardware_of(shown_run, RunState.read(query))
+    pairs = diff(recording, shown_run.recording, counted)
+    before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown_run.recording)
     return Diff(before, after, pairs, counted, 0.0)
 
 

@@ -196,7 +196,7 @@ def _picture(title: str, identity: str, note: str = "") -> Component:
 
 def _bars(row: Row) -> tuple[tuple[int, int], ...]:
     """Return what the bars of a launch's sectors show."""
-    return tuple((moved.sectors, moved.fewest) for moved in row.moved.values())
+    return tuple((moved.sectors, moved.fewest) for moved in row.traffic_by_kind.values())
 
 
 def _origin(rows: tuple[Row, ...]) -> str:

@@ -21,11 +21,11 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
         SmemvizError: when there is no such file, or it cannot be run.
     """
     state = _state(library, query, query.get("file") or library.files[0])
-    shown = library.show(state)
-    firsts = [group[0] for group in shown.groups()]
+    shown_run = library.show(state)
+    firsts = [group[0] for group in shown_run.groups()]
     standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
     if not standard:
-        raise shown.refusal("")
+        raise shown_run.refusal("")
     asked = [pick for pick in query.get("launch", "").split(SEVERAL) if pick]
     return list(dict.fromkeys(asked)) or standard, standard
 
@@ -41,10 +41,12 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
     rows = []
     for pick, (file, kernel, number) in zip(picks, parsed, strict=True):
         state = _state(library, query, file)
-        shown = library.show(state)
-        launch = next((launch for launch, nth in shown.numbered() if (launch.kernel, nth) == (kernel, number)), None)
-        if launch is None and kernel in shown.refused():
-            raise shown.refusal(kernel)
+        shown_run = library.show(state)
+        launch = next(
+            (launch for launch, nth in shown_run.numbered() if (launch.kernel, nth) == (kernel, number)), None
+        )
+        if launch is None and kernel in shown_run.refused():
+            raise shown_run.refusal(kernel)
         if launch is None:
             raise InputError(f"{pick}: main() launches no such kernel; take it out, or pick another")
         name = launch_name(launch, number)
@@ -53,9 +55,9 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
                 f"{file}: {name}" if several else name,
                 file,
                 launch,
-                hardware_of(shown, state),
-                origin(shown.recording),
-                stopwatch.measured(shown, launch),
+                hardware_of(shown_run, state),
+                origin(shown_run.recording),
+                stopwatch.measured(shown_run, launch),
             )
         )
     return rows

@@ -13,7 +13,7 @@ from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import rich
 from smemviz.app.components.tables import table
 from smemviz.i18n import N_, _
-from smemviz.views.comparison import KINDS, Row, all_moved
+from smemviz.views.comparison import KINDS, Row, total_traffic
 from smemviz.wording.grammar import names
 from smemviz.wording.labels import degree_name, duration, efficiency_text, percent
 
@@ -22,7 +22,7 @@ _WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "
 
 def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
-    kinds = [kind for kind in KINDS if kind != "update" or any(row.traffic[kind].wavefronts for row in rows)]
+    kinds = [kind for kind in KINDS if kind != "update" or any(row.wavefronts_by_kind[kind].wavefronts for row in rows)]
     heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
     heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Time"), _("Net"), _("Against best")]
     heads += [_("Does it matter?")]
@@ -32,7 +32,7 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
 
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
     time = row.entry.measured.time if row.entry.measured else None
-    counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
+    counts = [f"{row.wavefronts_by_kind[kind].wavefronts:,}" for kind in kinds]
     degree = degree_name(row.degree) if row.degree else _("none")
     if row.uncounted:
         degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
@@ -43,7 +43,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
         degree,
         f"{row.entry.launch.shared_bytes:,}",
         f"{row.sectors:,}",
-        *_moved(row),
+        *_traffic_cells(row),
         duration(time.median_us) if time else _("not measured"),
         duration(time.net_us) if time else _("not measured"),
         f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
@@ -51,10 +51,10 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
     ]
 
 
-def _moved(row: Row) -> tuple[str, str]:
+def _traffic_cells(row: Row) -> tuple[str, str]:
     """Return sectors per request and the part of the bytes moved that is used."""
-    moved = all_moved(row)
-    each, used = moved.sectors_per_request, moved.efficiency
+    traffic = total_traffic(row)
+    each, used = traffic.sectors_per_request, traffic.efficiency
     return _("none") if each is None else f"{each:.4g}", _("none") if used is None else efficiency_text(used)
 
 

@@ -50,7 +50,7 @@ def _same_access(row: Row, other: RequestView) -> RequestView:
 def _picture(row: Row, now: RequestView, place: int) -> Component:
     launch, hardware = row.entry.launch, row.entry.hardware
     site = now.site
-    name = site.array if site and site.space == "shared" else ""
+    name = site.array if site and site.is_shared else ""
     arrays = [array for array in launch.shared_arrays if array.nbytes]
     array = next((array for array in arrays if array.name == name), arrays[0])
     says = present(now, hardware)

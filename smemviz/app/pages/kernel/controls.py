@@ -35,12 +35,12 @@ def knobs(program: Program, kernel: str | None = None) -> Component:
     What is computed from other constants says so, and is overridden by typing.
     """
     read = _read(program, kernel)
-    each = {name: _knob(program, constant) for name, constant in program.constants.items()}
-    shown = [knob for name, knob in each.items() if name in read]
-    others = [name for name in each if name not in read]
+    knobs_by_name = {name: _knob(program, constant) for name, constant in program.constants.items()}
+    shown = [knob for name, knob in knobs_by_name.items() if name in read]
+    others = [name for name in knobs_by_name if name not in read]
     if others:
         head = html.Summary(_("Not read by this kernel: {names}", names=names(*others)))
-        inside = html.Div([each[name] for name in others], className="knobs")
+        inside = html.Div([knobs_by_name[name] for name in others], className="knobs")
         shown.append(
             html.Details(
                 [head, inside], className="other-knobs", open=any(name in program.overrides for name in others)

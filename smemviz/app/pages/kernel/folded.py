@@ -34,10 +34,10 @@ def view_folded(library: Library, run: Query, look: Query) -> Filling:
     view = looked_at(library, run, look)
     if view is None:
         return {}
-    inputs = FigureInput(view.shown.recording, view.hardware, view.look.theme, view.now)
+    inputs = FigureInput(view.shown_run.recording, view.hardware, view.look.theme, view.now)
     # The browser frames the present warp.
-    shown = warps(view.launch, view.now.block, hardware=view.hardware, theme=view.look.theme)
-    filling = drawn("warps", shown)
+    picture = warps(view.launch, view.now.block, hardware=view.hardware, theme=view.look.theme)
+    filling = drawn("warps", picture)
     for name in FOLDED:
         chosen = FIGURES[name]
         figure = chosen.draw(inputs)

@@ -44,7 +44,7 @@ def follower() -> list[Component]:
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the question."""
 
-    def ask(asked: int, run: Query, before: str | None) -> Filling:
+    def ask(turn: int, run: Query, before: str | None) -> Filling:
         try:
             path = library.kernel_file(run.get("file", ""))
         except InputError:  # the page says it

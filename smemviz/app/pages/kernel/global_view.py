@@ -14,7 +14,7 @@ from smemviz.app.components.launches import Filling, Query, pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.components.tables import fact
 from smemviz.app.components.written import Written
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.pages.kernel.controls import choice, scope_switch
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.elements import described_counts, shown_array
@@ -82,8 +82,10 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
         return {}
     look, now = view.look, view.now
     looked = shown_array(now, look.elements, whole=look.whole)
-    inputs = FigureInput(view.shown.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole)
-    traffic = _site(view.shown, inputs, run_query)
+    inputs = FigureInput(
+        view.shown_run.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole
+    )
+    traffic = _site(view.shown_run, inputs, run_query)
     opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
     return {
         **traffic,
@@ -95,7 +97,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     }
 
 
-def _site(shown: Shown, inputs: FigureInput, query: Query) -> Filling:
+def _site(shown_run: ShownRun, inputs: FigureInput, query: Query) -> Filling:
     """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
     launch, site = inputs.launch, inputs.site
     traffic = traffic_of(launch, site) if site is not None else None
@@ -106,19 +108,19 @@ def _site(shown: Shown, inputs: FigureInput, query: Query) -> Filling:
         "site-traffic-title.html": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
         "site-facts.html": _facts(launch, site, inputs.hardware),
         "site-traffic-note.children": used_of(traffic),
-        "site-peers.html": _peers(shown, launch, query),
+        "site-peers.html": _peers(shown_run, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
         **drawn("spread", FIGURES["spread"].draw(inputs)),
     }
 
 
-def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
+def _peers(shown_run: ShownRun, launch: Launch, query: Query) -> list[Component | str]:
     """Link to the comparison with the launches that access as much in another order."""
-    firsts = {id(launch): (launch, nth) for launch, nth in (group[0] for group in shown.groups())}
+    firsts = {id(launch): (launch, nth) for launch, nth in (group[0] for group in shown_run.groups())}
     peers = same_accesses(launch, [launch for launch, _ in firsts.values()])
     if not peers:
         return []
-    chosen = next((other, nth) for other, nth in shown.numbered() if other is launch)
+    chosen = next((other, nth) for other, nth in shown_run.numbered() if other is launch)
     named = [chosen, *(firsts[id(launch)] for launch in peers)]
     rest = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
     picks = [("launch", pick_of(query["file"], launch.kernel, nth)) for launch, nth in named]

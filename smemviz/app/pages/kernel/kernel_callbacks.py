@@ -82,14 +82,14 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
     fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
 
-    def show_knobs(shown: dict[str, Any] | None, run: Query, before: object) -> Filling:
+    def show_knobs(shown_run: dict[str, Any] | None, run: Query, before: object) -> Filling:
         """Place the knobs of a source with other constants; those that stay are filled as ever."""
         state = RunState.read(run)
         try:
             program = library.program(state.file).with_constants(state.constants)
         except SmemvizError:  # the page says it
             return {}
-        kernel = (shown or {}).get("title") or state.kernel
+        kernel = (shown_run or {}).get("title") or state.kernel
         now = knob_kinds(program, kernel)
         return {} if now == before else {"knobs.children": knobs(program, kernel).children, "knobs-of.data": now}
 

@@ -81,11 +81,11 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     later = explained(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
     later |= touched(library, drawn, look) if closed is None else closed
-    shown = view_run(library, drawn) | looked(library, drawn, look) | later | measured
-    shown["suggest-panel.hidden"] = not suggestable(library, drawn)  # what stands below it does not move
+    filling = view_run(library, drawn) | looked(library, drawn, look) | later | measured
+    filling["suggest-panel.hidden"] = not suggestable(library, drawn)  # what stands below it does not move
     if drawn is not run:
-        shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
-    return shown | {"drawn-run.data": drawn}
+        filling |= view_run(library, run, filling["shown-run.data"]["title"], own=True)
+    return filling | {"drawn-run.data": drawn}
 
 
 def _program(library: Library, state: RunState) -> Program:

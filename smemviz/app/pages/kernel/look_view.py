@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import accessed, shown_array
@@ -27,26 +27,26 @@ LOOK_PROPERTIES = (
 
 
 @dataclass(frozen=True)
-class Looked:
+class ShownRequest:
     """What the URL asks to look at: a request of a launch, and how."""
 
-    shown: Shown
+    shown_run: ShownRun
     launch: Launch
     hardware: Hardware
     look: LookState
     now: RequestView
 
 
-def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked | None:
+def looked_at(library: Library, run_query: Query, look_query: Query) -> ShownRequest | None:
     """Return what is looked at, None where the run is refused, which ``view_run`` says."""
     state, look = RunState.read(run_query), LookState.read(look_query)
     try:
-        shown = library.show(state)
-        launch = shown.launch(state)
+        shown_run = library.show(state)
+        launch = shown_run.launch(state)
     except SmemvizError:
         return None
-    hardware = hardware_of(shown, state)
-    return Looked(shown, launch, hardware, look, request_view_of(shown.recording, launch, hardware, look))
+    hardware = hardware_of(shown_run, state)
+    return ShownRequest(shown_run, launch, hardware, look, request_view_of(shown_run.recording, launch, hardware, look))
 
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -54,12 +54,12 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     view = looked_at(library, run_query, look_query)
     if view is None:
         return {}
-    shown, launch, hardware, look, now = view.shown, view.launch, view.hardware, view.look, view.now
+    shown_run, launch, hardware, look, now = view.shown_run, view.launch, view.hardware, view.look, view.now
     names = [array.name for array in launch.shared_arrays]
     looked = shown_array(now, look.elements)
     drawn = look.banks or hardware.banks
     block = played_block(now, hardware, banks=drawn, view=look.view)
-    group = next(group for group in shown.groups() if any(other is launch for other, _ in group))
+    group = next(group for group in shown_run.groups() if any(other is launch for other, _ in group))
     nth, numbers = next(n for other, n in group if other is launch), [n for _, n in group]
     return {
         "played.data": block | {"array": look.array if look.array in names else None},

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from smemviz.app.cache import Cache, size_of
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.look_view import Looked, looked_at
+from smemviz.app.pages.kernel.look_view import ShownRequest, looked_at
 from smemviz.app.state import RunState
 from smemviz.i18n import spoken
 from smemviz.recordings.recording import Recording
@@ -41,31 +41,31 @@ class Pictures:
 
         @wraps(view)
         def answer(library: Library, run: Query, look: Query) -> Filling:
-            looked = looked_at(library, run, look)
-            if looked is None:
+            shown_request = looked_at(library, run, look)
+            if shown_request is None:
                 return view(library, run, look)
-            of, asked = looked.shown.recording, _asked(looked, run)
-            key = (view, spoken(), id(of), tuple(asked.items()), looked.hardware, looked.look)
+            of, query = shown_request.shown_run.recording, _full_query(shown_request, run)
+            key = (view, spoken(), id(of), tuple(query.items()), shown_request.hardware, shown_request.look)
             known = self._drawn.get(key)
             if known is not None and known.of() is not of:  # another has the id of one that is gone
                 self._drawn.forget(key)
-            drawn = self._drawn.once(key, lambda: _apart(of, view(library, asked, look)))
+            drawn = self._drawn.once(key, lambda: _apart(of, view(library, query, look)))
             return drawn.rest | {name: json.loads(decompress(packed)) for name, packed in drawn.figures.items()}
 
         return answer
 
 
-def _asked(looked: Looked, run: Query) -> Query:
+def _full_query(shown_request: ShownRequest, run: Query) -> Query:
     """Return what of a query was read, in one way of writing it: the rest of a URL is not kept."""
-    state, program = RunState.read(run), looked.shown.program
-    launch, nth = next(pair for pair in looked.shown.numbered() if pair[0] is looked.launch)
-    asked = {"file": state.file, "kernel": launch.kernel, "launch": str(nth)}
-    asked |= {name: str(program.values[name]) for name in sorted(program.overrides)}
+    state, program = RunState.read(run), shown_request.shown_run.program
+    launch, nth = next(pair for pair in shown_request.shown_run.numbered() if pair[0] is shown_request.launch)
+    query = {"file": state.file, "kernel": launch.kernel, "launch": str(nth)}
+    query |= {name: str(program.values[name]) for name in sorted(program.overrides)}
     if state.source is not None:
-        asked["source"] = state.source
+        query["source"] = state.source
     if state.hardware is not None:
-        asked["cc"] = state.hardware.key
-    return asked
+        query["cc"] = state.hardware.key
+    return query
 
 
 def _apart(of: Recording, filling: Filling) -> _Drawn:

@@ -25,7 +25,7 @@ from smemviz.app.components.launches import (
 )
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import fact
-from smemviz.app.library import COMPILED, Library, Shown
+from smemviz.app.library import COMPILED, Library, ShownRun
 from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
@@ -42,7 +42,16 @@ from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import described_where, facts, findings_of, folded, headline_of, more_alike, origin, rule
+from smemviz.wording.sentences import (
+    described_where,
+    facts,
+    findings_of,
+    folded,
+    headline_of,
+    more_of_a_kind,
+    origin,
+    rule,
+)
 
 RUN_PROPERTIES = (
     "kernels.html",
@@ -65,80 +74,82 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     ``own`` is whether that is with the file's own constants.
     """
     state = RunState.read(query)
-    shown = None
+    shown_run = None
     try:
-        shown = library.show(state)
-        launch = shown.launch(state)
+        shown_run = library.show(state)
+        launch = shown_run.launch(state)
     except SmemvizError as error:
-        program = shown.program if shown else None
+        program = shown_run.program if shown_run else None
         texts = (program.source, program.file) if program else ("", "")
         refused = refusal(error, before, *texts, own=own)
-        return refused | (_around(shown, query, state, before, error) if shown else {})
-    hardware = hardware_of(shown, state)
-    findings, rows = findings_of(shown.recording, launch), summarize(launch, hardware)
+        return refused | (_around(shown_run, query, state, before, error) if shown_run else {})
+    hardware = hardware_of(shown_run, state)
+    findings, rows = findings_of(shown_run.recording, launch), summarize(launch, hardware)
     in_editor = {}  # what it shows at the lines of a text
     if library.is_text(state.file):
-        in_editor = {"file": state.file, "badges": line_badges(shown.recording, launch, rows)}
+        in_editor = {"file": state.file, "badges": line_badges(shown_run.recording, launch, rows)}
     return {
-        "kernels.html": _kernel_links(shown, launch, query, hardware),
-        "eyebrow.html": _named(shown, launch.kernel),
+        "kernels.html": _kernel_links(shown_run, launch, query, hardware),
+        "eyebrow.html": _eyebrow(shown_run, launch.kernel),
         "twins.html": [
             *_twin_link(library, launch.kernel, query),
             *_views_link(launch.kernel, query),
             *_copy_link(library, launch.kernel, query),
         ],
-        "headline.children": headline_of(shown.recording, launch, hardware),
-        "origin.children": _origin(shown, launch, hardware),
-        "notices.html": _notices(shown, launch, findings, query),
-        "source.html": source_view(shown.recording, launch, rows, findings),
+        "headline.children": headline_of(shown_run.recording, launch, hardware),
+        "origin.children": _origin(shown_run, launch, hardware),
+        "notices.html": _notices(shown_run, launch, findings, query),
+        "source.html": source_view(shown_run.recording, launch, rows, findings),
         "facts.html": _facts(launch, hardware),
-        "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
-        "shown-run.data": _shown_run(shown, launch.kernel, hardware) | in_editor,
+        "facts-note.children": _("From the {origin}; {rule}.", origin=shown_run.origin, rule=rule(hardware, [launch])),
+        "shown-run.data": _shown_run(shown_run, launch.kernel, hardware) | in_editor,
         "results.className": "columns",
     }
 
 
-def _around(shown: Shown, query: Query, state: RunState, before: str | None, error: SmemvizError) -> Filling:
+def _around(shown_run: ShownRun, query: Query, state: RunState, before: str | None, error: SmemvizError) -> Filling:
     """Return the ways to other kernels, what makes the knobs work, and the source where another stands there."""
-    hardware = hardware_of(shown, state)
-    filling: Filling = {"shown-run.data": _shown_run(shown, before or "", hardware)}
-    links = _kernel_links(shown, None, query, hardware)
+    hardware = hardware_of(shown_run, state)
+    filling: Filling = {"shown-run.data": _shown_run(shown_run, before or "", hardware)}
+    links = _kernel_links(shown_run, None, query, hardware)
     if links:
         filling["kernels.html"] = links
-    kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
+    kernel = shown_run.program.kernels.get(state.kernel or next(iter(shown_run.refused()), ""))
     if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
-        filling["source.html"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
-        filling["eyebrow.html"] = _named(shown, kernel.name)
+        filling["source.html"] = refused_source(
+            shown_run.program.file, shown_run.program.source, kernel.name, error.line
+        )
+        filling["eyebrow.html"] = _eyebrow(shown_run, kernel.name)
         filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
     return filling
 
 
-def _named(shown: Shown, kernel: str) -> list[Component | str]:
-    return [Path(shown.program.file).name, " · ", html.Strong(kernel)]
+def _eyebrow(shown_run: ShownRun, kernel: str) -> list[Component | str]:
+    return [Path(shown_run.program.file).name, " · ", html.Strong(kernel)]
 
 
-def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
+def _kernel_links(shown_run: ShownRun, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
     """Link every launch of the run, those of a group together, with its badge, and every kernel that was refused one.
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
-    here = next(((other.kernel, nth) for other, nth in shown.numbered() if other is launch), None)
-    shown = shown.others or shown
-    if not shown.recording.launches:
+    here = next(((other.kernel, nth) for other, nth in shown_run.numbered() if other is launch), None)
+    shown_run = shown_run.others or shown_run
+    if not shown_run.recording.launches:
         return []
     links = []
     page = page_of(query.get("file", ""))
     rest = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
 
-    def add(name: str, badge: Component, named: Query, *, current: bool) -> None:
+    def add(name: str, badge: Component, link_query: Query, *, current: bool) -> None:
         look = "kernel-link current" if current else "kernel-link"
-        links.append(html.A([html.Span(name), badge], href=f"{page}?{urlencode(rest | named)}", className=look))
+        links.append(html.A([html.Span(name), badge], href=f"{page}?{urlencode(rest | link_query)}", className=look))
 
-    for group in shown.groups():
-        worst, nth = worst_of(shown, group, hardware)
+    for group in shown_run.groups():
+        worst, nth = worst_of(shown_run, group, hardware)
         current = any((other.kernel, number) == here for other, number in group)
-        add(group_name(group), launch_badge(shown, worst, hardware), launch_query(worst, nth), current=current)
-    for kernel in shown.refused():
+        add(group_name(group), launch_badge(shown_run, worst, hardware), launch_query(worst, nth), current=current)
+    for kernel in shown_run.refused():
         current = launch is None and kernel == query.get("kernel")
         add(kernel, refused_badge(), {"kernel": kernel}, current=current)
     return [*links, html.A(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
@@ -175,17 +186,17 @@ def _copy_link(library: Library, kernel: str, query: Query) -> list[Component]:
     return [html.A(_("Change it in the editor"), href=f"{EDITOR}?{urlencode({'file': file, 'kernel': kernel})}")]
 
 
-def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
-    lines = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
-    if shown.recording.unrecorded:
+def _origin(shown_run: ShownRun, launch: Launch, hardware: Hardware) -> str:
+    lines = [_("Requests {origin}; {rule}.", origin=origin(shown_run.recording), rule=rule(hardware, [launch]))]
+    if shown_run.recording.unrecorded:
         singular = "{n:,} more launch of the run not recorded, as asked."
         lines.append(
-            ngettext(singular, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded)
+            ngettext(singular, "{n:,} more launches of the run not recorded, as asked.", shown_run.recording.unrecorded)
         )
-    return sentences(*lines, shown.why or "")
+    return sentences(*lines, shown_run.why or "")
 
 
-def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Query) -> list[Component]:
+def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], query: Query) -> list[Component]:
     """Say what is missing from the recording, and what went wrong while it was made."""
     notices: list[Component] = []
     if launch.missing:
@@ -197,13 +208,13 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         notices.append(notice(text, _("Not every request is logged")))
     folded_findings: dict[tuple[str, int, str, str], tuple[Finding, int]] = {}
     for finding, more in folded(findings):
-        where = described_where(finding, shown.recording)
+        where = described_where(finding, shown_run.recording)
         folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
     for (kind, line, where, message), (finding, more) in folded_findings.items():
         parts: list[Component | str] = [*_described(line, where, message)]
         if more:
-            parts += [" ", more_alike(more)]
-        access = access_of(shown.recording, launch, finding)
+            parts += [" ", more_of_a_kind(more)]
+        access = access_of(shown_run.recording, launch, finding)
         if access is not None:
             parts += [" ", _access_link(access, query)]
         notices.append(notice(parts, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
@@ -264,29 +275,29 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     total = facts(launch, hardware)
-    shown = [
+    items = [
         fact(_("grid"), " x ".join(map(str, launch.grid))),
         fact(_("block"), " x ".join(map(str, launch.block))),
         fact(_("shared bytes"), f"{launch.shared_bytes:,}", "shared-bytes"),
     ]
     for column in columns_in("page"):
         conflict = column.name == "excess" and total.excess > 0
-        shown.append(fact(column.head("page"), column.total_text(launch, hardware), column.anchor, conflict=conflict))
+        items.append(fact(column.head("page"), column.total_text(launch, hardware), column.anchor, conflict=conflict))
     if total.uncounted:
-        shown.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
-    return shown
+        items.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
+    return items
 
 
-def _shown_run(shown: Shown, title: str, hardware: Hardware) -> dict[str, Any]:
+def _shown_run(shown_run: ShownRun, title: str, hardware: Hardware) -> dict[str, Any]:
     """Tell the browser what the controls should show; without a title no launch is shown."""
-    constants = shown.program.constants
+    constants = shown_run.program.constants
     return {
         "title": title,
         "values": {
             **{name: c.value if c.kind in ("int", "float") else str(c.value) for name, c in constants.items()},
             "cc": hardware.key,
-            "source": "recording" if shown.from_file else "lockstep",
+            "source": "recording" if shown_run.from_file else "lockstep",
         },
-        "notes": {name: knob_note(shown.program, constant) for name, constant in constants.items()},
-        "switchable": shown.recorded is not None and shown.why is None,
+        "notes": {name: knob_note(shown_run.program, constant) for name, constant in constants.items()},
+        "switchable": shown_run.recorded is not None and shown_run.why is None,
     }

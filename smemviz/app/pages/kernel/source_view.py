@@ -33,17 +33,17 @@ def source_view(
 
     The kernel's own file comes first; the lines of any but the recording's stand under the name of theirs.
     """
-    shown: list[Component] = []
+    items: list[Component] = []
     for file, spans in listing(recording, launch).items():
         sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
         if file != recording.file:
-            shown.append(html.Li(Path(file).name, className="file"))
+            items.append(html.Li(Path(file).name, className="file"))
         mistakes: dict[int, dict[str, None]] = {}
         for finding in findings:
             if recording.file_of_finding(finding) == file:
                 mistakes.setdefault(finding.line, {})[finding.kind] = None
-        shown += _file_view(file, recording.text(file), launch, spans, sites, rows, mistakes)
-    return shown
+        items += _file_view(file, recording.text(file), launch, spans, sites, rows, mistakes)
+    return items
 
 
 def _file_view(
@@ -58,15 +58,15 @@ def _file_view(
     """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
     lines = lines_of(source)
     classes = _token_classes(source, is_cuda_file(file))
-    shown: list[Component] = []
+    items: list[Component] = []
     for first, last in spans:
-        if shown:
-            shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
+        if items:
+            items.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
         for number in range(first, last + 1):
             here = [i for i in sites if launch.sites[i].line == number]
             kinds = tuple(mistakes.get(number, ()))
-            shown.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))
-    return shown
+            items.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))
+    return items
 
 
 def line_badges(recording: Recording, launch: Launch, rows: tuple[SiteSummary, ...]) -> dict[int, str]:
@@ -91,11 +91,11 @@ def refused_source(file: str, source: str, kernel: str, line: int) -> list[Compo
     """Show a kernel that was not launched, and the line that would have launched it, marked."""
     lines, classes = lines_of(source), _token_classes(source, is_cuda_file(file))
     first, last = next((first, last) for name, first, last in functions(file, source) if name == kernel)
-    shown = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
+    items = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
     if 0 < line <= len(lines) and not first <= line <= last:
         launched = _line(line, lines[line - 1], classes[line - 1], (), [], (), (LAUNCH_REFUSED,))
-        shown += [html.Li("⋯", className="gap", **{"aria-hidden": "true"}), launched]
-    return shown
+        items += [html.Li("⋯", className="gap", **{"aria-hidden": "true"}), launched]
+    return items
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
 from smemviz.errors import SmemvizError
@@ -59,16 +59,16 @@ def suggestable(library: Library, query: Query) -> bool:
         return False
 
 
-def _subject(library: Library, query: Query) -> tuple[Shown, Path | None]:
+def _subject(library: Library, query: Query) -> tuple[ShownRun, Path | None]:
     """Return what is shown, and its file where a shared array of the launch has excess.
 
     Raises:
         SmemvizError: when the run is refused.
     """
     state = RunState.read(query)
-    shown = library.show(state)
-    wanted = excess_in(shown.launch(state), Hardware.of(shown.recording))
-    return shown, library.kernel_file(state.file) if wanted else None
+    shown_run = library.show(state)
+    wanted = excess_in(shown_run.launch(state), Hardware.of(shown_run.recording))
+    return shown_run, library.kernel_file(state.file) if wanted else None
 
 
 def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: bool = False) -> Filling:
@@ -77,22 +77,22 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     ``busy`` is whether it could not be started, since something else is being measured.
     """
     try:
-        shown, path = _subject(library, query)
+        shown_run, path = _subject(library, query)
     except SmemvizError:
         return {"suggest-poll.disabled": True}
     if path is None:
         return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
-    launch = shown.launch(RunState.read(query))
+    launch = shown_run.launch(RunState.read(query))
     running = suggester.running()
     status: list[Component] = []
     if running:
         status = [html.Span(_("Searching, rewriting, running: {seconds:.0f} s", seconds=running.seconds))]
     elif busy:
         status = [html.Span(_("Something else is being measured; try again when that is done."))]
-    elif problem := suggester.problem(shown, launch.kernel):
+    elif problem := suggester.problem(shown_run, launch.kernel):
         status = [notice(translated(problem), _("Nothing can be suggested"), kind="wrong")]
-    facts = suggester.result(shown, path, launch.kernel)
-    launches = [other for other in shown.recording.launches if other.kernel == launch.kernel]
+    facts = suggester.result(shown_run, path, launch.kernel)
+    launches = [other for other in shown_run.recording.launches if other.kernel == launch.kernel]
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
@@ -166,8 +166,8 @@ def _start(library: Library, suggester: Suggester, query: Query) -> bool:
     """Start on the kernel shown; return False when something else is running."""
     state = RunState.read(query)
     try:
-        shown = library.show(state)
+        shown_run = library.show(state)
         path = library.kernel_file(state.file)
-        return path is not None and suggester.start(shown, path, shown.launch(state).kernel)
+        return path is not None and suggester.start(shown_run, path, shown_run.launch(state).kernel)
     except SmemvizError:  # the page says what is wrong
         return True

@@ -42,29 +42,35 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     if view is None:
         return {}
     launch, now = view.launch, view.now
-    explaining = _explaining(_Same(view.shown.recording, launch), view.hardware)
+    explaining = _explaining(_Same(view.shown_run.recording, launch), view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
-    asked = {name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")}
-    each = [
+    other_query = {
+        name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")
+    }
+    sites = [
         html.Div(
-            _paragraphs(explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, asked, launch, i, now.block)),
+            _paragraphs(
+                explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, other_query, launch, i, now.block)
+            ),
             hidden=i != site,
             **{"data-site": str(i)},
         )
         for i in np.unique(launch.requests.site[now.rows]).tolist()
     ]
-    return {"why.html": each}
+    return {"why.html": sites}
 
 
 def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
     """Say in a sentence why the site costs what it costs, and in another what would fix it, with what teaches that."""
     lines = [(capital(_("{pattern}.", pattern=explained.pattern)), explained.because), (_("Fix."), explained.fix)]
-    shown = [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
+    paragraphs = [
+        html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text
+    ]
     if explained.fix:
-        shown[-1].children = [*shown[-1].children, " ", lesson]
+        paragraphs[-1].children = [*paragraphs[-1].children, " ", lesson]
     if link is not None:
-        shown[-1].children = [*shown[-1].children, " · " if explained.fix else " ", link]
-    return shown
+        paragraphs[-1].children = [*paragraphs[-1].children, " · " if explained.fix else " ", link]
+    return paragraphs
 
 
 def _lesson(launch: Launch, site: int) -> Component:

@@ -18,7 +18,7 @@ from smemviz.views.layouts.layout_grid import LabView, layout_data
 from smemviz.views.layouts.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
-    Pictured,
+    RequestPicture,
     access_text,
     array_text,
     count_rows,
@@ -58,23 +58,23 @@ def view_lab(query: Query) -> Filling:
     state = LabState.read(query)
     setups = {name: side.setup for name, side in state.sides.items() if side.setup}
     filling: Filling = {
-        "lab-headline.children": capital(headline(setups, named=len(state.sides) > 1))
+        "lab-headline.children": capital(headline(setups, with_names=len(state.sides) > 1))
         if setups
         else _("This cannot be counted"),
         "lab-origin.children": _origin(state),
         "lab-gpus.href": f"{GPUS}?{query_of(query)}",
     }
-    shown: Pictured | None = None
+    first: RequestPicture | None = None
     for name, side in state.sides.items():
         if side.setup is None:
             # What stands there is of the last set-up that could be counted.
             filling |= {f"lab-{name}-sentence.children": _(_WRONG), f"lab-{name}-results.className": f"{_RESULTS} old"}
             continue
-        access, request = (shown.access, shown.request) if shown else (state.access, state.request)
+        access, request = (first.access, first.request) if first else (state.access, state.request)
         now = picture(side.setup, access, request)
         filling |= {f"lab-{name}-{key}": value for key, value in _pictures(now, state.view).items()}
-        shown = shown or now
-    return filling | {"lab-shown.data": _shown(shown, state.view)}
+        first = first or now
+    return filling | {"lab-shown.data": _controls(first, state.view)}
 
 
 def errors_of(query: Query, ids: Sequence[dict[str, Any]]) -> list[str]:
@@ -110,7 +110,7 @@ def _result_row(row: LayoutRow, query: Query) -> list[object]:
     return [name, *row.cells, html.Div([html.Pre(row.code), copy], className="lab-code")]
 
 
-def _pictures(now: Pictured, view: LabView) -> Filling:
+def _pictures(now: RequestPicture, view: LabView) -> Filling:
     request = _(
         "{access}, request {number} of {count}.",
         access=capital(access_text(now.kind)),
@@ -141,15 +141,15 @@ def _table(heads: Sequence[str], rows: list[list[str]], caption: str) -> Compone
     )
 
 
-def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
-    if shown is None:
+def _controls(request: RequestPicture | None, view: LabView) -> dict[str, Any]:
+    if request is None:
         return {"options": [], "ACCESS": None, "REQUEST": None, "VIEW": view, "count": 0}
     options = [
         {"value": str(i + 1), "label": _("{number}: {access}", number=i + 1, access=access_text(access))}
-        for i, access in enumerate(shown.setup.accesses)
+        for i, access in enumerate(request.setup.accesses)
     ]
-    values = {"ACCESS": str(shown.access + 1), "REQUEST": shown.request + 1, "VIEW": view}
-    return {"options": options, "count": shown.count, **values}
+    values = {"ACCESS": str(request.access + 1), "REQUEST": request.request + 1, "VIEW": view}
+    return {"options": options, "count": request.count, **values}
 
 
 def _origin(state: LabState) -> str:

@@ -79,15 +79,15 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
     return filling | {k: v for at in (*map(str, PANELS), SCENE) for k, v in _panel(at, drawn.get(at)).items()}
 
 
-def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
+def judge(stage: Stage, text: str) -> tuple[str, list[Any]]:
     """Return what becomes of an answer (``asking``, ``wrong``, ``right``, ``shown``), and what is said to it."""
     question = stage.question
-    if not given:
+    if not text:
         return "asking", []
-    if given == SHOW:
+    if text == SHOW:
         return "shown", [html.Strong(_("It is {answer}.", answer=stage.answer))]
     try:
-        answer = read_answer(question, given)
+        answer = read_answer(question, text)
     except InputError as error:
         return "wrong", [str(error)]
     if answer in stage.right:

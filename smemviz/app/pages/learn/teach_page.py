@@ -62,7 +62,7 @@ def _number(slug: str) -> int:
 
 def _lesson(number: int, lesson: Lesson) -> Component:
     stage = lesson.stage(lesson.values({}))
-    wrong = [read_answer(stage.question, given) for given in lesson.wrong]
+    wrong = [read_answer(stage.question, text) for text in lesson.wrong]
     task = task_after(lesson.slug)
     return html.Section(
         [

@@ -83,8 +83,8 @@ def _counted(row: Product, elements: bool) -> list[object]:
     ]
 
 
-def _elements(moved: Traffic) -> str:
-    return _("not counted") if moved.elements_loaded is None else f"{moved.elements_loaded:,}"
+def _elements(traffic: Traffic) -> str:
+    return _("not counted") if traffic.elements_loaded is None else f"{traffic.elements_loaded:,}"
 
 
 def _measured(row: Product, sweep: Sweep | None) -> list[object]:

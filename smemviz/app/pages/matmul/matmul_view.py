@@ -262,12 +262,12 @@ def _notices(sweep: Sweep | None) -> list[Component]:
     return notices
 
 
-def _sizes(shown: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
+def _sizes(current: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
     """Link every size that was measured with a tile."""
     rest = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
     links = [
         dcc.Link(
-            size.name, href=f"{MATMUL}?SIZE={size.name}{rest}", className="kernel-link" + " current" * (size == shown)
+            size.name, href=f"{MATMUL}?SIZE={size.name}{rest}", className="kernel-link" + " current" * (size == current)
         )
         for size in (measured_sizes(sweep, tile) if sweep else ())
     ]

@@ -39,18 +39,18 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
 
         def get_kernel(self, name: Any) -> Watched:
             plain = name.decode() if isinstance(name, bytes) else name
-            return Watched(self._real.get_kernel(name), _given=(*self._given, plain))
+            return Watched(self._real.get_kernel(name), _source=(*self._source, plain))
 
     class Text(Watched):
         """A program of CUDA C++."""
 
-        def compile(self, *given: Any, **named: Any) -> Code:
-            expressions = named.get("name_expressions") or (given[1] if len(given) > 1 else ())
-            return Code(self._real.compile(*given, **named), _given=(*self._given, tuple(expressions)))
+        def compile(self, *args: Any, **kwargs: Any) -> Code:
+            expressions = kwargs.get("name_expressions") or (args[1] if len(args) > 1 else ())
+            return Code(self._real.compile(*args, **kwargs), _source=(*self._source, tuple(expressions)))
 
-    def made(code: Any, code_type: Any, options: Any = None) -> Any:
+    def new_program(code: Any, code_type: Any, options: Any = None) -> Any:
         made = program(code, code_type, options)
-        return Text(made, _given=(code, macros(options))) if str(code_type).lower() == "c++" else made
+        return Text(made, _source=(code, macros(options))) if str(code_type).lower() == "c++" else made
 
     def launched(stream: Any, config: Any, kernel: Any, *values: Any) -> None:
         def record() -> bool:
@@ -61,17 +61,17 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
             if config.cluster is not None:
                 raise UnsupportedError(*launch_place(""), english("a launch of clusters is not recorded"))
             core.Device().sync()  # what the arguments hold when the kernel begins is copied now
-            code, options, expressions, name = kernel._given
+            code, options, expressions, name = kernel._source
             shape = (config.grid, config.block, config.shmem_size or 0)
-            given = kernels.program(code, name, options)
-            return kernels.launch(given, name, shape, _passed(values), expressions)
+            cuda_program = kernels.program(code, name, options)
+            return kernels.launch(cuda_program, name, shape, _passed(values), expressions)
 
         made_after(recorder, record, lambda: launch(stream, config, real(kernel), *values))
 
-    def linked(*codes: Any, **named: Any) -> Any:
-        return linker(*map(real, codes), **named)
+    def linked(*codes: Any, **kwargs: Any) -> Any:
+        return linker(*map(real, codes), **kwargs)
 
-    return {"Program": made, "launch": launched, "Linker": linked}
+    return {"Program": new_program, "launch": launched, "Linker": linked}
 
 
 def _passed(values: Sequence[Any]) -> list[Any]:

@@ -23,7 +23,7 @@ def made_after(recorder: Recorder, record: Callable[[], bool], make: Callable[[]
     try:
         harmless = record()
     except UnsupportedError as error:
-        recorder.findings.append(not_recorded(error, ran=True))
+        recorder.findings.append(not_recorded(error, has_run=True))
         harmless = True
     if harmless:
         make()
@@ -36,31 +36,31 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
     real_kernel, real_module = cupy.RawKernel, cupy.RawModule
 
     class Kernel(Watched):
-        """A kernel of CuPy's; of a template it has the compiler's name, and ``_asked`` is the one asked for."""
+        """A kernel of CuPy's; of a template it has the compiler's name, and ``_name`` is the one asked for."""
 
-        def __call__(self, grid: Any, block: Any, args: Sequence[Any], **named: Any) -> None:
+        def __call__(self, grid: Any, block: Any, args: Sequence[Any], **kwargs: Any) -> None:
             def record() -> bool:
-                code, options, expressions = self._given
-                program = kernels.program(code, self._asked, options)
-                shape = (tuple(grid), tuple(block), named.get("shared_mem", 0))
-                return kernels.launch(program, self._asked, shape, _copied(args, cupy.ndarray), expressions)
+                code, options, expressions = self._source
+                program = kernels.program(code, self._name, options)
+                shape = (tuple(grid), tuple(block), kwargs.get("shared_mem", 0))
+                return kernels.launch(program, self._name, shape, _copied(args, cupy.ndarray), expressions)
 
-            made_after(recorder, record, lambda: self._real(grid, block, args, **named))
+            made_after(recorder, record, lambda: self._real(grid, block, args, **kwargs))
 
     class Module(Watched):
         """A module of CuPy's."""
 
         def get_function(self, name: str) -> Kernel:
-            return Kernel(self._real.get_function(name), _given=self._given, _asked=name)
+            return Kernel(self._real.get_function(name), _source=self._source, _name=name)
 
-    def kernel(code: str, name: str, options: Sequence[str] = (), *given: Any, **named: Any) -> Kernel:
-        return Kernel(real_kernel(code, name, options, *given, **named), _given=(code, options, ()), _asked=name)
+    def kernel(code: str, name: str, options: Sequence[str] = (), *args: Any, **kwargs: Any) -> Kernel:
+        return Kernel(real_kernel(code, name, options, *args, **kwargs), _source=(code, options, ()), _name=name)
 
-    def module(code: str | None = None, **named: Any) -> Any:
-        real = real_module(code=code, **named)
+    def module(code: str | None = None, **kwargs: Any) -> Any:
+        real = real_module(code=code, **kwargs)
         if code is None:  # a compiled file, which has no text
             return real
-        return Module(real, _given=(code, named.get("options", ()), named.get("name_expressions") or ()))
+        return Module(real, _source=(code, kwargs.get("options", ()), kwargs.get("name_expressions") or ()))
 
     with replaced(cupy, {"RawKernel": kernel, "RawModule": module}):
         yield
@@ -69,20 +69,20 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
 def _copied(values: Sequence[Any], array: type) -> list[Any]:
     """Return arguments with arrays of the device as the host's, their elements in the same order; one array is one."""
     copies: dict[tuple[int, int], Any] = {}
-    passed: list[Any] = []
+    arguments: list[Any] = []
     for value in values:
-        given: Any = value
+        argument: Any = value
         if isinstance(value, array):
-            if not (given.flags.c_contiguous or given.flags.f_contiguous):
+            if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
                 what = english("it is given an array whose elements do not follow each other; copy it first")
                 raise UnsupportedError(*launch_place(""), what)
-            place = (given.data.ptr, given.nbytes)
+            place = (argument.data.ptr, argument.nbytes)
             if place not in copies:
-                copies[place] = given.get(order="A")
-            given = copies[place]
+                copies[place] = argument.get(order="A")
+            argument = copies[place]
         elif isinstance(value, np.ndarray):
-            given = value.tobytes()  # by value: CuPy takes those of one element
+            argument = value.tobytes()  # by value: CuPy takes those of one element
         elif hasattr(value, "ptr") and not isinstance(value, np.generic):
-            given = int(given.ptr)
-        passed.append(given)
-    return passed
+            argument = int(argument.ptr)
+        arguments.append(argument)
+    return arguments

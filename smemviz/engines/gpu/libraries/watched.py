@@ -8,8 +8,8 @@ from typing import Any
 class Watched:
     """An object of a library; what is not the launch is left to it."""
 
-    def __init__(self, real: Any, **given: Any) -> None:
-        self.__dict__.update(_real=real, **given)
+    def __init__(self, real: Any, **attributes: Any) -> None:
+        self.__dict__.update(_real=real, **attributes)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

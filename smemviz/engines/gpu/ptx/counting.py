@@ -20,11 +20,11 @@ from smemviz.recordings.operation_names import FRAGMENTS
 
 def whole_bytes(site: Site) -> int:
     """Return the bytes by which all lanes of a request can move together and it stays one of its class."""
-    served = _served(site)
-    return served.piece_bytes if served else SECTOR_BYTES if site.space == "global" else 1
+    rule = _served_as(site)
+    return rule.piece_bytes if rule else SECTOR_BYTES if site.space == "global" else 1
 
 
-def _served(site: Site) -> ServedAs | None:
+def _served_as(site: Site) -> ServedAs | None:
     """Return how a request is served, None where that is not known or it is one of global memory."""
     return served_as(site.op, site.width) if site.space == "shared" and site.op not in FRAGMENTS else None
 
@@ -34,88 +34,88 @@ class Counting:
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._classes = shape_of_counts(sites)[2]
-        self.functions = reports.functions(served for site in sites if (served := _served(site)))
-        self._kept: list[Space] = []
+        self.functions = reports.functions(rule for site in sites if (rule := _served_as(site)))
+        self._spaces: list[Space] = []
         self._numbers: dict[Hashable, int] = {}
         self._labels = 0
 
     def registers(self) -> Iterator[str]:
         """Give the declarations of what a thread keeps."""
-        for number, space in enumerate(self._kept):
+        for number, space in enumerate(self._spaces):
             yield f".reg .b32 %s_mask{number}, %s_led{number}, %s_class{number}, %s_first{number};"
             yield f".reg .b{32 if space == 'shared' else 64} %s_near{number};"
 
     def begin(self) -> Iterator[str]:
         """Begin a thread."""
-        for number in range(len(self._kept)):
+        for number in range(len(self._spaces)):
             for name in ("mask", "led", "first"):
                 yield f"mov.b32 %s_{name}{number}, 0;"
 
     def end(self) -> Iterator[str]:
         """Add all that a thread has not added yet."""
-        for number in range(len(self._kept)):
+        for number in range(len(self._spaces)):
             yield from self._add(number)
 
-    def kept(self, key: Hashable, space: Space) -> int:
+    def slot_of(self, key: Hashable, space: Space) -> int:
         """Return the number of what a thread keeps for the accesses that share a key."""
         if key not in self._numbers:
-            self._numbers[key] = len(self._kept)
-            self._kept.append(space)
+            self._numbers[key] = len(self._spaces)
+            self._spaces.append(space)
         return self._numbers[key]
 
-    def request(self, site: Site, number: int, kept: int) -> Iterator[str]:
+    def request(self, site: Site, number: int, slot: int) -> Iterator[str]:
         """Count a request of the lanes in a group, with what a thread keeps for this access."""
         self._labels += 1
-        same, served = f"$c_{self._labels}", _served(site)
-        yield f"setp.eq.b32 %s_p, %s_mask{kept}, %s_group;"
+        same, rule = f"$c_{self._labels}", _served_as(site)
+        yield f"setp.eq.b32 %s_p, %s_mask{slot}, %s_group;"
         if site.space == "shared":
             yield "cvt.u32.u64 %s_at, %s_address;"
-            yield f"sub.s32 %s_moved, %s_at, %s_near{kept};"
+            yield f"sub.s32 %s_moved, %s_at, %s_near{slot};"
         else:
-            yield f"sub.s64 %s_far, %s_address, %s_near{kept};"
+            yield f"sub.s64 %s_far, %s_address, %s_near{slot};"
             yield "cvt.u32.u64 %s_moved, %s_far;"
             yield "cvt.s64.s32 %s_counter, %s_moved;"
             yield "setp.eq.and.s64 %s_p, %s_counter, %s_far, %s_p;"
         # Where the first lane is not of this group, neither is the mask the same.
-        yield f"shfl.sync.idx.b32 %s_other, %s_moved, %s_first{kept}, 31, %s_group;"
+        yield f"shfl.sync.idx.b32 %s_other, %s_moved, %s_first{slot}, 31, %s_group;"
         yield "setp.eq.and.s32 %s_p, %s_moved, %s_other, %s_p;"
         yield f"and.b32 %s_low, %s_moved, {whole_bytes(site) - 1};"
         yield "setp.eq.and.s32 %s_p, %s_low, 0, %s_p;"
         yield "vote.sync.all.pred %s_q, %s_p, %s_group;"
         yield f"@%s_q bra {same};"
-        yield from self._add(kept)
-        yield f"mov.b32 %s_led{kept}, 0;"
-        yield f"mov.b32 %s_mask{kept}, %s_group;"
+        yield from self._add(slot)
+        yield f"mov.b32 %s_led{slot}, 0;"
+        yield f"mov.b32 %s_mask{slot}, %s_group;"
         yield from leader()
-        yield f"mov.b32 %s_first{kept}, %s_leader;"
+        yield f"mov.b32 %s_first{slot}, %s_leader;"
         if site.space == "shared":
-            yield f"mov.b32 %s_near{kept}, %s_at;"
+            yield f"mov.b32 %s_near{slot}, %s_at;"
         else:
-            yield f"mov.b64 %s_near{kept}, %s_address;"
-        yield from self._class_of(site.space, served)
-        yield f"add.u32 %s_class{kept}, %s_class, {number * self._classes};"
+            yield f"mov.b64 %s_near{slot}, %s_address;"
+        yield from self._class_of(site.space, rule)
+        yield f"add.u32 %s_class{slot}, %s_class, {number * self._classes};"
         yield f"{same}:"
-        yield f"add.u32 %s_led{kept}, %s_led{kept}, 1;"
+        yield f"add.u32 %s_led{slot}, %s_led{slot}, 1;"
 
-    def more(self, kept: int, rounds: str, copies: int, before: int) -> Iterator[str]:
+    def more(self, slot: int, rounds: str, copies: int, before: int) -> Iterator[str]:
         """Count more requests of the class last worked out: so many in each of some rounds, and those before."""
         yield f"mad.lo.u32 %s_low, {rounds}, {copies}, {before};"
-        yield f"add.u32 %s_led{kept}, %s_led{kept}, %s_low;"
+        yield f"add.u32 %s_led{slot}, %s_led{slot}, %s_low;"
 
-    def _class_of(self, space: Space, served: ServedAs | None) -> Iterable[str]:
+    def _class_of(self, space: Space, rule: ServedAs | None) -> Iterable[str]:
         if space == "global":
             return self._worked_out("smemviz_sectors", ("b64", "%s_address"))
-        if served is None:  # its wavefronts are not told
+        if rule is None:  # its wavefronts are not told
             return ["mov.b32 %s_class, 0;"]
-        return self._worked_out(reports.class_name(served), ("b32", "%s_at"))
+        return self._worked_out(reports.class_name(rule), ("b32", "%s_at"))
 
     def _worked_out(self, name: str, address: tuple[str, str]) -> Iterator[str]:
         return self.functions.written_out(name, [("b32", "%s_group"), address], "%s_class", self._labels)
 
-    def _add(self, kept: int) -> Iterator[str]:
+    def _add(self, slot: int) -> Iterator[str]:
         """Add the requests of which a thread was the first to the counts."""
-        yield f"setp.ne.u32 %s_p, %s_led{kept}, 0;"
-        yield f"setp.eq.and.u32 %s_p, %s_first{kept}, %s_lane, %s_p;"
-        yield f"@%s_p mad.wide.u32 %s_counter, %s_class{kept}, 8, %s_counters;"
-        yield f"@%s_p cvt.u64.u32 %s_far, %s_led{kept};"
+        yield f"setp.ne.u32 %s_p, %s_led{slot}, 0;"
+        yield f"setp.eq.and.u32 %s_p, %s_first{slot}, %s_lane, %s_p;"
+        yield f"@%s_p mad.wide.u32 %s_counter, %s_class{slot}, 8, %s_counters;"
+        yield f"@%s_p cvt.u64.u32 %s_far, %s_led{slot};"
         yield "@%s_p red.global.add.u64 [%s_counter], %s_far;"

@@ -12,7 +12,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.device import device
-from smemviz.engines.gpu.memory import GpuMemory, Held
+from smemviz.engines.gpu.memory import GpuBuffer, GpuMemory
 from smemviz.engines.gpu.ptx.assembling import assembled, assembling, checked
 from smemviz.engines.gpu.ptx.launching import Kernel
 from smemviz.engines.host import Configuration
@@ -31,12 +31,12 @@ class Gpu(GpuMemory):
         device()
         self._with_lines = with_lines
         cuda.current_context()
-        self._placed: list[Held] = []
+        self._placed: list[GpuBuffer] = []
 
-    def place(self, name: str, data: NDArray[np.uint8]) -> Held:
+    def place(self, name: str, data: NDArray[np.uint8]) -> GpuBuffer:
         """Put bytes into memory of their own."""
         array = cuda.device_array(max(1, len(data)), np.uint8)
-        self._placed.append(Held(array, data.copy()))
+        self._placed.append(GpuBuffer(array, data.copy()))
         self._placed[-1].array[: len(data)].copy_to_device(data)
         return self._placed[-1]
 

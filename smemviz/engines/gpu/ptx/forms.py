@@ -77,7 +77,7 @@ class Movement:
 class Round:
     """One round of a loop: the form of each address and each test as the instructions go by.
 
-    Feed it every instruction in order with ``step``. ``held`` gives the form of an operand at that point. Predicates
+    Feed it every instruction in order with ``step``. ``form_of`` gives the form of an operand at that point. Predicates
     that are known in a round after which there is another are given by name as ``again``. Of instructions that look at
     the sign of a number it is taken to be positive, but for those in ``negative``, known by their place in the round;
     ``positive`` has for the others what they look at.
@@ -99,7 +99,7 @@ class Round:
         self.positive: dict[int, Form] = {}
         self._at = -1
         self._written = {name for instruction in instructions for name in written_by(instruction)}
-        self._held: dict[str, Form | None] = {}
+        self._forms: dict[str, Form | None] = {}
         self._tests: dict[str, tuple[Form, ...] | None] = {}
         self._made_of: dict[str, frozenset[str]] = {}
 
@@ -110,19 +110,19 @@ class Round:
         if instruction.opcode == "setp" or instruction.type == "pred":
             test = self._test(instruction)
             self._tests.update(dict.fromkeys(names, test))
-            self._held.update(dict.fromkeys(names))
+            self._forms.update(dict.fromkeys(names))
             return
         form = self._form(instruction) if len(names) == 1 and instruction.guard is None else None
-        self._held.update(dict.fromkeys(names, form))
+        self._forms.update(dict.fromkeys(names, form))
         self._tests.update(dict.fromkeys(names))
 
-    def held(self, operand: Operand) -> Form | None:
+    def form_of(self, operand: Operand) -> Form | None:
         """Return the form of an operand, None where it has none."""
         if (number := self._kernel.number(operand)) is not None:
             return Form((), number)
         match operand:
-            case Register(name=name) if name in self._held:
-                return self._held[name]
+            case Register(name=name) if name in self._forms:
+                return self._forms[name]
             case Register(name=name):
                 return self._made_outside(name)
             case Symbol(name=name, offset=offset):
@@ -138,7 +138,7 @@ class Round:
             maker = None if name in self._written or self._depth > _DEEPEST else self._kernel.maker(name)
             self._depth += 1
             if maker is not None and maker.opcode in ("mov", "cvt", "cvta", "add", "sub") and self._are_set_once(maker):
-                forms = [self.held(operand) for operand in maker.operands[1:]]
+                forms = [self.form_of(operand) for operand in maker.operands[1:]]
                 made = self._sum(maker, [form for form in forms if form is not None]) if None not in forms else None
                 self._outside[name] = made or self._outside[name]
             self._depth -= 1
@@ -162,7 +162,7 @@ class Round:
     def steps(self) -> Mapping[str, int]:
         """Return by how much registers grow each round, those that do; the round must have gone by."""
         grown: dict[str, int] = {}
-        for name, form in self._held.items():
+        for name, form in self._forms.items():
             is_whole = form is not None and (form.is_exact or SIZES[self._kernel.registers[name]] == 4)
             if form is not None and is_whole and form.terms == ((name, 1),):
                 grown[name] = form.constant
@@ -192,12 +192,12 @@ class Round:
 
     def multipliers(self, form: Form) -> set[str]:
         """Return the registers whose values say how far a sum moves."""
-        found: set[str] = set()
+        registers: set[str] = set()
         for name, _ in form.terms:
             if name in self._products:
                 inner, by = self._products[name]
-                found |= self.made_of([Form(((by, 1),))]) | self.multipliers(inner)
-        return found
+                registers |= self.made_of([Form(((by, 1),))]) | self.multipliers(inner)
+        return registers
 
     def made_of(self, forms: Iterable[Form]) -> set[str]:
         """Return the registers, and special registers with their %, that sums are made of."""
@@ -212,7 +212,7 @@ class Round:
         return {name for name in names if name != SHARED_WINDOW and not name.startswith("&")}
 
     def _test(self, instruction: Instruction) -> tuple[Form, ...] | None:
-        found: list[Form] = []
+        tests: list[Form] = []
         if instruction.guard is not None or instruction.opcode not in ("setp", "not", "and", "or", "xor", "mov"):
             return None
         for operand in instruction.operands[1:]:
@@ -221,13 +221,13 @@ class Round:
                 test = self._tests.get(name) if name in self._written else (Form(((name, 1),)),)
                 if test is None:
                     return None
-                found += test
+                tests += test
                 continue
-            form = self.held(operand) if instruction.type in _INTEGERS else None
+            form = self.form_of(operand) if instruction.type in _INTEGERS else None
             if form is None:
                 return None
-            found.append(form)
-        return tuple(found)
+            tests.append(form)
+        return tuple(tests)
 
     def _form(self, instruction: Instruction) -> Form | None:
         if instruction.opcode == "ld" and instruction.has("param"):
@@ -236,7 +236,7 @@ class Round:
             return None
         if instruction.opcode == "selp" and (chosen := self._chosen(instruction)) is not None:
             return chosen
-        given = [self.held(operand) for operand in instruction.operands[1:]]
+        given = [self.form_of(operand) for operand in instruction.operands[1:]]
         forms = [form for form in given if form is not None]
         if len(forms) < len(given):
             return None
@@ -266,7 +266,7 @@ class Round:
         _, first, second, predicate = instruction.operands
         if not (isinstance(predicate, Register) and predicate.name in self._tests and predicate.name in self._again):
             return None
-        form = self.held(first if self._again[predicate.name] else second)
+        form = self.form_of(first if self._again[predicate.name] else second)
         return form and replace(form, if_again=True)
 
     def _zero(self, looked_at: Form) -> Form | None:

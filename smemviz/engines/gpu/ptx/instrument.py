@@ -252,9 +252,9 @@ class _Rewrite:
         if self._mode == "write":
             yield from self._written(access, site, number)
         else:
-            yield from self._counting.request(site, number, self._kept(space, number, at))
+            yield from self._counting.request(site, number, self._slot(space, number, at))
 
-    def _kept(self, space: Space, site: int, at: Place) -> int:
+    def _slot(self, space: Space, site: int, at: Place) -> int:
         """Return the number of what a thread keeps for an access.
 
         Copies of one access that the compiler made, of a loop unrolled, are mostly whole words of shared memory from
@@ -262,7 +262,7 @@ class _Rewrite:
         """
         key: Hashable = (space, site) if space == "shared" else at
         shares = self._shares.get(at)
-        return self._counting.kept(key if shares is None or shares.space != space else shares, space)
+        return self._counting.slot_of(key if shares is None or shares.space != space else shares, space)
 
     def _written(self, access: Access, site: Site, number: int) -> Iterator[str]:
         value = self._value(access.value, site) if site.space == "shared" else []
@@ -301,8 +301,8 @@ class _Rewrite:
             yield f"{_opposite(guard)}bra {after};"
         yield "activemask.b32 %s_group;"
         yield f"setp.eq.b32 %s_p, %s_group, %s_together{number};"
-        for kept in self._kept_by_all(number):
-            yield f"setp.eq.and.b32 %s_p, %s_group, %s_mask{kept}, %s_p;"
+        for slot in self._kept_by_all(number):
+            yield f"setp.eq.and.b32 %s_p, %s_group, %s_mask{slot}, %s_p;"
         yield from leader()
         for name in self._loops[number].agreed:
             for line in self._in_32_bits(name):
@@ -320,7 +320,7 @@ class _Rewrite:
         """Return what a thread keeps for the steady accesses of a loop that all lanes make, not the first alone."""
         shares = set(self._loops[number].steady.values())
         of_all = [share for share in shares if self._accesses.sites[share.site].op not in FRAGMENTS]
-        return sorted(self._counting.kept(share, share.space) for share in of_all)
+        return sorted(self._counting.slot_of(share, share.space) for share in of_all)
 
     def _is_positive(self, form: Form) -> Iterator[str]:
         """Leave the predicate as it is where a sum of registers is not below 0."""
@@ -365,7 +365,7 @@ class _Rewrite:
                     if shares is None:
                         yield from self._reported(instruction, access, (at, index))
                     else:
-                        copies[self._counting.kept(shares, shares.space)] += 1
+                        copies[self._counting.slot_of(shares, shares.space)] += 1
                 if instruction.opcode != "bra":
                     yield from self._written_out(instruction)
                 elif at in loop.exits:
@@ -378,8 +378,8 @@ class _Rewrite:
         yield f"bra $round_{number};"
         for out, where, before in ways_out:
             yield f"{out}:"
-            for kept, each in copies.items():
-                yield from self._counting.more(kept, f"%s_rounds{number}", each, before[kept])
+            for slot, count in copies.items():
+                yield from self._counting.more(slot, f"%s_rounds{number}", count, before[slot])
             yield f"bra {where};"
 
 

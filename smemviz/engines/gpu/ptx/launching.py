@@ -16,7 +16,7 @@ from smemviz.engines.gpu.ptx.passes import Memory, Passes
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.host.arguments import Given, Held, given_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, Buffer, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Prepared, prepare, unsupported
 from smemviz.engines.selection import Blocks
@@ -35,7 +35,7 @@ class Kernel:
 class Card(Memory, Protocol):
     """What can run PTX, and has memory."""
 
-    def place(self, name: str, data: NDArray[np.uint8]) -> Held:
+    def place(self, name: str, data: NDArray[np.uint8]) -> Buffer:
         """Put bytes into memory of their own."""
 
     def restore(self) -> None:
@@ -65,18 +65,18 @@ def record(
         UnsupportedError: for an instruction that is not followed, at the line that it comes from.
     """
     ready = prepare(entry, configuration, place)
-    given = given_arguments(entry, ready.kernel, args, place, card)
-    passes = CudaPasses(card, ready, configuration, given)
+    arguments = bind_arguments(entry, ready.kernel, args, place, card)
+    passes = CudaPasses(card, ready, configuration, arguments)
     card.prepare(_clean(entry))
     requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
-    clean(card, entry, configuration, given)
+    clean(card, entry, configuration, arguments)
     return ready.launch(configuration, requests, totals, arrays)
 
 
-def clean(card: Card, entry: Entry, configuration: Configuration, given: Given[Any]) -> None:
+def clean(card: Card, entry: Entry, configuration: Configuration, arguments: BoundArguments[Any]) -> None:
     """Make the launch with the clean kernel, and bring what it wrote back."""
-    card.run(_clean(entry), configuration, list(given.parameters.values()))
-    given.copy_back()
+    card.run(_clean(entry), configuration, list(arguments.parameters.values()))
+    arguments.copy_back()
 
 
 def _clean(entry: Entry) -> Kernel:
@@ -86,17 +86,19 @@ def _clean(entry: Entry) -> Kernel:
 def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
     """Make one launch with the clean kernel alone, and bring what it wrote back."""
     ready = prepare(entry, configuration, place)
-    clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+    clean(card, entry, configuration, bind_arguments(entry, ready.kernel, args, place, card))
 
 
 class CudaPasses(Passes):
     """The passes of a launch of CUDA C++."""
 
-    def __init__(self, card: Card, ready: Prepared, configuration: Configuration, given: Given[Any]) -> None:
+    def __init__(
+        self, card: Card, ready: Prepared, configuration: Configuration, arguments: BoundArguments[Any]
+    ) -> None:
         super().__init__(card, ready.sites.sites, configuration, len(ready.kernel.shared))
         self._card = card
         self._ready = ready
-        self._given = given
+        self._arguments = arguments
         self._kernels: dict[Mode, Kernel] = {}
 
     def prepare(self) -> None:
@@ -114,18 +116,18 @@ class CudaPasses(Passes):
             self._kernels[mode] = Kernel(ptx, NAME, ready.entry.is_cooperative)
             self._card.prepare(self._kernels[mode])
 
-    def run(self, mode: Mode, launch: Held) -> None:
+    def run(self, mode: Mode, launch: Buffer) -> None:
         """Launch the kernel of a mode."""
         self.prepare()
         pointer = np.array([launch.start], np.uint64).view(np.uint8)
-        self._card.run(self._kernels[mode], self.configuration, [*self._given.parameters.values(), pointer])
+        self._card.run(self._kernels[mode], self.configuration, [*self._arguments.parameters.values(), pointer])
         self._card.restore()
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
         """Return the arrays of shared memory where the card has them, and those of global memory."""
         placed = zip(self._ready.layout.placed, starts, strict=False)
         shared = (replace(array, address=start) for array, start in placed)
-        return (*shared, *self._given.arrays(self._ready.entry.line))
+        return (*shared, *self._arguments.arrays(self._ready.entry.line))
 
     def stored(
         self, site: int, addresses: NDArray[np.int64], bits: NDArray[np.uint64], shared: Sequence[ArrayInfo]

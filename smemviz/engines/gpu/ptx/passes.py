@@ -21,7 +21,7 @@ from smemviz.engines.gpu.ptx.instrument import Mode
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES, ROW_WORDS
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
-from smemviz.engines.lockstep.ptx.host.arguments import Held
+from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.selection import Blocks
 from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Requests, Site, Totals
@@ -30,10 +30,10 @@ from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Requests, Site, Totals
 class Memory(Protocol):
     """The memory of a card."""
 
-    def reserve(self, nbytes: int, fill: int) -> Held:
+    def reserve(self, nbytes: int, fill: int) -> Buffer:
         """Make room for some bytes, each of which is ``fill``."""
 
-    def reserve_with(self, data: NDArray[np.uint8]) -> Held:
+    def reserve_with(self, data: NDArray[np.uint8]) -> Buffer:
         """Put bytes into memory that no launch changes."""
 
 
@@ -46,14 +46,14 @@ class Passes(ABC):
         self.configuration = configuration
         self._blocks = math.prod(configuration.grid)
         self._warps = -(-math.prod(configuration.block) // WARP_SIZE)
-        self._starts: Held = memory.reserve(8 * max(1, noted), 0)
+        self._starts: Buffer = memory.reserve(8 * max(1, noted), 0)
 
     @abstractmethod
     def prepare(self) -> None:
         """Begin to make the kernels of every mode, unless that is done, and go on."""
 
     @abstractmethod
-    def run(self, mode: Mode, launch: Held) -> None:
+    def run(self, mode: Mode, launch: Buffer) -> None:
         """Make the launch with the kernel of a mode, which is told of it, and leave the arguments as they were."""
 
     @abstractmethod
@@ -140,11 +140,11 @@ class Passes(ABC):
             values=values,
         ).select(np.lexsort((facts[:, 3], warp)))
 
-    def _write(self, chosen: NDArray[np.bool_], rows: int, log: Held) -> NDArray[np.int32]:
+    def _write(self, chosen: NDArray[np.bool_], rows: int, log: Buffer) -> NDArray[np.int32]:
         """Write what the chosen warps do as far as there are rows; return how many requests each of them made."""
         warps = self._blocks * self._warps
         used = self._memory.reserve(4 * warps, 0)
-        of_launch: dict[str, Held | int] = {
+        of_launch: dict[str, Buffer | int] = {
             "chosen": self._memory.reserve_with(chosen.view(np.uint8)),
             "used": used,
             "cursor": self._memory.reserve(8, 0),
@@ -154,7 +154,7 @@ class Passes(ABC):
         self._run("write", of_launch)
         return used.data.view(np.int32)[:warps]
 
-    def _run(self, mode: Mode, values_by_name: dict[str, Held | int]) -> None:
+    def _run(self, mode: Mode, values_by_name: dict[str, Buffer | int]) -> None:
         values_by_name["bases"] = self._starts
         values = [values_by_name.get(name, 0) for name in reports.LAUNCH]
         words = np.array([value if isinstance(value, int) else value.start for value in values], np.uint64)

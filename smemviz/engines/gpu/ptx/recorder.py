@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, RunOptions
-from smemviz.engines.recorder import Made
+from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.recordings.data import UNSAFE, Finding, Launch
@@ -45,7 +45,7 @@ class Recorder:
         args: Sequence[Any],
         place: Place,
         options: LaunchOptions = DEFAULT_OPTIONS,
-    ) -> Made:
+    ) -> LaunchOutcome:
         """Make one launch, unless it would do harm; the arguments are as for lockstep's."""
         if not options.recorded:
             return None, ()

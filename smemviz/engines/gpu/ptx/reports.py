@@ -132,9 +132,9 @@ extern "C" unsigned smemviz_sectors(unsigned mask, word address) {
 """
 
 
-def class_name(served: ServedAs) -> str:
+def class_name(rule: ServedAs) -> str:
     """Return the name of the function that works out the class of a shared request."""
-    return f"smemviz_class_{'_'.join(str(int(flag)) for flag in served)}"
+    return f"smemviz_class_{'_'.join(str(int(flag)) for flag in rule)}"
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ class Functions:
     called: str
     bodies: Mapping[str, str]
 
-    def written_out(self, name: str, given: Sequence[tuple[str, str]], result: str, number: int) -> Iterator[str]:
-        """Give a body where it is needed; ``given`` are types and registers, the number keeps its labels apart.
+    def written_out(self, name: str, parameters: Sequence[tuple[str, str]], result: str, number: int) -> Iterator[str]:
+        """Give a body where it is needed; ``parameters`` are types and registers, the number keeps its labels apart.
 
         It is not called: lanes that wait at the end of a branch, while others of their warp make a call, go on without
         them (seen on an H200).
         """
         text = self.bodies[name].replace("$L__BB", f"$b{number}_")
-        for at, (kind, register) in enumerate(given):
+        for at, (kind, register) in enumerate(parameters):
             text = re.sub(rf"ld\.param\.\w+\s+(%\w+), \[{name}_param_{at}\]", rf"mov.{kind} \1, {register}", text)
         yield "{"
         yield from re.sub(r"st\.param\.b32\s+\[func_retval0\+0\]", f"mov.b32 {result}", text).splitlines()

@@ -54,16 +54,16 @@ def leader() -> Iterator[str]:
     yield "clz.b32 %s_leader, %s_leader;"
 
 
-def call(name: str, given: Sequence[tuple[str, str]], result: tuple[str, str] | None = None) -> Iterator[str]:
+def call(name: str, arguments: Sequence[tuple[str, str]], result: tuple[str, str] | None = None) -> Iterator[str]:
     """Give a call of one of the functions of ``reports``, with the types of what it passes."""
     yield "{"
-    for number, (kind, _) in enumerate(given):
+    for number, (kind, _) in enumerate(arguments):
         yield f".param .{kind} s_{number};"
     if result:
         yield f".param .{result[0]} s_result;"
-    for number, (kind, value) in enumerate(given):
+    for number, (kind, value) in enumerate(arguments):
         yield f"st.param.{kind} [s_{number}], {value};"
-    names = ", ".join(f"s_{number}" for number in range(len(given)))
+    names = ", ".join(f"s_{number}" for number in range(len(arguments)))
     yield f"call {'(s_result), ' if result else ''}smemviz_{name}, ({names});"
     if result:
         yield f"ld.param.{result[0]} {result[1]}, [s_result];"

@@ -37,10 +37,10 @@ class Candidate:
     space: Space
     whole: int
 
-    def is_steady(self, form: Form, moved: Movement) -> bool:
+    def is_steady(self, form: Form, movement: Movement) -> bool:
         """Tell whether it is one where its address is this sum and moves on by so many bytes a round."""
         is_known = (self.space == "shared" or form.is_exact) and not form.if_again
-        return is_known and moved.is_whole(self.whole) and dict(form.terms).get(SHARED_WINDOW, 0) == self.is_generic
+        return is_known and movement.is_whole(self.whole) and dict(form.terms).get(SHARED_WINDOW, 0) == self.is_generic
 
 
 class Share(NamedTuple):
@@ -84,8 +84,8 @@ def steady_loops(kernel: Kernel, candidates: Callable[[Instruction], Sequence[Ca
 
     ``candidates`` gives the accesses of an instruction, None for one that is never steady.
     """
-    found = (_steady(kernel, blocks, candidates) for blocks in _simple_loops(kernel.flat))
-    return [loop for loop in found if loop and loop.steady]
+    loops = (_steady(kernel, blocks, candidates) for blocks in _simple_loops(kernel.flat))
+    return [loop for loop in loops if loop and loop.steady]
 
 
 def _steady(
@@ -110,7 +110,7 @@ def _steady(
                     return None
                 tests += test
             for index, candidate in enumerate(candidates(instruction)):
-                form = round_.held(candidate.address.base) if candidate and instruction.guard is None else None
+                form = round_.form_of(candidate.address.base) if candidate and instruction.guard is None else None
                 if candidate and form is not None:
                     addresses[number, index] = candidate, form.plus(Form((), candidate.address.offset))
             round_.step(instruction)

@@ -50,18 +50,18 @@ class Hazards:
         self._written = Written(cells, placed, threads, findings)
         self._races = Races(cells, placed, findings)
         self._pending: list[SharedAccess] = []
-        self._kept = 0
+        self._pending_lanes = 0
         self._number = 0
         self._phase: Any = 0
 
     def add(self, site: int, addresses: Any, mask: Mask, stored: Value) -> None:
         """Note one execution of a shared site; ``stored`` is what a store stores."""
         self._number += 1
-        self._kept += mask.count
+        self._pending_lanes += mask.count
         self._pending.append(
             SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
         )
-        if self._kept > _KEPT:
+        if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
@@ -93,7 +93,7 @@ class Hazards:
         return np.asarray(mask.lanes.reshape(self._blocks, -1).any(axis=1))
 
     def _settle(self, unfinished: bool) -> None:
-        accesses, self._pending, self._kept = self._pending, [], 0
+        accesses, self._pending, self._pending_lanes = self._pending, [], 0
         self._written.check(accesses)
         self._races.check(accesses, isinstance(self._phase, np.ndarray) or self._phase > 0)
         if unfinished:

@@ -45,8 +45,8 @@ def cells_of(
 
 def bits_of(stored: Value, lanes: NDArray[np.intp] | None, slots: int, nbytes: int) -> NDArray[Any]:
     """Return what a store stores in each cell of ``nbytes`` of each lane; no lanes means every one of the ``slots``."""
-    each = np.broadcast_to(np.asarray(stored), slots)
-    return np.ascontiguousarray(each if lanes is None else each[lanes]).view(f"u{nbytes}")
+    in_slots = np.broadcast_to(np.asarray(stored), slots)
+    return np.ascontiguousarray(in_slots if lanes is None else in_slots[lanes]).view(f"u{nbytes}")
 
 
 class Cells:
@@ -56,7 +56,7 @@ class Cells:
         self, sites: Sequence[Site], start: int, pitch: int, blocks: int, slots: int, rows: NDArray[np.int64] | None
     ) -> None:
         """``start`` is the address of a block's first byte, ``pitch`` the bytes from one block to the next."""
-        self.nbytes = min([_WIDEST_CELL, *(site.width for site in sites if site.space == "shared")])
+        self.nbytes = min([_WIDEST_CELL, *(site.width for site in sites if site.is_shared)])
         self.per_block = pitch // self.nbytes
         self.count = blocks * self.per_block
         self.slots = np.arange(slots, dtype=np.int32)

@@ -39,14 +39,14 @@ _JIT_OPTIONS |= {"shared_memory_carveout", "nopython"}
 def _compiler(name: str) -> Callable[..., Any]:
     """Return what stands in for one of Numba's functions that compile; without a GPU they are told for which one."""
 
-    def compile_for(self: Cuda, *given: Any, cc: Any = None, **options: Any) -> Any:
+    def compile_for(self: Cuda, *args: Any, cc: Any = None, **options: Any) -> Any:
         if cc is None:
             function = f"cuda.{name.removesuffix('_for_current_device')}"
             text = english(
                 "cuda.{name} asks which GPU there is; write {function}(..., cc=(9, 0))", name=name, function=function
             )
             raise UnsupportedError(*launch_place(self._file), text)
-        return getattr(importlib.import_module("numba.cuda.compiler"), name)(*given, cc=cc, **options)
+        return getattr(importlib.import_module("numba.cuda.compiler"), name)(*args, cc=cc, **options)
 
     return compile_for
 
@@ -98,11 +98,11 @@ class Cuda(ModuleType):
                 "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
             )
             raise UnsupportedError(*launch_place(self._file), text)
-        given = func_or_sig if func_or_sig is not None else signature
-        function = python_function(given) or given  # @numba.jit below @cuda.jit
+        argument = func_or_sig if func_or_sig is not None else signature
+        function = python_function(argument) or argument  # @numba.jit below @cuda.jit
         if isinstance(function, FunctionType):
             return self._dispatcher(function, None, options)
-        return lambda function: self._dispatcher(python_function(function) or function, given, options)
+        return lambda function: self._dispatcher(python_function(function) or function, argument, options)
 
     def declare_device(self, name: str, sig: Any, **options: Any) -> DeviceOnly:
         """Return a function that is linked in; a kernel that calls it is refused."""

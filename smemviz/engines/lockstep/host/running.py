@@ -56,7 +56,7 @@ class Recorder(recorder.Recorder):
 
     def take_over(self, launches: list[Launch], findings: list[Finding]) -> None:
         """Add what another recorder saw."""
-        self.findings += moved(findings, len(self.launches))
+        self.findings += renumbered(findings, len(self.launches))
         self.launches += launches
 
 
@@ -118,7 +118,7 @@ class Children:
         folder = self._folder()
         folder.mkdir(mode=0o700, exist_ok=True)
         written = folder / f"{self._seen}.part"
-        written.write_bytes(pickle.dumps((launches[first:], moved(findings[known:], -first))))
+        written.write_bytes(pickle.dumps((launches[first:], renumbered(findings[known:], -first))))
         written.replace(written.with_suffix(".pickle"))
 
     def collected(self) -> Iterator[tuple[list[Launch], list[Finding]]]:
@@ -139,6 +139,6 @@ class Children:
         return Path(tempfile.gettempdir(), self._name)
 
 
-def moved(findings: list[Finding], by: int) -> list[Finding]:
+def renumbered(findings: list[Finding], by: int) -> list[Finding]:
     """Return findings of launches that have other numbers elsewhere."""
     return [finding if finding.launch is None else replace(finding, launch=finding.launch + by) for finding in findings]

@@ -46,9 +46,9 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
         return Dispatcher(kernel.py_func, None, bool(kernel.targetoptions.get("device")), "", start)
 
     launching = {
-        "__getitem__": lambda kernel, given: configured(kernel)[given],
-        "configure": lambda kernel, *given, **named: configured(kernel).configure(*given, **named),
-        "forall": lambda kernel, *given, **named: configured(kernel).forall(*given, **named),
+        "__getitem__": lambda kernel, shape: configured(kernel)[shape],
+        "configure": lambda kernel, *args, **kwargs: configured(kernel).configure(*args, **kwargs),
+        "forall": lambda kernel, *args, **kwargs: configured(kernel).forall(*args, **kwargs),
     }
     cuda = Cuda("", start)
     of_the_host = {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}

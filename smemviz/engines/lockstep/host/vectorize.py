@@ -26,24 +26,26 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
     numba = importlib.import_module("numba")
     originals = numba.vectorize, numba.guvectorize
 
-    def vectorize(given: Any = (), *more: Any, **options: Any) -> Any:
+    def vectorize(signatures: Any = (), *more: Any, **options: Any) -> Any:
         if options.get("target") != "cuda":
-            return originals[0](given, *more, **options)
-        return lambda function: Vectorized(cuda, function, _signatures(given))
+            return originals[0](signatures, *more, **options)
+        return lambda function: Vectorized(cuda, function, _signatures(signatures))
 
-    def guvectorize(*given: Any, **options: Any) -> Any:
+    def guvectorize(*args: Any, **options: Any) -> Any:
         if options.get("target") != "cuda":
-            return originals[1](*given, **options)
-        types, layout = given
+            return originals[1](*args, **options)
+        types, layout = args
         return lambda function: GeneralVectorized(cuda, function, _signatures(types), layout)
 
     return {"vectorize": vectorize, "guvectorize": guvectorize}
 
 
-def _signatures(given: Any) -> list[Signature]:
+def _signatures(written: Any) -> list[Signature]:
     """Return the types of arguments and of the result, for each signature."""
     normalize = importlib.import_module("numba.core.sigutils").normalize_signature
-    return [normalize(signature) for signature in (given if isinstance(given, list) else [given])] if given else []
+    return (
+        [normalize(signature) for signature in (written if isinstance(written, list) else [written])] if written else []
+    )
 
 
 class Vectorized:
@@ -70,11 +72,11 @@ class Vectorized:
         result, kernel = self._kernels[dtypes]
         values = [np.asarray(_array(argument), dtype) for argument, dtype in zip(args, dtypes, strict=True)]
         shape = np.broadcast_shapes(*(array.shape for array in values))
-        made = self._cuda.device_array(shape, result) if out is None else self._cuda.to_device(out)
-        if made.size:
+        result_array = self._cuda.device_array(shape, result) if out is None else self._cuda.to_device(out)
+        if result_array.size:
             flat = [_flat(self._cuda, *pair, shape, 0) for pair in zip(args, values, strict=True)]
-            kernel.forall(made.size)(*flat, made.reshape(made.size))
-        return _given_back(args, made, out)
+            kernel.forall(result_array.size)(*flat, result_array.reshape(result_array.size))
+        return _given_back(args, result_array, out)
 
     def _types(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Return the one signature that fits: arrays exactly, numbers where nothing fits exactly."""
@@ -146,13 +148,15 @@ class GeneralVectorized:
         sizes = {name: size for value, axes in pairs for name, size in zip(axes[::-1], value.shape[::-1], strict=False)}
         loop = np.broadcast_shapes(*(value.shape[: value.ndim - len(axes)] for value, axes in pairs))
         inner = tuple(sizes[name] for name in self._outputs[0])
-        made = self._cuda.device_array((*loop, *inner), dtypes[-1]) if out is None else self._cuda.to_device(out)
+        result_array = (
+            self._cuda.device_array((*loop, *inner), dtypes[-1]) if out is None else self._cuda.to_device(out)
+        )
         n = int(np.prod(loop, dtype=np.int64))
         if n:
             stacks = zip(given, values, self._inputs, strict=True)
             flat = [_flat(self._cuda, argument, value, loop, len(axes)) for argument, value, axes in stacks]
-            kernel.forall(n)(*flat, made.reshape(n, *inner))
-        return _given_back(given, made, out)
+            kernel.forall(n)(*flat, result_array.reshape(n, *inner))
+        return _given_back(given, result_array, out)
 
 
 def _axes(text: str) -> list[tuple[str, ...]]:
@@ -187,23 +191,23 @@ def _kernel(
     return cuda.jit(namespace[f"vectorized_{core}"])
 
 
-def _array(given: Any) -> Any:
-    return given.array if isinstance(given, DeviceArray) else given
+def _array(value: Any) -> Any:
+    return value.array if isinstance(value, DeviceArray) else value
 
 
-def _flat(cuda: Cuda, given: Any, value: NDArray[Any], shape: Sequence[int], inner: int) -> DeviceArray:
+def _flat(cuda: Cuda, argument: Any, value: NDArray[Any], shape: Sequence[int], inner: int) -> DeviceArray:
     """Return an argument on the device with its stack along one axis, the ``inner`` last axes as they are."""
     axes = value.shape[value.ndim - inner :]
     n = int(np.prod(shape, dtype=np.int64))
     same = value.shape == (*shape, *axes)
-    if same and isinstance(given, DeviceArray) and given.dtype == value.dtype and given.is_c_contiguous():
-        return given.reshape(n, *axes)
+    if same and isinstance(argument, DeviceArray) and argument.dtype == value.dtype and argument.is_c_contiguous():
+        return argument.reshape(n, *axes)
     return cuda.to_device(np.ascontiguousarray(np.broadcast_to(value, (*shape, *axes))).reshape(n, *axes))
 
 
-def _given_back(args: Sequence[Any], made: DeviceArray, out: Any) -> Any:
+def _given_back(args: Sequence[Any], result: DeviceArray, out: Any) -> Any:
     if isinstance(out, np.ndarray):
-        out[...] = made.copy_to_host().reshape(out.shape)
+        out[...] = result.copy_to_host().reshape(out.shape)
     if out is not None:
         return out
-    return made if any(isinstance(argument, DeviceArray) for argument in args) else made.copy_to_host()[()]
+    return result if any(isinstance(argument, DeviceArray) for argument in args) else result.copy_to_host()[()]

@@ -49,58 +49,58 @@ class Arguments:
         self._space = space
         self._copied: list[tuple[Any, DeviceArray]] = []
 
-    def value(self, name: str, given: Any) -> Any:
+    def value(self, name: str, argument: Any) -> Any:
         """Return an argument with its arrays on the device."""
-        if isinstance(given, tuple):
-            return same_tuple(given, (self.value(name, item) for item in given))
-        if isinstance(given, np.ndarray | np.void):
-            given = self._on_device(name, given)
-        if isinstance(given, DeviceArray):
-            if not is_known(given.dtype):
+        if isinstance(argument, tuple):
+            return same_tuple(argument, (self.value(name, item) for item in argument))
+        if isinstance(argument, np.ndarray | np.void):
+            argument = self._on_device(name, argument)
+        if isinstance(argument, DeviceArray):
+            if not is_known(argument.dtype):
                 raise UnsupportedError(
                     *self._place,
                     english(
                         "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
                         name=name,
-                        dtype=given.dtype,
+                        dtype=argument.dtype,
                     ),
                 )
-            return given
-        if isinstance(given, enum.Enum):
-            return self.value(name, given.value)
-        if isinstance(given, np.datetime64 | np.timedelta64) and is_known(given.dtype):
-            return given
-        if isinstance(given, np.generic) and given.dtype.kind in "biufc":
-            return given.item() if given.dtype in (np.int64, np.bool_) else given
-        if isinstance(given, bool | int | float | complex):
-            if isinstance(given, int) and not -(2**63) <= given < 2**63:
-                if not 0 <= given < 2**64:
+            return argument
+        if isinstance(argument, enum.Enum):
+            return self.value(name, argument.value)
+        if isinstance(argument, np.datetime64 | np.timedelta64) and is_known(argument.dtype):
+            return argument
+        if isinstance(argument, np.generic) and argument.dtype.kind in "biufc":
+            return argument.item() if argument.dtype in (np.int64, np.bool_) else argument
+        if isinstance(argument, bool | int | float | complex):
+            if isinstance(argument, int) and not -(2**63) <= argument < 2**63:
+                if not 0 <= argument < 2**64:
                     raise LaunchError(
-                        *self._place, english("{name}: {value} does not fit 64 bits", name=name, value=given)
+                        *self._place, english("{name}: {value} does not fit 64 bits", name=name, value=argument)
                     )
-                return np.uint64(given)
-            return given
-        if given is None:
+                return np.uint64(argument)
+            return argument
+        if argument is None:
             return None
         raise LaunchError(
             *self._place,
             english(
                 "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
                 name=name,
-                type=type(given).__name__,
+                type=type(argument).__name__,
             ),
         )
 
-    def _on_device(self, name: str, given: Any) -> DeviceArray:
+    def _on_device(self, name: str, host_array: Any) -> DeviceArray:
         for host, copied in self._copied:
-            if host is given:
+            if host is host_array:
                 return copied
         try:
-            made = to_device(self._space, given)
+            on_device = to_device(self._space, host_array)
         except (TypeError, ValueError) as error:
             raise LaunchError(*self._place, f"{name}: {error}") from None
-        self._copied.append((given, made))
-        return made
+        self._copied.append((host_array, on_device))
+        return on_device
 
     def view(self, name: str, value: Any) -> Value:
         """Return an argument as the kernel sees it."""

@@ -140,15 +140,15 @@ def _check_same(left: NDArray[Any], right: NDArray[Any]) -> None:
         raise TypeError(f"dtypes differ: {left.dtype} and {right.dtype}")
 
 
-def to_device(space: AddressSpace, given: Any) -> DeviceArray:
+def to_device(space: AddressSpace, value: Any) -> DeviceArray:
     """Copy an array into new device memory, in C order or, where it is so already, in Fortran order."""
-    array = given.array if isinstance(given, DeviceArray) else np.asarray(given)
+    array = value.array if isinstance(value, DeviceArray) else np.asarray(value)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
     order = "C" if array.flags.c_contiguous else "F"
-    made = device_array(space, array.shape, array.dtype, order=order)
-    made.array[...] = array
-    return made
+    copy = device_array(space, array.shape, array.dtype, order=order)
+    copy.array[...] = array
+    return copy
 
 
 def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") -> DeviceArray:

@@ -76,7 +76,7 @@ class Kernel:
         return self._slots.setdefault(register, len(self._slots))
 
     @property
-    def held(self) -> list[str]:
+    def register_types(self) -> list[str]:
         """The types of registers, by number."""
         return [self.registers[name] for name in self._slots]
 

@@ -81,7 +81,7 @@ class Machine:
         threads = math.prod(self.configuration.block)
         alive = np.tile(np.arange(slots) < threads, blocks)
         self.live = Mask(alive, threads * blocks)
-        self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.held]
+        self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.register_types]
         self.remembered = {}
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)

@@ -117,7 +117,7 @@ def finished(
     used = [number for number in range(len(sites)) if made[number]]
     used.sort(key=lambda number: (sites[number].file, sites[number].line))
     by_site = _split(requests, len(sites))
-    named = tuple(_named(sites[number], by_site[number], arrays) for number in used)
+    named = tuple(_with_array(sites[number], by_site[number], arrays) for number in used)
     new = np.zeros(len(sites), np.int32)
     new[used] = np.arange(len(used))
     if totals is not None:
@@ -133,7 +133,7 @@ def _split(requests: Requests, sites: int) -> list[NDArray[np.int64]]:
     return np.split(requests.addresses[order], ends[:-1]) if sites else []
 
 
-def _named(site: Site, addresses: NDArray[np.int64], arrays: Sequence[ArrayInfo]) -> Site:
+def _with_array(site: Site, addresses: NDArray[np.int64], arrays: Sequence[ArrayInfo]) -> Site:
     """Return a site with the arrays that its addresses lie in, and their type where it is of the same width."""
     reached = []
     for array in arrays:

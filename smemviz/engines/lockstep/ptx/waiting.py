@@ -33,7 +33,7 @@ class Waiting:
         self.why = np.zeros(machine.count, np.int32)
         self.any = False
         # For how many threads, or which lanes, one waits; who has arrived and gone on; where; what it brings.
-        self._wanted = np.zeros(machine.count, np.int64)
+        self._awaited = np.zeros(machine.count, np.int64)
         self._arrived = np.zeros((machine.shape[0], BARRIERS), np.int64)
         self._place = np.zeros(machine.count, np.int32)
         self._test = np.zeros(machine.count, np.bool_)
@@ -62,16 +62,16 @@ class Waiting:
         if barrier.number is None:
             assert barrier.members is not None
             self.why[lanes] = WARP
-            self._wanted[lanes] = barrier.members(m)
+            self._awaited[lanes] = barrier.members(m)
         else:
             number = m.one_each(barrier.number(m)).astype(np.int32)
-            wanted = m.one_each(barrier.count(m)).astype(np.int64) if barrier.count else 0
+            awaited = m.one_each(barrier.count(m)).astype(np.int64) if barrier.count else 0
             if barrier.arrives:
                 np.add.at(self._arrived, (lanes // m.shape[1], number), 1)
                 return
             self._note_alive(lanes)
             self.why[lanes] = BLOCK + number
-            self._wanted[lanes] = wanted
+            self._awaited[lanes] = awaited
             self._test[lanes] = m.one_each(barrier.test(m)) if barrier.test else False
         self._place[lanes] = len(self._places)
         self._places.append(place)
@@ -98,9 +98,9 @@ class Waiting:
         for number in np.unique(self.why[self.why >= BLOCK]):
             here = (self.why == number).reshape(-1, slots)
             live = self._machine.live.lanes.reshape(-1, slots)
-            wanted = np.where(here, self._wanted.reshape(-1, slots), 0).max(axis=1)
+            awaited = np.where(here, self._awaited.reshape(-1, slots), 0).max(axis=1)
             count = here.sum(axis=1) + self._arrived[:, number - BLOCK]
-            full = np.asarray(np.where(wanted > 0, count >= wanted, (here | ~live).all(axis=1)) & here.any(axis=1))
+            full = np.asarray(np.where(awaited > 0, count >= awaited, (here | ~live).all(axis=1)) & here.any(axis=1))
             if full.any():
                 self._let_pass(np.flatnonzero((here & full[:, None]).reshape(-1)))
                 self._arrived[full, number - BLOCK] = 0
@@ -130,8 +130,8 @@ class Waiting:
         live = self._machine.live.lanes.reshape(-1, WARP_SIZE)
         words = [np.packbits(flags, axis=1, bitorder="little").view("<u4").astype(np.int64) for flags in (waits, live)]
         here, alive = (np.repeat(word, WARP_SIZE, axis=1) for word in words)
-        wanted = self._wanted.reshape(-1, WARP_SIZE) & alive
-        free = np.flatnonzero((waits & (here & wanted == wanted)).reshape(-1))
+        awaited = self._awaited.reshape(-1, WARP_SIZE) & alive
+        free = np.flatnonzero((waits & (here & awaited == awaited)).reshape(-1))
         if len(free):
             m = self._machine
             lanes = np.zeros(m.count, np.bool_)
@@ -177,11 +177,11 @@ class Waiting:
     def _check_places(self, lanes: NDArray[np.intp]) -> None:
         """Threads of one block that pass a barrier from several places of the text are a finding."""
         m = self._machine
-        wanted = self._wanted[lanes]
+        awaited = self._awaited[lanes]
         for block in np.unique(lanes // m.shape[1]):
             own = lanes[lanes // m.shape[1] == block]
             places = {self._places[number] for number in np.unique(self._place[own])}
-            if wanted.any():
+            if awaited.any():
                 continue
             mine = np.arange(block * m.shape[1], (block + 1) * m.shape[1])
             gone = mine[self._alive_then[mine] & ~m.live.lanes[mine]]

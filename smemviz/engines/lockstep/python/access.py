@@ -131,7 +131,7 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     if reached is not mask:
         bad = mask.lanes & ~ok
         first = int(np.flatnonzero(bad)[0])
-        at, shape = _named(view, indices, first)
+        at, shape = _record_access(view, indices, first)
         values = {"array": view.name, "index": at, "shape": shape}
         message = english(
             "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
@@ -146,7 +146,7 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     return element, reached
 
 
-def _named(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tuple[int, ...]]:
+def _record_access(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tuple[int, ...]]:
     """Return the index of a thread, as it would be written, and the shape of the array that it is of."""
     given = iter(indices)
     parts = [next(given) if index is None else index for index in view.picked] if view.picked else list(indices)

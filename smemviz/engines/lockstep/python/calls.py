@@ -131,7 +131,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
         )
     if any(k.arg is None for k in node.keywords):
         raise frame.none_of_numba(node, english("** in the call of {function}", function=tree.function.name))
-    given = _given(frame, node, tree)
+    given = _argument_values(frame, node, tree)
     wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(wanted, given, strict=False))
     fixed = tree.function.fixed
@@ -165,7 +165,7 @@ def _one_by_one(node: ast.Call, function: ast.FunctionDef) -> tuple[tuple[str, a
     return tuple(zip(names, node.args, strict=True))
 
 
-def _given(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:
+def _argument_values(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:
     """Return the positional arguments of a call; functions and types among them are no values."""
     fixed = tree.function.fixed
     if not fixed:

@@ -134,7 +134,7 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
     return elements
 
 
-def _named(frame: Frame, node: ast.NamedExpr) -> Value:
+def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
     value = frame.value(node.value)
     frame.assign(node.target, node.target.id, value)
     return value
@@ -189,5 +189,5 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.Tuple: lambda frame, node: operations.bounded(frame, node, tuple(values(frame, node.elts))),
-    ast.NamedExpr: _named,
+    ast.NamedExpr: _walrus,
 }

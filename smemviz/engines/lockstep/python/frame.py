@@ -47,13 +47,13 @@ class Move:
 class Versions:
     """The types of the variables of a function that have more than one, each kept under a name of its own.
 
-    ``kept`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
+    ``variables`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
     ``moves`` are made where a branch, or a turn of a loop, ends; ``choices`` are the types of ``a if b else c`` and the
     like, ``decided`` what Numba knows of such a condition, ``operands`` those it keeps of ``a and b``, ``returned`` the
     type of what the function returns.
     """
 
-    kept: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
+    variables: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     moves: Mapping[tuple[ast.AST, str], tuple[Move, ...]] = field(default_factory=dict)
     choices: Mapping[ast.AST, Callable[[Value], Value]] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class Frame:
 
     def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
-        kept = self.versions.kept.get(at or node)
+        kept = self.versions.variables.get(at or node)
         try:
             value = self.variables[node.id if kept is None else kept[0]]
             return value.here(self.mask.lanes) if type(value) in (Apart, Optional) else value
@@ -224,7 +224,7 @@ class Frame:
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""
-        kept = self.versions.kept.get(node)
+        kept = self.versions.variables.get(node)
         if kept is not None:
             name, convert = kept
             value = convert(value)

@@ -31,9 +31,9 @@ EXACT: dict[str, Callable[..., Fraction]] = {
 }
 
 
-def directed(name: str, way: str, nearest: Any, *given: Any) -> NDArray[Any]:
+def directed(name: str, way: str, nearest: Any, *operands: Any) -> NDArray[Any]:
     """Return what an operation gives when it is rounded one way; ``nearest`` is what it is to the nearest."""
-    rounded, *arrays = np.broadcast_arrays(nearest, *given)
+    rounded, *arrays = np.broadcast_arrays(nearest, *operands)
     if rounded.dtype == FLOAT32 and all(array.dtype in (FLOAT32, FLOAT64) for array in arrays):
         above = _beyond(name, *(array.astype(np.float64) for array in (rounded, *arrays)))
         positive = np.where(rounded == 0, above < 0, rounded > 0)
@@ -73,12 +73,12 @@ def _beyond(name: str, n: Any, x: Any, *others: Any) -> Any:
     return np.where(n == total, -left_off, n - total)
 
 
-def _by_fractions(name: str, way: str, nearest: NDArray[Any], given: list[NDArray[Any]]) -> NDArray[Any]:
+def _by_fractions(name: str, way: str, nearest: NDArray[Any], operands: list[NDArray[Any]]) -> NDArray[Any]:
     moved = np.array(nearest).reshape(-1)
-    for k, parts in enumerate(zip(*(array.reshape(-1).tolist() for array in given), strict=True)):
+    for k, parts in enumerate(zip(*(array.reshape(-1).tolist() for array in operands), strict=True)):
         exact = _exactly(EXACT[name], parts)
         if exact is not None and not np.isnan(moved[k]):
-            moved[k] = _moved(way, moved[k], exact)
+            moved[k] = _stepped(way, moved[k], exact)
     return moved.reshape(nearest.shape)
 
 
@@ -92,7 +92,7 @@ def _exactly(operation: Callable[..., Fraction], parts: tuple[Any, ...]) -> Frac
         return None
 
 
-def _moved(way: str, nearest: Any, exact: Fraction) -> Any:
+def _stepped(way: str, nearest: Any, exact: Fraction) -> Any:
     """Return the float next to a number on one side, given the nearest one."""
     infinite = math.isinf(nearest)
     if not infinite and Fraction(float(nearest)) == exact:

@@ -57,11 +57,11 @@ class _Text:
         """Return the function of this file that a call reaches."""
         return self.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
 
-    def names_with_data(self, function: ast.FunctionDef, held: frozenset[str]) -> frozenset[str]:
+    def names_with_data(self, function: ast.FunctionDef, with_data: frozenset[str]) -> frozenset[str]:
         """Return the variables that hold data at some time: what was assigned from it, or where it decides the way."""
-        key = function, held
+        key = function, with_data
         if key not in self._names:
-            self._names[key] = names = held  # until it is known, for a function that calls itself
+            self._names[key] = names = with_data  # until it is known, for a function that calls itself
             while more := {name for node in ast.walk(function) for name in self._gets_data(node, names)} - names:
                 self._names[key] = names = names | more
         return self._names[key]

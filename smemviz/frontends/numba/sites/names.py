@@ -67,27 +67,27 @@ class Names:
         """
         return self._known(node, frozenset())
 
-    def _known(self, node: ast.expr, asked: frozenset[str]) -> object:
+    def _known(self, node: ast.expr, visited: frozenset[str]) -> object:
         match node:
             case ast.Constant():
                 return node.value
             case ast.BinOp() | ast.UnaryOp() if _is_written_out(node):
                 return evaluate(node, {})
             case ast.Tuple():
-                items = tuple(self._known(item, asked) for item in node.elts)
+                items = tuple(self._known(item, visited) for item in node.elts)
                 return None if None in items else items
             case ast.Subscript():
-                return _item(self._known(node.value, asked), self._known(node.slice, asked))
+                return _item(self._known(node.value, visited), self._known(node.slice, visited))
             case ast.Name(id=name) if name in self.function.literals:
                 return self.function.literals[name]
             case ast.Name(id=name) if name in self.locals:
-                return None if name in asked else self._only_value(name, asked | {name})
+                return None if name in visited else self._only_value(name, visited | {name})
         return None if self._is_register(node) else self.constant(node)
 
-    def _only_value(self, name: str, asked: frozenset[str]) -> object:
+    def _only_value(self, name: str, visited: frozenset[str]) -> object:
         """Return the one value that a variable is ever given."""
         given = assignments(self.function.node).get(name, ())
-        values = [self._known(value, asked) for value in given]
+        values = [self._known(value, visited) for value in given]
         if not values or not isinstance(values[0], int | float | tuple):
             return None
         return values[0] if all(type(value) is type(values[0]) and value == values[0] for value in values) else None

@@ -12,7 +12,7 @@ from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
-from smemviz.app.library import Shown
+from smemviz.app.library import ShownRun
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import BasisKind
@@ -49,11 +49,11 @@ def hardware_panel() -> Component:
     )
 
 
-def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Component]:
+def view_hardware(shown_run: ShownRun, launch: Launch, hardware: Hardware) -> list[Component]:
     """Show each site three times over, with the verdict, the raw counters, and where each number comes from."""
-    verified = _verified(shown, launch)
+    verified = _verified(shown_run, launch)
     # The card that counted: its rule is the one that its counters can be held against.
-    counted_for = Hardware.of(shown.recorded) if verified.hardware and shown.recorded else hardware
+    counted_for = Hardware.of(shown_run.recorded) if verified.hardware and shown_run.recorded else hardware
     rows = summarize(launch, counted_for)
     measured = verified.hardware or (None,) * len(launch.sites)
     heads = _("Access"), _("Recorded"), _("Model"), _("Hardware")
@@ -71,17 +71,17 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
             titled="hardware-title",
         ),
         *(_unaccounted(verified)),
-        html.P(_sources(shown, verified, counted_for), className="note"),
+        html.P(_sources(shown_run, verified, counted_for), className="note"),
         *(_counters(verified)),
     ]
 
 
-def _verified(shown: Shown, launch: Launch) -> Launch:
+def _verified(shown_run: ShownRun, launch: Launch) -> Launch:
     """Return the launch of the GPU recording with the same constants, else the launch itself."""
-    if shown.recorded is None or shown.why is not None:
+    if shown_run.recorded is None or shown_run.why is not None:
         return launch
-    index = next(i for i, other in enumerate(shown.recording.launches) if other is launch)
-    return shown.recorded.launches[index]
+    index = next(i for i, other in enumerate(shown_run.recording.launches) if other is launch)
+    return shown_run.recorded.launches[index]
 
 
 def _verdict(launch: Launch) -> str:
@@ -144,16 +144,16 @@ def _unaccounted(launch: Launch) -> list[Component]:
     ]
 
 
-def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
+def _sources(shown_run: ShownRun, verified: Launch, counted_for: Hardware) -> str:
     """Say where each number comes from."""
     rule = _RULES[weakest_basis([verified], counted_for.cc)]
-    card = shown.recorded.device if shown.recorded else None
+    card = shown_run.recorded.device if shown_run.recorded else None
     if verified.hardware and card:
         message = N_("Hardware: the clean kernel under Nsight Compute on {card}, driver {driver}.")
         counted = _(message, card=card.name, driver=card.driver)
     else:
         counted = _("smemviz verify reads the hardware's counters, where Nsight Compute is installed.")
-    recorded = _("Requests {origin}.", origin=origin(shown.recording))
+    recorded = _("Requests {origin}.", origin=origin(shown_run.recording))
     return sentences(recorded, _(rule, capability=counted_for.name), counted)
 
 

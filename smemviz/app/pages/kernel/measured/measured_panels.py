@@ -22,15 +22,15 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
     """Show what was measured of the launch; nothing where the run is refused, which ``view_run`` says."""
     state = RunState.read(query)
     try:
-        shown = library.show(state)
-        launch = shown.launch(state)
+        shown_run = library.show(state)
+        launch = shown_run.launch(state)
     except SmemvizError:
         return {}
     look = LookState.read({"theme": theme})
     return {
-        "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
-        "hardware-body.html": view_hardware(shown, launch, hardware_of(shown, state)),
-        **view_published(shown),
+        "timing-body.children": view_timing(stopwatch, shown_run, launch, look.theme, library.kernel_file(state.file)),
+        "hardware-body.html": view_hardware(shown_run, launch, hardware_of(shown_run, state)),
+        **view_published(shown_run),
     }
 
 

@@ -12,7 +12,7 @@ from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Filling
 from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
-from smemviz.app.library import Shown
+from smemviz.app.library import ShownRun
 from smemviz.i18n import _, pgettext
 from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import Published, published
@@ -34,12 +34,12 @@ def published_panel() -> Component:
     )
 
 
-def view_published(shown: Shown) -> Filling:
+def view_published(shown_run: ShownRun) -> Filling:
     """Show what was published of the file, and ours from its recording on a GPU, whatever the knobs say now."""
-    rows = published(shown.recorded) if shown.recorded else ()
+    rows = published(shown_run.recorded) if shown_run.recorded else ()
     body: list[Component] = []
-    if shown.recorded and rows:
-        body = [_table(rows), _note(shown.recorded), *scopes(PurePath(shown.recorded.file).stem)]
+    if shown_run.recorded and rows:
+        body = [_table(rows), _note(shown_run.recorded), *scopes(PurePath(shown_run.recorded.file).stem)]
     return dict(zip(PROPERTIES, (body, not rows), strict=True))
 
 

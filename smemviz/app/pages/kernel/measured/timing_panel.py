@@ -17,7 +17,7 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import fact
 from smemviz.app.components.written import Written
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import settings
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
@@ -62,14 +62,14 @@ def timing_panel() -> Component:
 
 
 def view_timing(
-    stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: ThemeName, path: Path | None
+    stopwatch: Stopwatch, shown_run: ShownRun, launch: Launch, theme: ThemeName, path: Path | None
 ) -> list[Component]:
     """Show the time of a launch of the file ``path``, or say that there is none and what would measure it."""
-    measured = stopwatch.measured(shown, launch)
+    measured = stopwatch.measured(shown_run, launch)
     if measured is None:
-        point = swept(path, shown.program, launch.kernel) if path else None
-        return _of_sweep(*point) if point else _no_time(shown)
-    others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
+        point = swept(path, shown_run.program, launch.kernel) if path else None
+        return _of_sweep(*point) if point else _no_time(shown_run)
+    others = (stopwatch.measured(shown_run, other) for other in shown_run.recording.launches if other is not launch)
     judged = impact(measured, [other for other in others if other])
     panels = [
         html.Dl(_facts(measured), className="facts"),
@@ -98,7 +98,7 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
     """Show what is being measured; nothing where there is no GPU, or no kernel file to run on it."""
     state = RunState.read(query)
     try:
-        shown = library.show(state)
+        shown_run = library.show(state)
     except SmemvizError:
         return {"measure.disabled": True}
     if not stopwatch.available or library.kernel_file(state.file) is None:
@@ -106,12 +106,12 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
     running = stopwatch.running()
     status: list[Component] = []
     if running:
-        launches = len(shown.recording.launches)
+        launches = len(shown_run.recording.launches)
         status = [
             html.Span(_measuring(running)),
             html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
         ]
-    elif problem := stopwatch.problem(shown):
+    elif problem := stopwatch.problem(shown_run):
         status = [notice(translated(problem), _("It could not be measured"), kind="wrong")]
     return {
         "measure-area.hidden": False,
@@ -188,9 +188,9 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
     return [Written(html.Div([facts, html.P(sentence, id="timing-origin", className="note origin-note")]))]
 
 
-def _no_time(shown: Shown) -> list[Component]:
-    program = shown.program
-    why = shown.why or _("The recording has no times.")
+def _no_time(shown_run: ShownRun) -> list[Component]:
+    program = shown_run.program
+    why = shown_run.why or _("The recording has no times.")
     line = shlex.join(["smemviz", "time", Path(program.file).name, *settings(program.overrides)])
     sentence = rich(
         "No time was measured with these constants. {why} On a machine with an NVIDIA GPU, {command} measures it.",

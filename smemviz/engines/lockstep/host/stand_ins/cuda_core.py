@@ -103,10 +103,10 @@ class Buffer(_Closing):
     def __int__(self) -> int:
         return int(self.handle)
 
-    def __dlpack__(self, **named: Any) -> Any:
+    def __dlpack__(self, **kwargs: Any) -> Any:
         if not self.is_host_accessible:
             raise BufferError("this memory is the device's; copy it to the host, or take it over with cupy.from_dlpack")
-        return self._data.__dlpack__(**named)
+        return self._data.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0) if self.is_host_accessible else (2, 0)
@@ -210,8 +210,8 @@ class Device(Nothing):
 class Options:
     """Options by their names."""
 
-    def __init__(self, **named: Any) -> None:
-        self.__dict__.update(named)
+    def __init__(self, **kwargs: Any) -> None:
+        self.__dict__.update(kwargs)
 
 
 class Kernel(Known):
@@ -220,7 +220,7 @@ class Kernel(Known):
     _of = "cuda.core."
 
     def __init__(self, code: str, name: str, options: Sequence[str], expressions: Sequence[str]) -> None:
-        self._given = code, name, options, expressions
+        self._source = code, name, options, expressions
 
 
 class ObjectCode(Known):
@@ -229,12 +229,12 @@ class ObjectCode(Known):
     _of = "cuda.core."
 
     def __init__(self, code: str, options: Sequence[str], expressions: Sequence[str], code_type: str) -> None:
-        self._given = code, options, expressions
+        self._source = code, options, expressions
         self.code_type = code_type
 
     def get_kernel(self, name: Any) -> Kernel:
         """Return a kernel by its name."""
-        code, options, expressions = self._given
+        code, options, expressions = self._source
         return Kernel(code, name.decode() if isinstance(name, bytes) else name, options, expressions)
 
 
@@ -282,7 +282,7 @@ def _launching(kernels: RawKernels) -> Callable[..., None]:
         if config.cluster is not None:
             what = english("a launch of clusters is not executed in lockstep; run it on a GPU")
             raise UnsupportedError(*launch_place(""), what)
-        code, name, options, expressions = kernel._given
+        code, name, options, expressions = kernel._source
         program = kernels.program(code, name, options)
         shape = (config.grid, config.block, config.shmem_size or 0)
         kernels.launch(program, name, shape, [_passed(argument) for argument in kernel_args], expressions)
@@ -292,11 +292,11 @@ def _launching(kernels: RawKernels) -> Callable[..., None]:
 
 def modules_of_cuda_core(script: Script, kernels: RawKernels) -> list[Module]:
     """Return ``cuda.core``, whose launches ``kernels`` makes, under its old name too."""
-    made: dict[str, Any] = {
+    names: dict[str, Any] = {
         kind.__name__: kind for kind in (Buffer, Device, Event, Kernel, ObjectCode, Program, Stream)
     }
-    made |= {"LaunchConfig": LaunchConfig, "launch": _launching(kernels), "host_launch": lambda _, call: call()}
-    made |= {f"{name}Options": Options for name in ("Program", "Stream", "Event", *_RESOURCES)} | _RESOURCES
-    made |= {"LEGACY_DEFAULT_STREAM": Stream(), "PER_THREAD_DEFAULT_STREAM": Stream()}
-    made |= {"__version__": "0+smemviz"}
-    return [Module(name, script, made) for name in ("cuda.core", "cuda.core.experimental")]
+    names |= {"LaunchConfig": LaunchConfig, "launch": _launching(kernels), "host_launch": lambda _, call: call()}
+    names |= {f"{name}Options": Options for name in ("Program", "Stream", "Event", *_RESOURCES)} | _RESOURCES
+    names |= {"LEGACY_DEFAULT_STREAM": Stream(), "PER_THREAD_DEFAULT_STREAM": Stream()}
+    names |= {"__version__": "0+smemviz"}
+    return [Module(name, script, names) for name in ("cuda.core", "cuda.core.experimental")]

@@ -122,9 +122,9 @@ class _Benchmark(Known):
     __str__ = __repr__ = to_str
 
 
-def _benchmark(func: Callable[..., Any], args: Any = (), kwargs: Any = None, *_: Any, **named: Any) -> _Benchmark:
+def _benchmark(func: Callable[..., Any], args: Any = (), kwargs: Any = None, *_: Any, **options: Any) -> _Benchmark:
     func(*args, **(kwargs or {}))  # once: each turn is the same
-    return _Benchmark(str(named.get("name") or getattr(func, "__name__", "function")))
+    return _Benchmark(str(options.get("name") or getattr(func, "__name__", "function")))
 
 
 def _alloc(size: int) -> MemoryPointer:
@@ -160,14 +160,14 @@ def _properties(device: int = 0) -> dict[str, Any]:
 def _not_recorded(name: str) -> Callable[..., Any]:
     """Return what makes kernels that are not recorded, on a GPU either; they are refused when they are launched."""
 
-    def made(*_: Any, **__: Any) -> Any:
+    def names(*_: Any, **__: Any) -> Any:
         def launched(*_: Any, **__: Any) -> Any:
             what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=name)
             raise UnsupportedError(*launch_place(""), what)
 
         return launched
 
-    return made
+    return names
 
 
 def _asnumpy(a: Any, stream: Any = None, order: Any = "C", out: Any = None, *, blocking: bool = True) -> Any:
@@ -205,10 +205,10 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
     memory |= {"PinnedMemoryPool": _Pool, "set_allocator": nothing, "set_pinned_memory_allocator": nothing}
     memory |= {"alloc_pinned_memory": lambda size: np.zeros(size, np.uint8)}
     cuda = {"Device": Device, "is_available": lambda: True} | streams | events | memory
-    made: dict[str, Any] = {
+    names: dict[str, Any] = {
         "__version__": "0+smemviz",
         "ndarray": ndarray,
-        "array": lambda obj, *given, blocking=None, **named: on_device(np.array(obj, *given, **named)),
+        "array": lambda obj, *args, blocking=None, **kwargs: on_device(np.array(obj, *args, **kwargs)),
         "asnumpy": _asnumpy,
         "empty": numbers.of_numpy(np.zeros),  # what is in new memory is not told
         "empty_like": numbers.of_numpy(np.zeros_like),
@@ -223,14 +223,14 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
         "clear_memo": nothing,
     }
     for name in ("asarray", "ascontiguousarray", "asfortranarray", "asanyarray"):
-        made[name] = numbers.moved(getattr(np, name))
-    made |= {name: _not_recorded(f"cupy.{name}") for name in ("ElementwiseKernel", "ReductionKernel")}
+        names[name] = numbers.copied_to_device(getattr(np, name))
+    names |= {name: _not_recorded(f"cupy.{name}") for name in ("ElementwiseKernel", "ReductionKernel")}
     profiler = {"benchmark": _benchmark, "profile": nullcontext, "time_range": lambda *_, **__: nullcontext()}
     ranges = dict.fromkeys(("RangePush", "RangePop", "Mark", "MarkC", "RangePushC"), nothing)
     pinned = {f"{name}_pinned": getattr(np, name) for name in ("zeros", "empty", "zeros_like", "empty_like")}
     jit = {"rawkernel": _not_recorded("cupyx.jit")}
     modules: list[Module] = [
-        Module("cupy", script, made, numbers.rule_of(np)),
+        Module("cupy", script, names, numbers.rule_of(np)),
         Module("cupy.cuda", script, cuda),
         Module("cupy.cuda.runtime", script, runtime),
         Module("cupy.cuda.stream", script, streams | events),

@@ -27,8 +27,8 @@ def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy whose results are on the device."""
 
     @functools.wraps(function)
-    def called(*given: Any, **named: Any) -> Any:
-        return on_device(function(*given, **named))
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return on_device(function(*args, **kwargs))
 
     if isinstance(function, np.ufunc):
         for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
@@ -36,13 +36,13 @@ def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def moved(function: Callable[..., Any]) -> Callable[..., Any]:
+def copied_to_device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy that copies what comes from the host."""
 
-    def called(a: Any, *given: Any, **named: Any) -> Any:
+    def called(a: Any, *args: Any, **kwargs: Any) -> Any:
         for name in ("blocking", "stream"):
-            named.pop(name, None)
-        return on_device(function(a if isinstance(a, ndarray) else np.array(a), *given, **named))
+            kwargs.pop(name, None)
+        return on_device(function(a if isinstance(a, ndarray) else np.array(a), *args, **kwargs))
 
     return called
 
@@ -73,14 +73,14 @@ class Drawing:
             return draw
 
         @functools.wraps(draw)
-        def drawn(*given: Any, **named: Any) -> Any:
-            if given and isinstance(given[-1], type | np.dtype | str):
-                *rest, named["dtype"] = given
-                given = tuple(rest)
-            dtype = named.pop("dtype", None)
+        def drawn(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[-1], type | np.dtype | str):
+                *rest, kwargs["dtype"] = args
+                args = tuple(rest)
+            dtype = kwargs.pop("dtype", None)
             if name in ("randint", "integers"):
-                return on_device(draw(*given, dtype=dtype or int, **named))
-            array = on_device(draw(*given, **named))
+                return on_device(draw(*args, dtype=dtype or int, **kwargs))
+            array = on_device(draw(*args, **kwargs))
             return array.astype(dtype) if dtype is not None and array is not None else array
 
         return drawn

@@ -20,7 +20,7 @@ from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 
 
-class Held(Protocol):
+class Buffer(Protocol):
     """Bytes in the memory of a launch."""
 
     @property
@@ -39,7 +39,7 @@ class Held(Protocol):
 class Memory(Protocol):
     """The memory of a launch: lockstep's, or that of a GPU."""
 
-    def place(self, name: str, data: NDArray[np.uint8]) -> Held:
+    def place(self, name: str, data: NDArray[np.uint8]) -> Buffer:
         """Put bytes into memory of their own."""
 
 
@@ -47,14 +47,14 @@ _Memory = TypeVar("_Memory", bound=Memory)
 
 
 @dataclass
-class Given(Generic[_Memory]):
+class BoundArguments(Generic[_Memory]):
     """What a launch was given: global memory with its arrays, and the bytes of each parameter by its name in PTX."""
 
     memory: _Memory
     parameters: dict[str, NDArray[np.uint8]] = field(default_factory=dict)
-    _arrays: list[tuple[str, NDArray[Any], Held]] = field(default_factory=list)
+    _arrays: list[tuple[str, NDArray[Any], Buffer]] = field(default_factory=list)
 
-    def add(self, name: str, array: NDArray[Any]) -> Held:
+    def add(self, name: str, array: NDArray[Any]) -> Buffer:
         """Copy an array into global memory; one that is there already is the same memory."""
         for _, known, allocation in self._arrays:
             if known is array or (known.nbytes == array.nbytes > 0 and known.ctypes.data == array.ctypes.data):
@@ -82,32 +82,34 @@ class Given(Generic[_Memory]):
         )
 
 
-def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Place, memory: _Memory) -> Given[_Memory]:
+def bind_arguments(
+    entry: Entry, kernel: Kernel, args: Sequence[Any], place: Place, memory: _Memory
+) -> BoundArguments[_Memory]:
     """Put the arguments of a launch into memory, as the kernel finds them.
 
     Raises:
         LaunchError: when they are not as many, or not of the kind, that the kernel takes.
     """
     names = entry.program.kernel(entry.name, place[1]).parameters
-    wanted = kernel.function.parameters
-    if len(args) != len(wanted):
+    parameters = kernel.function.parameters
+    if len(args) != len(parameters):
         raise wrong_number(*place, entry.plain, names, len(args))
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
-    given = Given(memory)
-    for name, variable, value in zip(names, wanted, args, strict=True):
+    arguments = BoundArguments(memory)
+    for name, variable, value in zip(names, parameters, args, strict=True):
         parameter = known.get(name)
         value = value.array if isinstance(value, DeviceArray) else value
-        given.parameters[variable.name] = _bytes(given, name, parameter, variable.size, value, place)
-    return given
+        arguments.parameters[variable.name] = _bytes(arguments, name, parameter, variable.size, value, place)
+    return arguments
 
 
 def _bytes(
-    given: Given[Any], name: str, parameter: Parameter | None, size: int, value: Any, place: Place
+    arguments: BoundArguments[Any], name: str, parameter: Parameter | None, size: int, value: Any, place: Place
 ) -> NDArray[np.uint8]:
     if parameter is not None and parameter.pointer:
         if isinstance(value, np.ndarray):
             _check_array(name, parameter, value, place)
-            return np.array([given.add(name, value).start], np.uint64).view(np.uint8)
+            return np.array([arguments.add(name, value).start], np.uint64).view(np.uint8)
         if value is None or (isinstance(value, int) and value == 0):
             return np.zeros(8, np.uint8)
         raise LaunchError(
@@ -153,16 +155,18 @@ def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Pl
         raise LaunchError(*place, english("{name}: the array is not contiguous; copy it first", name=name))
     element = parameter.element
     if element.lanes == 1 and element.dtype and element.size == np.dtype(element.dtype).itemsize:
-        wanted = np.dtype(element.dtype)
+        element_type = np.dtype(element.dtype)
         # Bytes are anything, and halves of any kind look alike.
-        alike = element.size == 1 or array.dtype.itemsize == wanted.itemsize == 2
-        if not alike and (array.dtype.itemsize != wanted.itemsize or (array.dtype.kind == "f") != (wanted.kind == "f")):
+        interchangeable = element.size == 1 or array.dtype.itemsize == element_type.itemsize == 2
+        if not interchangeable and (
+            array.dtype.itemsize != element_type.itemsize or (array.dtype.kind == "f") != (element_type.kind == "f")
+        ):
             raise LaunchError(
                 *place,
                 english(
                     "{name} points to {wanted}; the launch gives an array of {dtype}",
                     name=name,
-                    wanted=str(wanted),
+                    wanted=str(element_type),
                     dtype=str(array.dtype),
                 ),
             )

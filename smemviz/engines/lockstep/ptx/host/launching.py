@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.host.written import watched_allocations
@@ -37,7 +37,7 @@ from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
-from smemviz.engines.recorder import Made
+from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.compute_capability import device
@@ -47,7 +47,7 @@ from smemviz.recordings.spelling import CPP
 _parsed = lru_cache(maxsize=16)(parse)
 
 # Makes one launch of a kernel with its arguments, at a place.
-Make = Callable[[Entry, Configuration, Sequence[Any], Place, LaunchOptions], Made]
+Make = Callable[[Entry, Configuration, Sequence[Any], Place, LaunchOptions], LaunchOutcome]
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def launch(
     ready = prepare(entry, configuration, place)
     check_threads(place, configuration, options.limits.threads)
     kernel, layout, sites = ready.kernel, ready.layout, ready.sites
-    given = given_arguments(entry, kernel, args, place, GlobalMemory())
-    memory, symbols = _memory(kernel, kernel.module, given)
+    arguments = bind_arguments(entry, kernel, args, place, GlobalMemory())
+    memory, symbols = _memory(kernel, kernel.module, arguments)
     symbols |= ready.symbols
     cooperative = entry.is_cooperative
     if cooperative:
@@ -131,9 +131,9 @@ def launch(
     chosen = options.logged.of(place, entry.name, blocks) if options.logged and options.recorded else None
     log = (Log if options.recorded else NoLog)(sites.sites, blocks, warps, options.log_bytes, chosen)
     findings = Findings(entry.name, configuration, options.number, CPP)
-    arrays = given.arrays(entry.line)
+    arrays = arguments.arrays(entry.line)
     threads = blocks * warps * WARP_SIZE
-    seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
+    seen = watched_allocations(kernel, memory, arguments.parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -143,7 +143,7 @@ def launch(
         findings,
         GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
-        given.parameters,
+        arguments.parameters,
         symbols,
         arrays,
         workspace,
@@ -155,7 +155,7 @@ def launch(
             _run(machine, ready.steps, options.limits, batches)
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
-    given.copy_back()
+    arguments.copy_back()
     made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return made, findings.all()
 
@@ -178,11 +178,13 @@ def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
     return kernel, steps_of(kernel)
 
 
-def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple[GlobalMemory, dict[str, int]]:
+def _memory(
+    kernel: Kernel, module: Module, arguments: BoundArguments[GlobalMemory]
+) -> tuple[GlobalMemory, dict[str, int]]:
     """Return global memory with everything in it, and the addresses of variables."""
-    memory = given.memory
+    memory = arguments.memory
     symbols: dict[str, int] = {}
-    for name, data in given.parameters.items():
+    for name, data in arguments.parameters.items():
         symbols[name] = memory.place(name, data).start
     waiting = list(kernel.constants)
     seen = {variable.name for variable in waiting}

@@ -18,7 +18,7 @@ from smemviz.engines.host import configuration, launch_place
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make
 from smemviz.engines.options import LaunchOptions
-from smemviz.engines.recorder import Made, Recorder
+from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.program import parse_cuda
@@ -73,7 +73,7 @@ class RawKernels:
         """
         place = launch_place("")
 
-        def make(options: LaunchOptions) -> Made:
+        def make(options: LaunchOptions) -> LaunchOutcome:
             entry = Entry(program, compile_program(program, [name], program.view), name)
             if entry.symbol != name and name not in expressions:
                 what = english(

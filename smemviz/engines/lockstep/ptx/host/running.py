@@ -12,12 +12,12 @@ from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make, launch
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.engines.recorder import Made, Recorder
+from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
-from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
+from smemviz.frontends.cuda.launches import LaunchPlan, array_of, planned_launches
 from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.messages import english
@@ -55,31 +55,31 @@ def run(
         UnsupportedError: for what is not executed in lockstep.
     """
     nvrtc.require()
-    wanted = wanted_launches(program)
-    compiled = compile_program(program, [wanted_launch.kernel for wanted_launch in wanted], program.view)
+    plans = planned_launches(program)
+    compiled = compile_program(program, [plan.kernel for plan in plans], program.view)
     seen = Recorder(options)
 
-    def made(wanted_launch: Wanted, options: LaunchOptions) -> Made:
-        place, entry = (program.file, wanted_launch.line), Entry(program, compiled, wanted_launch.kernel)
-        arguments = _arguments(wanted_launch, entry)
-        shape = configuration(place, (wanted_launch.grid, wanted_launch.block, 0, wanted_launch.dynamic_shared))
+    def outcome(plan: LaunchPlan, options: LaunchOptions) -> LaunchOutcome:
+        place, entry = (program.file, plan.line), Entry(program, compiled, plan.kernel)
+        arguments = _arguments(plan, entry)
+        shape = configuration(place, (plan.grid, plan.block, 0, plan.dynamic_shared))
         launched = make(entry, shape, arguments, place, options)
         if after is not None:
-            after(wanted_launch.kernel, arguments)
+            after(plan.kernel, arguments)
         return launched
 
-    for wanted_launch in wanted:
-        seen.make(wanted_launch.kernel, partial(made, wanted_launch), ROW_BYTES)
+    for plan in plans:
+        seen.make(plan.kernel, partial(outcome, plan), ROW_BYTES)
     return seen.result()
 
 
-def _arguments(wanted_launch: Wanted, entry: Entry) -> list[Any]:
+def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
     """Make the arguments that a comment asks for."""
-    names = entry.program.kernel(wanted_launch.kernel, wanted_launch.line).parameters
+    names = entry.program.kernel(plan.kernel, plan.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     scope = entry.program.values
     made: list[Any] = []
-    for name, node in zip(names, wanted_launch.arguments, strict=True):
+    for name, node in zip(names, plan.arguments, strict=True):
         parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
         try:
             array = array_of(node, parameter, scope)
@@ -87,7 +87,7 @@ def _arguments(wanted_launch: Wanted, entry: Entry) -> list[Any]:
         except UnreadableError as error:
             raise LaunchError(
                 entry.program.file,
-                wanted_launch.line,
+                plan.line,
                 english("{text} is not read as an argument for {name}", text=error, name=name),
             ) from None
     return made

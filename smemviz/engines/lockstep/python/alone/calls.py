@@ -84,27 +84,27 @@ def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
     return converted(writer, given, dtype)
 
 
-def _of_numbers(writer: Writer, name: str, given: list[Atom], result: Dtype) -> Atom | None:
+def _of_numbers(writer: Writer, name: str, atoms: list[Atom], result: Dtype) -> Atom | None:
     """Write a function that Python has too."""
     if name in ("builtins.min", "builtins.max") and result.kind != "c":
-        return _extreme(writer, ">" if name == "builtins.max" else "<", given, result)
-    if name == "math.sqrt" and given[0].dtype in (FLOAT64, FLOAT32):
-        number = simple(writer, given[0]).text
+        return _extreme(writer, ">" if name == "builtins.max" else "<", atoms, result)
+    if name == "math.sqrt" and atoms[0].dtype in (FLOAT64, FLOAT32):
+        number = simple(writer, atoms[0]).text
         far = f"float({writer.constant(np.sqrt)}({number}))"
         return Atom(
             f"({writer.constant(math.sqrt)}({number}) if {number} >= 0 else {far})", result, loose=result == FLOAT32
         )
-    if name == "builtins.abs" and given[0].dtype == result:
-        span = (0, max(abs(end) for end in given[0].within)) if result.kind in "iu" else None
-        return Atom(f"abs({given[0].text})", result, span)
-    if name == "builtins.abs" and given[0].dtype == COMPLEX128:
-        return Atom(f"{writer.constant(_magnitude)}({given[0].text})", result)
+    if name == "builtins.abs" and atoms[0].dtype == result:
+        span = (0, max(abs(end) for end in atoms[0].within)) if result.kind in "iu" else None
+        return Atom(f"abs({atoms[0].text})", result, span)
+    if name == "builtins.abs" and atoms[0].dtype == COMPLEX128:
+        return Atom(f"{writer.constant(_magnitude)}({atoms[0].text})", result)
     ufunc = of_floats(name)
-    if ufunc is not None and {atom.dtype for atom in given} in ({FLOAT64}, {FLOAT32}) and result == given[0].dtype:
-        numbers = ", ".join(writer.opened(atom) for atom in given)
+    if ufunc is not None and {atom.dtype for atom in atoms} in ({FLOAT64}, {FLOAT32}) and result == atoms[0].dtype:
+        numbers = ", ".join(writer.opened(atom) for atom in atoms)
         return writer.let(closed(f"{writer.constant(ufunc)}({numbers})", result), result)
-    if name == "builtins.complex" and result == COMPLEX128 and all(atom.dtype != COMPLEX128 for atom in given):
-        parts = [converted(writer, atom, FLOAT64).text for atom in given]
+    if name == "builtins.complex" and result == COMPLEX128 and all(atom.dtype != COMPLEX128 for atom in atoms):
+        parts = [converted(writer, atom, FLOAT64).text for atom in atoms]
         return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
     return None
 
@@ -116,12 +116,12 @@ def _magnitude(z: complex) -> float:
         return math.inf
 
 
-def _extreme(writer: Writer, sign: str, given: list[Atom], dtype: Dtype) -> Atom | None:
-    if len(given) < 2:
+def _extreme(writer: Writer, sign: str, operands: list[Atom], dtype: Dtype) -> Atom | None:
+    if len(operands) < 2:
         return None
-    floats = len(given) == 2 and all(atom.dtype is not None and atom.dtype.kind == "f" for atom in given)
-    span = union([converted(writer, atom, dtype).within for atom in given]) if dtype.kind in "iu" else None
-    atoms = [simple(writer, converted(writer, atom, dtype)) for atom in given]
+    floats = len(operands) == 2 and all(atom.dtype is not None and atom.dtype.kind == "f" for atom in operands)
+    span = union([converted(writer, atom, dtype).within for atom in operands]) if dtype.kind in "iu" else None
+    atoms = [simple(writer, converted(writer, atom, dtype)) for atom in operands]
     atom = atoms[0]
     for other in atoms[1:]:
         pick = f"{other.text} if {other.text} {sign} {atom.text} else {atom.text}"
@@ -164,13 +164,13 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     return of_load(old, dtype)
 
 
-def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, given: Atom) -> str:
+def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, operand: Atom) -> str:
     """Return the text of what an atomic stores."""
     if name == "exch":
-        return given.text
+        return operand.text
     if name in _ORDERED:
-        return f"{given.text} if {given.text} {_ORDERED[name]} {old.text} else {old.text}"
+        return f"{operand.text} if {operand.text} {_ORDERED[name]} {old.text} else {old.text}"
     dtype = old.dtype
     assert dtype is not None
-    new = converted(writer, operate(writer, node, _ADDED[name], old, given), dtype)
+    new = converted(writer, operate(writer, node, _ADDED[name], old, operand), dtype)
     return new.text if new.loose else settled(writer, new).text

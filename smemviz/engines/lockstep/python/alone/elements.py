@@ -59,7 +59,7 @@ def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
     """Return the variable and the array that an expression names."""
     if not isinstance(node, ast.Name) or node.id not in writer.frame.names.locals:
         return None
-    name = writer.kept(node, node.id)
+    name = writer.variable_name(node, node.id)
     array = writer.array(name)
     return None if array is None else (name, array)
 
@@ -96,22 +96,22 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
     return Reached(made, array, f"({', '.join(atom.text for atom in indices)},)", " and ".join(tests), f"q{number}")
 
 
-def view(writer: Writer, made: Reached) -> str:
+def view(writer: Writer, element: Reached) -> str:
     """Return the text of the array of an element."""
-    return f"V[{writer.constant(made.access.name)}]"
+    return f"V[{writer.constant(element.access.name)}]"
 
 
-def store(writer: Writer, node: ast.Subscript, made: Reached, atom: Atom, inside: str, far: str) -> None:
+def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, inside: str, far: str) -> None:
     """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
     site = writer.frame.tree.stores.get(node)
-    writer.stored.add(made.access.name)
+    writer.stored.add(element.access.name)
     writer.put(f"if {inside}:")
-    if made.array.space == "shared" and site is not None:
+    if element.array.space == "shared" and site is not None:
         writer.put(f"    stored({atom.text})")
-    writer.put(f"    {made.element} = {atom.text}")
+    writer.put(f"    {element.element} = {atom.text}")
     writer.put("else:")
-    writer.astray(far, made.place)
-    writer.note(made.place, site, made.access)
+    writer.astray(far, element.place)
+    writer.note(element.place, site, element.access)
 
 
 def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:

@@ -45,7 +45,7 @@ def _literal(writer: Writer, value: object) -> Atom | None:
 
 def _name(writer: Writer, node: ast.Name) -> Atom | None:
     if node.id in writer.frame.names.locals:
-        return writer.number(writer.kept(node, node.id), node)
+        return writer.number(writer.variable_name(node, node.id), node)
     return bound(writer, node)
 
 

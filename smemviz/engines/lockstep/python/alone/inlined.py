@@ -11,7 +11,7 @@ from smemviz.engines.lockstep.python.alone.accesses import way_to
 from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, value
 from smemviz.engines.lockstep.python.alone.atoms import Atom
 from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of
-from smemviz.engines.lockstep.python.alone.variables import as_kept, inner
+from smemviz.engines.lockstep.python.alone.variables import as_versioned, inner
 from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Scope, Writer
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Dtype, Value
@@ -24,8 +24,8 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     """Write the body of the device function that a call calls; return the items that it returns, one for a number."""
     outer, frame = writer.scope, writer.frame
     tree = frame.tree.calls[node]
-    wanted, returned = _signature(frame, node)
-    arrays, given = _arguments(writer, node, tree, wanted)
+    dtypes, returned = _signature(frame, node)
+    arrays, given = _arguments(writer, node, tree, dtypes)
     callee = frame.callee(tree)
     callee.variables = {parameter: _array(writer, name) for parameter, name in arrays.items()}
     samples: dict[str, Value] = dict(callee.variables)
@@ -62,7 +62,7 @@ def _parameters(tree: SiteTree) -> list[str]:
 
 
 def _arguments(
-    writer: Writer, node: ast.Call, tree: SiteTree, wanted: tuple[Dtype | None, ...]
+    writer: Writer, node: ast.Call, tree: SiteTree, dtypes: tuple[Dtype | None, ...]
 ) -> tuple[dict[str, str], dict[str, Atom]]:
     """Return what a call gives for each parameter: the variable of an array, or a number."""
     parameters, names = tree.function.node.args, _parameters(tree)
@@ -72,7 +72,7 @@ def _arguments(
         raise NotWrittenError
     arrays: dict[str, str] = {}
     given: dict[str, Atom] = {}
-    for name, argument, dtype in zip(names, node.args, wanted or (None,) * len(names), strict=True):
+    for name, argument, dtype in zip(names, node.args, dtypes or (None,) * len(names), strict=True):
         array = array_of(writer, argument)
         if array is not None:
             arrays[name] = array[0]
@@ -140,7 +140,7 @@ def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> 
             raise NotWrittenError
         return []
     before = set(writer.sure)
-    writer.put(f"{scope.left} = False")
+    writer.put(f"{scope.has_returned} = False")
     writer.fork("while True:")
     writer.enter()
     goes_on = inner(writer, lambda: _once(writer, body))
@@ -171,7 +171,7 @@ def _returned(writer: Writer, scope: Scope, node: ast.Return) -> list[Atom]:
         return atoms
     kind = convert.keywords["kind"]  # type: ignore[attr-defined]
     if not several:
-        return [as_kept(writer, atoms[0], convert)]
+        return [as_versioned(writer, atoms[0], convert)]
     if not all(isinstance(item, np.dtype) for item in kind[1:]):
         raise NotWrittenError
     return [converted(writer, atom, item) for atom, item in zip(atoms, kind[1:], strict=True)]
@@ -185,7 +185,7 @@ def give(writer: Writer, node: ast.Return) -> bool:
     for place, atom in enumerate(_returned(writer, scope, node)):
         writer.assign(f"{scope.number}:={place}", settled(writer, atom))
     if len(writer.turns) > scope.turns:
-        writer.fork(f"{scope.left} = True")
+        writer.fork(f"{scope.has_returned} = True")
     _leave(writer, scope)
     return False
 
@@ -195,7 +195,7 @@ def after_loop(writer: Writer, node: ast.For | ast.While) -> None:
     scope = writer.scope
     if scope is None or not any(isinstance(part, ast.Return) for part in ast.walk(node)):
         return
-    writer.fork(f"if {scope.left}:")
+    writer.fork(f"if {scope.has_returned}:")
     inner(writer, lambda: _leave(writer, scope))
 
 

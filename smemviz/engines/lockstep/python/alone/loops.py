@@ -214,7 +214,7 @@ def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]
     if len(ends) == 3 and ends[2].within[0] <= 0:
         ends[2] = simple(writer, ends[2])
         writer.put(f"if not {ends[2].text}: {writer.runner}.no_step({writer.constant(call)})")
-    name, kept = writer.inside(target.id), target in writer.frame.versions.kept
+    name, kept = writer.inside(target.id), target in writer.frame.versions.variables
     inside = [part for part in _inside(node) if isinstance(part, ast.Name) and part.id == target.id]
     again = any(isinstance(part.ctx, ast.Store) for part in inside)
     plain = not kept and not again and writer.kinds.get(name, INT64) == INT64

@@ -139,7 +139,7 @@ def _used(frame: Frame, node: Loop) -> list[str]:
     cache = frame.machine.alone
     names = cache.get((id(frame.tree), node))
     if names is None:
-        kept, moves = frame.versions.kept, frame.versions.moves
+        kept, moves = frame.versions.variables, frame.versions.moves
         used: dict[str, None] = {}
         for part in ast.walk(node):
             target = part.target if isinstance(part, ast.AugAssign) else part
@@ -210,7 +210,7 @@ def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns
         if name not in writer.assigned or not isinstance(kind, np.dtype) or kind.kind not in "iu":
             continue
         way = writer.steps.get(name, 0) * (turns + 1)
-        low, high = union([*writer.held.get(name, []), *([near[name]] if name in near else [])] or [full(kind)])
+        low, high = union([*writer.spans_of.get(name, []), *([near[name]] if name in near else [])] or [full(kind)])
         least, most = full(kind)
         spans[name] = (low - way, high + way) if least <= low - way and high + way <= most else (least, most)
     return spans

@@ -102,11 +102,11 @@ class Runner:
         """Load an element, or find that there is none."""
         return self.open(access.load(self._begin(), node, view, indices))
 
-    def atomic(self, node: ast.Call, used: bool, name: str, *given: Value) -> Value:
+    def atomic(self, node: ast.Call, used: bool, name: str, *operands: Value) -> Value:
         """Update an element, or find that there is none."""
         frame = self._begin()
         frame.statement_call = None if used else node
-        return self.open(rules.apply(names.CALLS[name], frame, node, list(given)))
+        return self.open(rules.apply(names.CALLS[name], frame, node, list(operands)))
 
     def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
         """Store in an element, or find that there is none."""

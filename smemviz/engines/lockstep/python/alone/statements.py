@@ -85,21 +85,21 @@ def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
         raise NotWrittenError
 
 
-def _unpacked(writer: Writer, target: ast.Tuple, given: ast.expr) -> bool:
+def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
-    if isinstance(given, ast.Call) and given in writer.frame.tree.calls:
-        atoms = inlined(writer, given)
+    if isinstance(right, ast.Call) and right in writer.frame.tree.calls:
+        atoms = inlined(writer, right)
         if len(atoms) != len(target.elts) or len(atoms) < 2:
             raise NotWrittenError
         for element, atom in zip(target.elts, atoms, strict=True):
             _bind(writer, element, atom)
         return True
-    if not isinstance(given, ast.Tuple) or len(given.elts) != len(target.elts):
+    if not isinstance(right, ast.Tuple) or len(right.elts) != len(target.elts):
         raise NotWrittenError
-    if any(isinstance(element, ast.Starred) for element in (*given.elts, *target.elts)):
+    if any(isinstance(element, ast.Starred) for element in (*right.elts, *target.elts)):
         raise NotWrittenError
     values = []
-    for element in given.elts:
+    for element in right.elts:
         atom = value(writer, element)
         values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
     for element, atom in zip(target.elts, values, strict=True):
@@ -128,7 +128,7 @@ def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
 def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     target = node.target
     if isinstance(target, ast.Name):
-        old = writer.number(writer.kept(node, target.id), target, node)
+        old = writer.number(writer.variable_name(node, target.id), target, node)
         assign(writer, target, target.id, operate(writer, node, type(node.op), old, writer.write(node.value)))
         return True
     made = reach(writer, target.value, target.slice) if isinstance(target, ast.Subscript) else None

@@ -187,14 +187,14 @@ class Undo:
         """Hold nothing if that were more than ``most`` bytes."""
         distinct = dict.fromkeys(memories)
         self.nbytes = sum(memory.data.nbytes for memory in distinct)
-        self._held = [(memory, memory.data.copy()) for memory in distinct if self.nbytes <= most]
+        self._copies = [(memory, memory.data.copy()) for memory in distinct if self.nbytes <= most]
 
     @property
     def may_wait(self) -> bool:
         """Whether a thread may be waiting for what another stores."""
-        return bool(self._held)
+        return bool(self._copies)
 
     def undo(self) -> None:
         """Let memories hold that again."""
-        for memory, data in self._held:
+        for memory, data in self._copies:
             memory.data[:] = data

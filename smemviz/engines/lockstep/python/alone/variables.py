@@ -29,13 +29,13 @@ def inner(writer: Writer, body: Callable[[], bool]) -> bool:
 
 def assign(writer: Writer, node: ast.AST, name: str, value: Atom) -> None:
     """Assign to a variable, in the type that it is kept in there."""
-    version = writer.frame.versions.kept.get(node)
+    version = writer.frame.versions.variables.get(node)
     if version is not None:
-        value = as_kept(writer, value, version[1])
-    writer.assign(writer.kept(node, name), replace(settled(writer, value), step=value.step))
+        value = as_versioned(writer, value, version[1])
+    writer.assign(writer.variable_name(node, name), replace(settled(writer, value), step=value.step))
 
 
-def as_kept(writer: Writer, value: Atom, convert: Any) -> Atom:
+def as_versioned(writer: Writer, value: Atom, convert: Any) -> Atom:
     """Convert a value to the type that several are kept in."""
     kind = convert.keywords["kind"]
     if isinstance(kind, np.dtype) and value.dtype is not None and is_known(kind):
@@ -54,7 +54,7 @@ def moves(writer: Writer, node: ast.AST, edge: str) -> None:
             writer.fork(f"if {source.text} is not U:")
             writer.indent += 1
         was_sure = target in writer.sure
-        writer.assign(target, settled(writer, as_kept(writer, source, move.convert)))
+        writer.assign(target, settled(writer, as_versioned(writer, source, move.convert)))
         if not sure:
             writer.indent -= 1
             if not was_sure:

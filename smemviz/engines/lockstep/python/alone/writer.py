@@ -63,14 +63,14 @@ class Scope:
 
     Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
     arrays, by whose variables, and its ``own`` local arrays, as it was written for. ``turns`` is how many loops
-    are around the call; ``left`` tells that it has returned.
+    are around the call; ``has_returned`` is the text of whether it has.
     """
 
     number: int
     frame: Frame
     arrays: dict[str, str]
     turns: int
-    left: str
+    has_returned: str
     own: dict[str, View] = field(default_factory=dict)
 
 
@@ -93,7 +93,7 @@ class Writer:
     """The text as it grows; ``kinds`` are the types of the variables, as far as they are known.
 
     ``sure`` are the variables that are assigned whichever way was taken, ``spans`` where integers among them lie at any
-    time, ``held`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
+    time, ``spans_of`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it.
@@ -115,7 +115,7 @@ class Writer:
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     assigned: dict[str, list[Kind]] = field(default_factory=dict)
-    held: dict[str, list[Span]] = field(default_factory=dict)
+    spans_of: dict[str, list[Span]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     turns: list[str] = field(default_factory=list)
     scope: Scope | None = None
@@ -147,14 +147,14 @@ class Writer:
     def mark(self) -> tuple[Any, ...]:
         """Return where the text is, to go back there."""
         assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
-        held = {name: list(spans) for name, spans in self.held.items()}
-        state = self.indent, set(self.sure), assigned, held, dict(self.steps), list(self._noted)
+        spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
+        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), list(self._noted)
         return len(self.lines), len(self.accesses), len(self.sites), len(self.loops), *state
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
         lines, accesses, sites, loops, *state = mark
-        self.indent, self.sure, self.assigned, self.held, self.steps, self._noted = state
+        self.indent, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:]
 
     def aside(self, write: Callable[[], Atom]) -> Part:
@@ -252,9 +252,9 @@ class Writer:
 
     # -- variables
 
-    def kept(self, node: ast.AST, name: str) -> str:
+    def variable_name(self, node: ast.AST, name: str) -> str:
         """Return the name that a variable is kept under at a node."""
-        version = self.frame.versions.kept.get(node)
+        version = self.frame.versions.variables.get(node)
         return self.inside(name if version is None else version[0])
 
     def inside(self, name: str) -> str:
@@ -309,7 +309,7 @@ class Writer:
             if atom.step is not None and atom.step[0] == variable:
                 self.steps[name] = self.steps.get(name, 0) + atom.step[1]
             else:
-                self.held.setdefault(name, []).append(atom.within)
+                self.spans_of.setdefault(name, []).append(atom.within)
         self.sure.add(name)
 
     def opened(self, atom: Atom) -> str:
@@ -335,9 +335,9 @@ class Writer:
         stored: set[str] = set()
         for part in ast.walk(node):
             if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
-                self._give(self.kept(part, part.target.id))
+                self._give(self.variable_name(part, part.target.id))
             if isinstance(part, ast.Name) and part.id in self.frame.names.locals:
-                name = self.kept(part, part.id)
+                name = self.variable_name(part, part.id)
                 self._give(name)
                 if isinstance(part.ctx, ast.Store):
                     stored.add(name)

@@ -120,7 +120,7 @@ def _run(
     return slots
 
 
-def in_turn(flat: Any, at: Any, given: list[Any], update: Update) -> Any:
+def in_turn(flat: Any, at: Any, operands: list[Any], update: Update) -> Any:
     """Update one thread after the other where elements coincide, all first threads at once, then all second ones."""
     order = np.argsort(at, kind="stable")
     ordered = at[order]
@@ -132,6 +132,6 @@ def in_turn(flat: Any, at: Any, given: list[Any], update: Update) -> Any:
         threads = order[now]
         place = at[threads]
         old[threads] = flat[place]
-        operand = tuple(g[threads] for g in given)
+        operand = tuple(g[threads] for g in operands)
         flat[place] = update(flat[place], operand if len(operand) > 1 else operand[0])
     return old

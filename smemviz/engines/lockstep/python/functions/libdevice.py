@@ -158,20 +158,20 @@ def _floats() -> dict[str, Rule]:
     rules["fast_fdividef"] = _typed(np.divide, FLOAT32, FLOAT32, FLOAT32)
     for base, dtype in _both("fma"):
         rules[base] = _typed(intrinsics.fma, dtype, dtype, dtype, dtype)
-        rules[_named("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
-        rules[_named("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
-        rules[_named("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
-        rules[_named("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
-        rules[_named("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
-        rules[_named("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
-        rules[_named("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
-        rules[_named("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
-        rules[_named("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
+        rules[_spelled_like("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
+        rules[_spelled_like("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
+        rules[_spelled_like("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
+        rules[_spelled_like("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
+        rules[_spelled_like("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        rules[_spelled_like("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        rules[_spelled_like("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
+        rules[_spelled_like("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
+        rules[_spelled_like("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
     rules["fast_sincosf"] = rules["sincosf"]
     return rules | _rounded_to_nearest() | _rounded_another_way()
 
 
-def _named(name: str, like: str) -> str:
+def _spelled_like(name: str, like: str) -> str:
     return f"{name}f" if like.endswith("f") else name
 
 
@@ -256,7 +256,7 @@ def _conversions() -> dict[str, Rule]:
     rules["float2half_rn"] = _typed(lambda x: x.astype(FLOAT16).view(_INT16), _INT16, FLOAT32)
     for base, dtype in _both("llrint"):
         rules[base] = _typed(lambda x: _to_integer(np.rint, INT64, x), INT64, dtype)
-        rules[_named("llround", base)] = _typed(lambda x: _to_integer(_round, INT64, x), INT64, dtype)
+        rules[_spelled_like("llround", base)] = _typed(lambda x: _to_integer(_round, INT64, x), INT64, dtype)
     return rules
 
 

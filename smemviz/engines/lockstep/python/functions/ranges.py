@@ -14,9 +14,9 @@ from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
 from smemviz.messages import english
 
 
-def range_of(frame: Frame, call: ast.Call, given: list[Value]) -> Range:
+def range_of(frame: Frame, call: ast.Call, bounds: list[Value]) -> Range:
     """Return the range of a call."""
-    ends = [_whole(frame, call, value) for value in given]
+    ends = [_whole(frame, call, value) for value in bounds]
     if call.keywords or not 1 <= len(ends) <= 3:
         raise frame.wrong(call, english("{code}: range takes one to three numbers", code=ast.unparse(call)))
     start, stop, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]

@@ -46,11 +46,11 @@ def _is_register(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
     body = frame.function.node.body
     parts = [part for part in ast.walk(frame.function.node) if isinstance(part, ast.Name) and part.id == node.id]
     stores = [part for part in parts if isinstance(part.ctx, ast.Store)]
-    given = {target: value for statement in ast.walk(frame.function.node) for target, value in _given(statement)}
+    given = {target: value for statement in ast.walk(frame.function.node) for target, value in _assigned(statement)}
     registers = [frame.canonical(given[part]).startswith(_REGISTERS) if part in given else False for part in stores]
     if not any(registers) or all(registers):
         return any(registers)
-    straight = [part for statement in body for part, _ in _given(statement)]
+    straight = [part for statement in body for part, _ in _assigned(statement)]
     if not all(part in straight for part in stores):
         what = english("{code}, where {name} has more than one type", code=short(call), name=node.id)
         raise frame.refuse(call, what)
@@ -58,7 +58,7 @@ def _is_register(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
     return bool(before) and before[-1]
 
 
-def _given(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _assigned(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the targets of an assignment, those in tuples one by one, each with what it is given."""
     if not isinstance(statement, ast.Assign):
         return
@@ -70,8 +70,8 @@ def _given(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, value
 
 
-def _is_of(frame: Frame, node: ast.Call, value: Value, named: ast.expr) -> bool:
-    target = frame.names.constant(named)
+def _is_of(frame: Frame, node: ast.Call, value: Value, types: ast.expr) -> bool:
+    target = frame.names.constant(types)
     dtype = as_dtype(target)
     plain = not (isinstance(value, tuple) and hasattr(value, "_fields"))
     if (dtype is None and target not in _CONTAINERS) or not plain:

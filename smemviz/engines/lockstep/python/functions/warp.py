@@ -44,11 +44,11 @@ def _spread(frame: Frame, value: Value) -> NDArray[Any]:
     return np.broadcast_to(np.asarray(value, dtype_of(value)), frame.machine.slots)
 
 
-def _member_mask(frame: Frame, node: ast.Call, given: Value) -> Words:
+def _member_mask(frame: Frame, node: ast.Call, members_mask: Value) -> Words:
     """Return each lane's mask; lanes that it names and that are elsewhere are a finding."""
-    if dtype_of(given).kind not in "iu":
-        raise NoRuleError(f"{ast.unparse(node.func)} with a mask of {dtype_of(given)}")
-    members = _spread(frame, cast(given, _UINT32))
+    if dtype_of(members_mask).kind not in "iu":
+        raise NoRuleError(f"{ast.unparse(node.func)} with a mask of {dtype_of(members_mask)}")
+    members = _spread(frame, cast(members_mask, _UINT32))
     machine, mask = frame.machine, frame.mask
     here = _words(mask.lanes)
     elsewhere = _words(machine.live.lanes) & ~here

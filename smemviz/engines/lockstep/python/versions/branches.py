@@ -95,7 +95,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
             break
         head, visit.constants = dict(visit.here or {}), constants
         visit.forget(node)
-        visit.left.append({})
+        visit.breaks.append({})
         if test is not None:
             visit.attempt(test, partial(visit.value, test))
         elif isinstance(node, ast.For) and item is UNKNOWN:
@@ -104,7 +104,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
             visit.attempt(node.target, partial(bind, visit, node.target, item, node.iter))
         reads = _reads(visit, test)
         visit.block(node.body, visit.entry)
-        turn, left = visit.here, visit.left.pop()
+        turn, left = visit.here, visit.breaks.pop()
         again = None if test is None or turn is None else decided(visit, test)
     # The test before the loop and the one after a turn are one here: they may read names of two types.
     visit.unclear |= {name for _, (name, _) in _reads(visit, test) ^ reads}
@@ -177,12 +177,12 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     return UNKNOWN
 
 
-def _items_of_arrays(name: str, given: list[Value]) -> Value:
+def _items_of_arrays(name: str, values: list[Value]) -> Value:
     """Return what a loop over the places or the elements of arrays gives."""
     if name == "numpy.ndindex":
-        sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+        sizes = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
         return (0,) * len(sizes)
-    arrays = given[0] if isinstance(given[0], tuple) else given
+    arrays = values[0] if isinstance(values[0], tuple) else values
     if not all(isinstance(array, View) and array.dtype.fields is None for array in arrays):
         return UNKNOWN
     if name == "numpy.ndenumerate":
@@ -192,8 +192,8 @@ def _items_of_arrays(name: str, given: list[Value]) -> Value:
 
 
 def _leave(visit: Visit, node: ast.Break | ast.Continue) -> Mask:
-    if visit.left and visit.here is not None:
-        visit.left[-1][node] = visit.here
+    if visit.breaks and visit.here is not None:
+        visit.breaks[-1][node] = visit.here
     visit.here = None
     return visit.entry
 

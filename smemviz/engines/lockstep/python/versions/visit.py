@@ -110,7 +110,7 @@ class Visit(Frame):
         self.decided: dict[ast.AST, bool] = {}
         self.operands: dict[ast.AST, tuple[ast.expr, ...]] = {}
         self.results: list[Value] = []
-        self.left: list[dict[ast.AST, Names]] = []
+        self.breaks: list[dict[ast.AST, Names]] = []
         self.constants: Mapping[str, object] = {}
 
     def all_of(self, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
@@ -186,8 +186,8 @@ class Visit(Frame):
     def forget(self, node: ast.AST) -> None:
         """Forget what was told of the conditions in a part of the function, which is gone through once more."""
         for part in ast.walk(node):
-            for told in (self.choices, self.decided, self.operands):
-                told.pop(part, None)
+            for conditions in (self.choices, self.decided, self.operands):
+                conditions.pop(part, None)
 
     def lose(self, node: ast.AST) -> None:
         """Give up on the names in a part of the function."""
