@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import resolve
 from smemviz.frontends.numba.sites.members import by_name, is_member
+from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1
@@ -135,9 +137,39 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
+    if node not in _names_that_numba_gives(frame.function.node):
+        write = english("{name} = ... on a line of its own", name=node.target.id)
+        raise frame.none_of_numba(node, short(node), write)
     value = frame.value(node.value)
     frame.assign(node.target, node.target.id, value)
     return value
+
+
+@lru_cache(maxsize=256)
+def _names_that_numba_gives(function: ast.FunctionDef) -> frozenset[ast.expr]:
+    """Return the assignments within expressions that Numba compiles.
+
+    It gives what was just computed its new name alone, so that the expression around finds nothing there: but for
+    a variable, which has a name, for what comes out of branches, and where nothing but assignments is around.
+    """
+    own = {*parameters(function), *stored(function)}
+    known: set[ast.expr] = set()
+    for node in ast.walk(function):
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) and isinstance(value, ast.NamedExpr):
+            known.add(value)
+        if isinstance(node, ast.NamedExpr) and _has_a_name(node.value, own):
+            known.add(node)
+    return frozenset(known)
+
+
+def _has_a_name(value: ast.expr, own: Container[str]) -> bool:
+    match value:
+        case ast.Name(id=name):
+            return name in own
+        case ast.NamedExpr(value=inner):
+            return _has_a_name(inner, own)
+    return isinstance(value, ast.BoolOp | ast.IfExp)
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
