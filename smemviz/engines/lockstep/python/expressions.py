@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
@@ -20,6 +21,7 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import resolve
 from smemviz.frontends.numba.sites.members import by_name, is_member
 from smemviz.frontends.numba.syntax import parameters, stored
@@ -47,6 +49,12 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     except KeyError:
         raise unknown_name(frame, node) from None
     return _host_value(frame, node, value)
+
+
+@lru_cache(maxsize=256)
+def octets(text: bytes) -> NDArray[np.uint8]:
+    """Return the bytes of a module as the array that they are in a kernel."""
+    return np.frombuffer(text, np.uint8)
 
 
 def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
@@ -79,6 +87,8 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return kernel_view(ast.unparse(node), value)
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, bytes):
+        return arrays.constant_view(frame.machine, ast.unparse(node), octets(value))
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     if isinstance(value, np.ndarray | np.generic):
@@ -187,13 +197,14 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         return access.load(frame, node, base.of, base.indices(access.as_index(frame, node, parts[0])))
     if isinstance(base, tuple):
         return arrays.item(frame, node, base, parts)
-    if (
-        isinstance(base, str | bytes)
-        and len(parts) == 1
-        and type(parts[0]) is int
-        and -len(base) <= parts[0] < len(base)
-    ):
-        return base[parts[0]] if isinstance(base, str) else np.uint8(base[parts[0]])
+    if isinstance(node.value, ast.Constant) and isinstance(base, str | bytes):
+        at = evaluate(node.slice, {})  # Python computes it before Numba sees it
+        if isinstance(at, int) and -len(base) <= at < len(base):
+            return base[at] if isinstance(base, str) else np.uint8(base[at])
+        if isinstance(base, bytes):
+            write = english("a name of the module for it")
+            what = english("{what} is not executed in lockstep; write {instead}", what=short(node), instead=write)
+            raise frame.wrong(node, what)
     raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
@@ -111,6 +112,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             raise frame.refuse(node, f"'is' ({short(node)})") from None
         return same if isinstance(op, ast.Is) else unary(ast.Not, same)
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
+        if any(kind_of(item) != kind_of(right[0]) for item in right):
+            raise frame.none_of_numba(node, english("{code}, a tuple of several types", code=short(node)))
         absent: Value = True
         for item in right:
             absent = both(absent, comparison(frame, node, ast.NotEq(), left, item))
@@ -130,6 +133,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
     if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in COMPARE:
         return bool(COMPARE[type(op)](left, right))
+    if isinstance(left, bytes) or isinstance(right, bytes):
+        raise frame.refuse(node, short(node))
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
