@@ -121,7 +121,7 @@ class _Plainer(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+        parts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
         return ast.copy_location(ast.Constant("".join(parts)), node) if len(parts) == len(node.values) else node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:

@@ -139,8 +139,10 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     first_default = len(wanted) - len(parameters.defaults)
     for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
         if name not in bound:
-            computed = isinstance(default, ast.Name) and default.id in bound  # where an inner function is defined
-            bound[name] = bound[default.id] if computed else frame.callee(tree).value(default)
+            if isinstance(default, ast.Name) and default.id in bound:  # computed where an inner function is defined
+                bound[name] = bound[default.id]
+            else:
+                bound[name] = frame.callee(tree).value(default)
     if (len(given) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         raise frame.wrong(
             node,
