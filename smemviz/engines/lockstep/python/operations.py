@@ -105,6 +105,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         return _is_nothing(right if left is None else left) == isinstance(op, ast.Is)
     if (left is None or right is None) and isinstance(op, ast.Eq | ast.NotEq):
         return (left is right) == isinstance(op, ast.Eq)  # an Optional is not equal to None, even where it is that
+    if isinstance(left, np.dtype) and isinstance(right, np.dtype | str):
+        return _same_type(frame, node, op, left, right)
     if isinstance(op, ast.Is | ast.IsNot):
         try:
             same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
@@ -143,6 +145,16 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             equal = both(equal, comparison(frame, node, ast.Eq(), a, b))
         return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
     return apply(frame, node, type(op), left, right)
+
+
+def _same_type(frame: Frame, node: ast.expr, op: ast.cmpop, left: np.dtype[Any], right: np.dtype[Any] | str) -> bool:
+    """Tell whether the types of two arrays are one; Numba has no other comparison of them."""
+    if isinstance(right, str):
+        what = english("{code}: Numba finds a type equal to no text; write another array's .dtype", code=short(node))
+        raise frame.wrong(node, what)
+    if not isinstance(op, ast.Eq | ast.Is):
+        raise frame.none_of_numba(node, short(node), english("not (... == ...)"))
+    return left == right
 
 
 def _is_nothing(value: Value) -> Any:
