@@ -153,9 +153,10 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     ("body", "what"),
     [
         (
-            "cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a)",
-            "kernels of cupy.ElementwiseKernel are not recorded",
+            "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a)",
+            "kernels of cupy.ReductionKernel are not recorded",
         ),
+        ("cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a[::-1])", "x goes backwards through memory; copy it"),
         ("cp.cuda.texture.TextureObject()", "cupy.cuda.texture is not known where there is no GPU; run it on one"),
         ("twice.num_regs", "cupy.RawKernel.num_regs is not known where there is no GPU; run it on one"),
         ("module.get_global('table')", "cupy.RawModule.get_global is not known where there is no GPU"),
@@ -166,6 +167,84 @@ def test_what_is_missing_is_one_line(tmp_path: Path, body: str, what: str) -> No
     with pytest.raises(UnsupportedError, match=what) as failed:
         recorded(tmp_path, body)
     assert failed.value.line == len(HEAD.splitlines()) + 1
+
+
+# --- elementwise kernels
+
+ELEMENTWISE = """\
+square = cp.ElementwiseKernel("float32 x, float32 y", "float32 z", "z = (x - y) * (x - y)", "squared_difference")
+"""
+
+
+def test_an_elementwise_kernel_is_recorded_with_the_text_that_cupy_writes(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, ELEMENTWISE + "assert (square(a, a + 2) == 4).all()")
+    (launch,) = recording.launches
+    assert (launch.kernel, launch.grid, launch.block) == ("squared_difference", (1, 1, 1), (128, 1, 1))
+    assert [(site.source, site.op) for site in launch.sites] == [
+        ("_raw_x[i]", "load"), ("_raw_y[i]", "load"), ("z", "store")
+    ]  # fmt: skip
+    assert [row.requests for row in launch.summary()] == [1, 1, 1]
+    assert "        z = (x - y) * (x - y);\n" in recording.source_of(launch)
+
+
+def test_elementwise_kernels_broadcast_and_follow_strides(tmp_path: Path) -> None:
+    body = """\
+m, row = cp.arange(12, dtype=cp.float32).reshape(3, 4), cp.arange(4, dtype=cp.float32)
+column = row[:3, None].copy()
+for x, y in ((m, row), (m, 5), (m.T, column.T), (m[:, ::2], row[1:3]), (column, row), (a[3].copy(), a), (m, m)):
+    assert square(x, y).shape == (x - y).shape and (square(x, y) == (x - y) ** 2).all()
+out = cp.zeros((3, 4), cp.float32)
+assert square(m, 1, out) is out and (out == (m - 1) ** 2).all()
+into = cp.zeros((3, 4), cp.float32)
+square(m[:, ::2], 1, into[:, 1::2])
+assert (into[:, 1::2] == (m[:, ::2] - 1) ** 2).all() and (into[:, ::2] == 0).all()
+assert square(a[:0], a[:0]).shape == (0,)
+"""
+    strided = recorded(tmp_path, ELEMENTWISE + body).launches[6]
+    assert [site.source for site in strided.sites[:2]] == ["_raw_x[i / 2 % 3 * 4 + i % 2 * 2]", "_raw_y[i % 2]"]
+    addresses = strided.requests.addresses[0][:6]
+    assert (addresses - addresses[0]).tolist() == [0, 8, 16, 24, 32, 40]
+
+
+def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        """\
+        twice = cp.ElementwiseKernel("T x, T y", "T z", "T t = 2 * x; z = t + y", "twice_and")
+        assert twice(cp.arange(5), 3).dtype == int and (twice(a, a) == 3 * a).all()
+        back = cp.ElementwiseKernel("T x, raw T y", "T z", "z = x + y[_ind.size() - i - 1]", "and_reversed")
+        assert (back(a, a) == 31).all()
+        turned = cp.ElementwiseKernel("raw T y", "raw T z", "z[i] = y[y.shape()[0] - 1 - i]", "turned")
+        z = cp.zeros(32, cp.float32)
+        turned(a, z, size=32)
+        assert (z == a[::-1]).all()
+        half_of = "template <typename T> __device__ T half_of(T x) { return x / 2; }"
+        pair = cp.ElementwiseKernel("T x", "T y, bool big", "y = half_of(x); big = x > 3", "halved", preamble=half_of)
+        y, big = pair(a)
+        assert (y == a / 2).all() and big.dtype == bool and (big == (a > 3)).all()
+        numbers = cp.arange(4, dtype=cp.complex64) * 1j
+        assert (cp.ElementwiseKernel("T x", "T y", "y = x * x", "squares")(numbers) == numbers * numbers).all()
+        halves = cp.ElementwiseKernel("float16 x", "float16 y", "y = x + x", "halves")
+        assert (halves(cp.arange(4, dtype=cp.float16)) == 2 * cp.arange(4)).all()
+        up = cp.ElementwiseKernel("", "T x", "x += by", "up", loop_prep="T by = 3", no_return=True)
+        assert up(a) is None and a[0] == 3
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("(a)", "Wrong number of arguments for 'same'"),
+        ("(a, cp.arange(32))", "Type is mismatched. y int64 float32"),
+        ("(a, a, cp.zeros(1, cp.float32))", r"Out shape is mismatched: \(1,\) \(32,\)"),
+        ("(1.0, 2.0)", "Loop size is undecided"),
+        ("(a, a, size=3)", 'Specified "size" can be used only if all'),
+    ],
+)
+def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path, call: str, what: str) -> None:
+    with pytest.raises(KernelFileError, match=what):
+        recorded(tmp_path, f"cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same'){call}")
 
 
 @pytest.mark.parametrize(

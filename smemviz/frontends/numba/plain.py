@@ -1,7 +1,9 @@
 """Rewriting what Numba rewrites before it compiles: ``match``, lambdas, functions in a kernel, methods of arrays.
 
 ``match`` becomes ``if`` and ``elif``. A function defined in a kernel becomes a device function, whose first parameters
-are the variables of the kernel that it reads; as in Numba, it gets what they hold where it is called.
+are the variables of the kernel that it reads; as in Numba, it gets what they hold where it is called, but for defaults,
+which are what they were where it is defined. A list that a loop goes over, or that is asked for an item, becomes a
+tuple, as Python makes it one, and an f-string of letters alone a text.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ class Plain:
 @lru_cache(maxsize=256)
 def plain(function: _Function) -> Plain:
     """Return a function rewritten; itself where there is nothing to rewrite."""
-    rewritten = (ast.Match, ast.Lambda, ast.FunctionDef)
+    rewritten = (ast.Match, ast.Lambda, ast.FunctionDef, ast.JoinedStr)
     nodes = [node for node in ast.walk(function) if node is not function]
-    if not any(isinstance(node, rewritten) or _method(node) for node in nodes):
+    if not any(isinstance(node, rewritten) or _method(node) or _filled(node) or _listed(node) for node in nodes):
         return Plain(function)
     made = _Plainer(copy.deepcopy(function)).plain()
     return Plain(ast.fix_missing_locations(made.node), tuple(map(ast.fix_missing_locations, made.inner)), made.methods)
@@ -44,6 +46,29 @@ def _method(node: ast.AST) -> str:
         case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]) if PREFIX + name in METHODS:
             return PREFIX + name
     return ""
+
+
+def _filled(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the array that ``a.fill(x)`` fills, and with what."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=array, attr="fill"), args=[value], keywords=[])):
+            return array, value
+    return None
+
+
+def _listed(node: ast.AST) -> ast.List | None:
+    """Return the list that a loop goes over, or that is asked for an item: Python makes a tuple of it."""
+    match node:
+        case ast.For(iter=ast.List() as items):
+            return items
+        case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.List() as items]):
+            return items
+    return None
+
+
+def _tuple(items: ast.expr) -> ast.Tuple:
+    assert isinstance(items, ast.List)
+    return ast.copy_location(ast.Tuple(items.elts, ast.Load()), items)
 
 
 class _Plainer(ast.NodeTransformer):
@@ -78,15 +103,39 @@ class _Plainer(ast.NodeTransformer):
         new = self.visit(node)
         return new if isinstance(new, list) else [new]
 
-    def visit_FunctionDef(self, node: _Function) -> ast.AST:
+    def visit_FunctionDef(self, node: _Function) -> ast.AST | list[ast.stmt]:
         if node.decorator_list or self._stores[node.name] or node.name in self._inner:
             return node
-        return self._put(node.name, node, node)
+        return self._put(node, node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+    def visit_For(self, node: ast.For) -> ast.AST:
+        if _listed(node):
+            node.iter = _tuple(node.iter)
+        self.generic_visit(node)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if _listed(node):
+            node.comparators[-1] = _tuple(node.comparators[-1])
+        self.generic_visit(node)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        parts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+        return ast.copy_location(ast.Constant("".join(parts)), node) if len(parts) == len(node.values) else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        self.generic_visit(node)
+        filled = _filled(node)
+        if filled is None:
+            return node
+        part = ast.copy_location(ast.Subscript(filled[0], ast.Constant(...), ast.Store()), node.value)
+        return ast.copy_location(ast.Assign([part], filled[1]), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function) if self._stores[name] == 1:
-                return self._put(name, as_function(name, function), node)
+                return self._put(as_function(name, function), node)
         self.generic_visit(node)
         return node
 
@@ -102,14 +151,23 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         name = f"lambda_{node.lineno}_{node.col_offset}"
-        self._put(name, as_function(name, node), node)
+        self._put(as_function(name, node), node)
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
-    def _put(self, name: str, function: _Function, at: ast.AST) -> ast.AST:
+    def _put(self, function: _Function, at: ast.AST) -> ast.AST | list[ast.stmt]:
+        """Keep a function apart; return what computes its defaults where it is defined."""
+        names = set(parameters(self._function)) | set(self._stores)
+        computed: list[ast.stmt] = []
+        for place, default in enumerate(function.args.defaults):
+            if isinstance(at, ast.stmt) and names & _read(default):
+                kept = ast.copy_location(ast.Name(f"{function.name}_default_{place}", ast.Load()), default)
+                function.args.defaults[place] = kept
+                self._stores[kept.id] += 1
+                computed.append(ast.copy_location(ast.Assign([ast.Name(kept.id, ast.Store())], default), at))
         made = _Plainer(function).plain()
         self._methods |= made.methods
         self._inner |= {function.name: function for function in (*made.inner, made.node)}
-        return ast.copy_location(ast.Pass(), at)
+        return [ast.fix_missing_locations(one) for one in computed] or ast.copy_location(ast.Pass(), at)
 
     def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
         subject = f"match_{node.lineno}_{node.col_offset}"
@@ -181,5 +239,8 @@ def as_function(name: str, node: ast.Lambda) -> _Function:
 
 def _free(function: _Function) -> set[str]:
     """Return the names that a function reads and does not assign."""
-    own = set(parameters(function)) | set(stored(function))
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own
+    return _read(function) - set(parameters(function)) - set(stored(function))
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}

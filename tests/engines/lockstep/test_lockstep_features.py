@@ -144,17 +144,18 @@ def test_enumerate_and_zip_stop_with_the_shortest_and_take_a_start():
 
 def test_a_part_of_an_array_is_assigned_element_by_element():
     out = np.zeros(8)
-    text = "if cuda.laneid == 0:\n    out[2:5] = data[:3]\n    out[5:] = 9"
-    launch, _ = body(text, np.arange(4.0), out, parameters="data, out")
-    assert out.tolist() == [0, 0, 0, 1, 2, 9, 9, 9]
-    assert [(s.op, len(rows(launch, i))) for i, s in enumerate(launch.sites)] == [
-        ("load", 3), ("store", 3), ("store", 3)
+    text = "if cuda.laneid == 0:\n    out.fill(4)\n    out[2:5] = 0.0, 1.0, 2.0\n    out[5:] = 9"
+    launch, _ = body(text, out)
+    assert out.tolist() == [4, 4, 0, 1, 2, 9, 9, 9]
+    assert [(s.source, s.op, len(rows(launch, i))) for i, s in enumerate(launch.sites)] == [
+        ("out.fill(4)", "store", 8), ("out[2:5]", "store", 3), ("out[5:]", "store", 3)
     ]  # fmt: skip
 
 
-def test_a_part_assigned_from_the_same_array_is_refused():
-    with pytest.raises(UnsupportedError, match=r"assignment to out\[1:\] from the same array: Numba compiles none"):
-        result("out[1:] = out[:31]")
+@pytest.mark.parametrize("array", ["out[:31]", "cuda.local.array(31, float64)"])
+def test_a_part_that_an_array_is_assigned_to_is_refused(array):
+    with pytest.raises(UnsupportedError, match=r"assignment of an array to out\[1:\]: Numba compiles none"):
+        result(f"out[1:] = {array}")
 
 
 def test_a_numpy_function_goes_over_whole_arrays():

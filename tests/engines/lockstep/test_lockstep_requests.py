@@ -358,7 +358,8 @@ def test_a_walrus_assigns_where_it_is_evaluated():
         """
         t = cuda.threadIdx.x
         n = 0
-        if t > 3 and (n := t * 2) > 20:
+        twice = t * 2
+        if t > 3 and (n := twice) > 20:
             out[t] = n
         else:
             out[t] = -n

@@ -247,32 +247,19 @@ def item(frame: Frame, node: ast.expr, view: View, k: int) -> Value:
     return subview(frame, index, view, (k,))
 
 
-def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
-    """Store a number or an array in every element of a part of an array, one element after the other."""
-    code = ast.unparse(target)
+def fill(frame: Frame, target: ast.expr, part: View, value: Value) -> None:
+    """Store a number in every element of a part of an array, one element after the other, or the items of a tuple."""
     if isinstance(value, tuple):
         _check_items(frame, target, part, value)
-    if isinstance(value, View) and value.dtype.kind in times.KINDS:
-        raise frame.none_of_numba(target, english("assignment of {dtype} to {code}", dtype=value.dtype, code=code))
-    if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
-        if value.memory is part.memory:
-            what = english("assignment to {code} from the same array", code=code)
-            raise frame.none_of_numba(target, what, english("a loop"))
-        raise frame.none_of_numba(target, english("assignment to {code} from an array of more axes", code=code))
+    if isinstance(value, View):  # Numba would need memory for a copy, as the two may overlap
+        what = english("assignment of an array to {code}", code=ast.unparse(target))
+        raise frame.none_of_numba(target, what, english("a loop"))
     outer = frame.mask
     for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
         frame.machine.tick(frame.function.file, target.lineno)
         inside = np.logical_and.reduce([k < size for k, size in zip(index, part.shape, strict=True)])
         frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
-        item = value
-        if isinstance(value, View):
-            where = index[part.ndim - value.ndim :]
-            indices = tuple(
-                0 if type(size) is int and size == 1 else k for k, size in zip(where, value.shape, strict=True)
-            )
-            item = load(frame, source, value, indices)
-        elif isinstance(value, tuple):
-            item = value[index[0]]
+        item = value[index[0]] if isinstance(value, tuple) else value
         write(frame, target, part, *locate(frame, target, part, index), item)
     frame.mask = outer
 

@@ -140,7 +140,10 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
     elif isinstance(base, np.dtype) and name == "type" and len(node.args) == 1:
         return cast(frame.value(node.args[0]), base)
     elif name == "view" and len(node.args) == 1 and not node.keywords and not types.is_no_number(base):
-        return types.same_bits(frame, node, base, dtype_argument(frame, node.args[0]))
+        dtype = dtype_argument(frame, node.args[0])
+        if isinstance(node.args[0], ast.Constant):
+            raise frame.none_of_numba(node, ast.unparse(node), f"{ast.unparse(node.func)}(np.{dtype})")
+        return types.same_bits(frame, node, base, dtype)
     elif not node.args and not node.keywords and not types.is_no_number(base):
         if name == "conjugate":
             return np.conjugate(base)

@@ -76,7 +76,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
             if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
                 expressions.refuse_member(frame, source, str(view.dtype))
             if element is None:
-                access.fill(frame, target, view, source, value)
+                access.fill(frame, target, view, value)
             else:
                 access.write(frame, target, view, element, reached, value)
         case _:

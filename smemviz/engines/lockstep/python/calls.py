@@ -26,7 +26,7 @@ from smemviz.recordings.dtypes import DTYPES
 def _call(frame: Frame, node: ast.Call) -> Value:
     inner = frame.tree.calls.get(node)
     if inner is not None:
-        dispatcher = frame.names.constant(node.func)
+        dispatcher = frame.names.called(node.func)
         if not isinstance(dispatcher, Dispatcher):
             return frame.callee(inner).run(_arguments(frame, node, inner))
         arguments = dispatcher.cast_arguments(_arguments(frame, node, inner))
@@ -139,7 +139,10 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     first_default = len(wanted) - len(parameters.defaults)
     for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
         if name not in bound:
-            bound[name] = frame.callee(tree).value(default)
+            if isinstance(default, ast.Name) and default.id in bound:  # computed where an inner function is defined
+                bound[name] = bound[default.id]
+            else:
+                bound[name] = frame.callee(tree).value(default)
     if (len(given) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         raise frame.wrong(
             node,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
@@ -19,8 +21,10 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import resolve
 from smemviz.frontends.numba.sites.members import by_name, is_member
+from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1
@@ -45,6 +49,12 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     except KeyError:
         raise unknown_name(frame, node) from None
     return _host_value(frame, node, value)
+
+
+@lru_cache(maxsize=256)
+def octets(text: bytes) -> NDArray[np.uint8]:
+    """Return the bytes of a module as the array that they are in a kernel."""
+    return np.frombuffer(text, np.uint8)
 
 
 def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
@@ -77,6 +87,8 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return kernel_view(ast.unparse(node), value)
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, bytes):
+        return arrays.constant_view(frame.machine, ast.unparse(node), octets(value))
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     if isinstance(value, np.ndarray | np.generic):
@@ -135,9 +147,39 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
 
 
 def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
+    if node not in _names_that_numba_gives(frame.function.node):
+        write = english("{name} = ... on a line of its own", name=node.target.id)
+        raise frame.none_of_numba(node, short(node), write)
     value = frame.value(node.value)
     frame.assign(node.target, node.target.id, value)
     return value
+
+
+@lru_cache(maxsize=256)
+def _names_that_numba_gives(function: ast.FunctionDef) -> frozenset[ast.expr]:
+    """Return the assignments within expressions that Numba compiles.
+
+    It gives what was just computed its new name alone, so that the expression around finds nothing there: but for
+    a variable, which has a name, for what comes out of branches, and where nothing but assignments is around.
+    """
+    own = {*parameters(function), *stored(function)}
+    known: set[ast.expr] = set()
+    for node in ast.walk(function):
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) and isinstance(value, ast.NamedExpr):
+            known.add(value)
+        if isinstance(node, ast.NamedExpr) and _has_a_name(node.value, own):
+            known.add(node)
+    return frozenset(known)
+
+
+def _has_a_name(value: ast.expr, own: Container[str]) -> bool:
+    match value:
+        case ast.Name(id=name):
+            return name in own
+        case ast.NamedExpr(value=inner):
+            return _has_a_name(inner, own)
+    return isinstance(value, ast.BoolOp | ast.IfExp)
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
@@ -155,13 +197,14 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         return access.load(frame, node, base.of, base.indices(access.as_index(frame, node, parts[0])))
     if isinstance(base, tuple):
         return arrays.item(frame, node, base, parts)
-    if (
-        isinstance(base, str | bytes)
-        and len(parts) == 1
-        and type(parts[0]) is int
-        and -len(base) <= parts[0] < len(base)
-    ):
-        return base[parts[0]] if isinstance(base, str) else np.uint8(base[parts[0]])
+    if isinstance(node.value, ast.Constant) and isinstance(base, str | bytes):
+        at = evaluate(node.slice, {})  # Python computes it before Numba sees it
+        if isinstance(at, int) and -len(base) <= at < len(base):
+            return base[at] if isinstance(base, str) else np.uint8(base[at])
+        if isinstance(base, bytes):
+            write = english("a name of the module for it")
+            what = english("{what} is not executed in lockstep; write {instead}", what=short(node), instead=write)
+            raise frame.wrong(node, what)
     raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
@@ -104,6 +105,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         return _is_nothing(right if left is None else left) == isinstance(op, ast.Is)
     if (left is None or right is None) and isinstance(op, ast.Eq | ast.NotEq):
         return (left is right) == isinstance(op, ast.Eq)  # an Optional is not equal to None, even where it is that
+    if isinstance(left, np.dtype) and isinstance(right, np.dtype | str):
+        return _same_type(frame, node, op, left, right)
     if isinstance(op, ast.Is | ast.IsNot):
         try:
             same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
@@ -111,6 +114,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             raise frame.refuse(node, f"'is' ({short(node)})") from None
         return same if isinstance(op, ast.Is) else unary(ast.Not, same)
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
+        if any(kind_of(item) != kind_of(right[0]) for item in right):
+            raise frame.none_of_numba(node, english("{code}, a tuple of several types", code=short(node)))
         absent: Value = True
         for item in right:
             absent = both(absent, comparison(frame, node, ast.NotEq(), left, item))
@@ -130,6 +135,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
         return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
     if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in COMPARE:
         return bool(COMPARE[type(op)](left, right))
+    if isinstance(left, bytes) or isinstance(right, bytes):
+        raise frame.refuse(node, short(node))
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
@@ -138,6 +145,16 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             equal = both(equal, comparison(frame, node, ast.Eq(), a, b))
         return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
     return apply(frame, node, type(op), left, right)
+
+
+def _same_type(frame: Frame, node: ast.expr, op: ast.cmpop, left: np.dtype[Any], right: np.dtype[Any] | str) -> bool:
+    """Tell whether the types of two arrays are one; Numba has no other comparison of them."""
+    if isinstance(right, str):
+        what = english("{code}: Numba finds a type equal to no text; write another array's .dtype", code=short(node))
+        raise frame.wrong(node, what)
+    if not isinstance(op, ast.Eq | ast.Is):
+        raise frame.none_of_numba(node, short(node), english("not (... == ...)"))
+    return left == right
 
 
 def _is_nothing(value: Value) -> Any:

@@ -53,6 +53,7 @@ def _give(frame: Frame, node: ast.Return) -> Mask:
 
 
 def _check(frame: Frame, node: ast.Assert) -> Mask:
+    _check_message(frame, node, node.msg)
     test = truth(frame.value(node.test))
     outer = frame.mask
     failing = outer.narrow(~test if isinstance(test, np.ndarray) else np.full(len(outer.lanes), not test))
@@ -67,6 +68,7 @@ def _stop(frame: Frame, node: ast.Raise | ast.Assert) -> Mask:
     """End the active threads, as the GPU does, and note who raised what."""
     if not frame.is_kernel:
         raise frame.refuse(node, english("{code} in a device function", code=short(node)))
+    _check_message(frame, node, node.exc if isinstance(node, ast.Raise) else None)
     mask = frame.mask
     what = english("{threads} threads end here: {code}", threads=mask.count, code=short(node))
     if mask.count == 1:
@@ -74,6 +76,14 @@ def _stop(frame: Frame, node: ast.Raise | ast.Assert) -> Mask:
     frame.machine.find("raised", node.lineno, node.col_offset, mask.lanes, what)
     frame.end_threads()
     return frame.nobody
+
+
+def _check_message(frame: Frame, node: ast.stmt, message: ast.expr | None) -> None:
+    """Refuse an error that says what a variable holds: Numba has to know its message when it compiles."""
+    parts = () if message is None else ast.walk(message)
+    if any(isinstance(part, ast.Name) and part.id in frame.names.locals for part in parts):
+        what = english("{code}, with a message that is not constant", code=short(node))
+        raise frame.none_of_numba(node, what, english("text, and print(...) before it"))
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Frame, Any], Mask]] = {

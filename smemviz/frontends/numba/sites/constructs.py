@@ -23,7 +23,7 @@ _WORDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFunctionDef: (english("a function defined"), _MODULE),
     ast.ClassDef: (english("a class defined"), _ELSEWHERE),
     ast.List: (english("a list"), english("write a tuple or use cuda.local.array")),
-    ast.Set: (english("a set"), english("use cuda.local.array")),
+    ast.Set: (english("a set"), english("write a tuple or use cuda.local.array")),
     ast.Dict: (english("a dictionary"), english("use cuda.local.array")),
     ast.JoinedStr: (english("an f-string"), english("pass the parts to print one by one")),
     ast.Starred: (english("a starred expression"), english("write its items out")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from difflib import get_close_matches
+from enum import Enum
 
 import numpy as np
 
@@ -43,6 +44,8 @@ def declared_array(
         what = english("'{code}' is not a constant", code=text)
         if text in {a.arg for a in names.function.node.args.args}:
             what = english("'{code}' is an argument", code=text)
+        if isinstance(names.constant(shape), Enum):
+            what = english("'{code}' is a member of an enumeration", code=text)
         if space == "local":
             raise unsupported(
                 english(
@@ -98,7 +101,7 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
     for part in parts:
         value = names.literal(part)
         values = value if isinstance(value, tuple) and part is expression else (value,)
-        if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
+        if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool | Enum) for v in values):
             return part
         sizes.extend(int(v) for v in values)
     return tuple(sizes)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, as_dtype, function_of
+from smemviz.frontends.numba.functions import Function, Inner, as_dtype, function_of
 from smemviz.frontends.numba.methods import FUNCTIONS
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
@@ -96,6 +96,8 @@ def _name(visit: Visit, node: ast.Name) -> Ref:
 
 def _of_module(name: str, value: object) -> Ref:
     """Return what an object of the module is in a kernel: its arrays are constants."""
+    if isinstance(value, bytes):
+        return ArrayRef((name,), "constant", 1, np.dtype(np.uint8))
     if isinstance(value, np.ndarray | np.void):
         return ArrayRef((name,), "constant", value.ndim, value.dtype)
     return argument_ref(name, value)  # an array of the device stays one
@@ -157,6 +159,8 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return TupleRef(tuple(given.get(name) for name in fields), tuple(fields))
     if callee is None:
         return _known(visit, node, name, arguments)
+    if isinstance(visit.names.constant(node.func), Inner):
+        _check_call_of_inner(visit, node, callee)
     return _device_function(visit, node, callee, arguments, keywords)
 
 
@@ -174,6 +178,19 @@ def _check_trace(visit: Visit, node: ast.Call, name: str, array: Ref) -> None:
         what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=array.dtype)
         what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=english("a loop"))
         raise visit.unsupported(node, what)
+
+
+def _check_call_of_inner(visit: Visit, node: ast.Call, callee: Function) -> None:
+    """Refuse a call of a function defined in this one that Numba refuses, or gives other defaults than Python."""
+    left_out = len(positional(callee.node)) - len(node.args)
+    if not node.keywords and not 0 < left_out < len(callee.node.args.defaults):
+        return
+    what = english(
+        "{function}, which is defined in a function, is called with keyword arguments or without some of its defaults, "
+        "which Numba mixes up; write all arguments by their places",
+        function=callee.name,
+    )
+    raise visit.unsupported(node, what)
 
 
 def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:

@@ -1,4 +1,4 @@
-"""Members of enumerations where Numba takes none: one of a plain ``Enum`` is no number, and none is an index."""
+"""Members of enumerations where Numba takes none: one is no number but of an ``IntEnum``, and none is an index."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import english
 
 _SAME = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+_OF_THREADS = ("cuda.grid", "cuda.threadIdx.", "cuda.blockIdx.", "cuda.blockDim.", "cuda.laneid")
+_EXTREMES = ("builtins.max", "builtins.min")
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -50,6 +52,8 @@ def _as_numbers(visit: Visit, node: ast.AST) -> list[ast.expr]:
             return [side for side in (left, right) if is_member(visit.names, side, plain=not with_float)]
         case ast.AugAssign(target=target, value=value):
             parts = [target, value]
+        case ast.Call(func=function, args=[_, _, *_] as given) if visit.names.canonical(function) in _EXTREMES:
+            return [part for part in given if is_member(visit.names, part, plain=False)]
         case ast.UnaryOp(operand=part) | ast.If(test=part) | ast.While(test=part) | ast.IfExp(test=part):
             parts = [part]
         case ast.BoolOp(values=parts):
@@ -76,7 +80,11 @@ def _compared(visit: Visit, op: ast.cmpop, left: ast.expr, right: ast.expr) -> l
 def _is_number(visit: Visit, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float | complex)
-    return isinstance(node, ast.BinOp | ast.UnaryOp) or _is_element(visit, node)
+    if isinstance(node, ast.Name) and node.id in visit.names.locals:
+        given = assignments(visit.function.node).get(node.id, ())
+        return bool(given) and all(not isinstance(value, ast.Name) and _is_number(visit, value) for value in given)
+    numbers = visit.names.canonical(node.func if isinstance(node, ast.Call) else node).startswith(_OF_THREADS)
+    return numbers or isinstance(node, ast.BinOp | ast.UnaryOp) or _is_element(visit, node)
 
 
 def _is_element(visit: Visit, node: ast.expr) -> bool:
@@ -93,7 +101,7 @@ def is_member(names: Names, node: ast.expr, *, plain: bool = True) -> bool:
         of_variables = any(isinstance(value, ast.Name) and value.id in names.locals for value in given)
         return bool(given) and not of_variables and all(is_member(names, value, plain=plain) for value in given)
     value = by_name(names, node) if isinstance(node, ast.Subscript) else names.constant(node)
-    return isinstance(value, enum.Enum) and not (plain and isinstance(value, int))
+    return isinstance(value, enum.Enum) and not (plain and isinstance(value, enum.IntEnum))
 
 
 def by_name(names: Names, node: ast.Subscript) -> enum.Enum | None:

@@ -46,9 +46,13 @@ class Names:
         of_numpy = isinstance(given, type) and issubclass(given, np.generic)
         return as_dtype(given) if of_numpy or isinstance(given, str) else None
 
+    def called(self, node: ast.expr) -> object:
+        """Return the object of the module that a call is of, an item of a tuple of functions too."""
+        return self.literal(node) if isinstance(node, ast.Subscript) else self.constant(node)
+
     def callee(self, node: ast.expr) -> Function | None:
         """Return the device function that a call reaches, if it is one."""
-        value = self.constant(node)
+        value = self.called(node)
         definition = getattr(value, "definition", None)
         if isinstance(definition, Function):  # of a text that Python never executes
             return definition

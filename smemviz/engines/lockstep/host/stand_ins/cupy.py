@@ -19,6 +19,7 @@ from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES
 from smemviz.engines.lockstep.host.stand_ins import numbers
 from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, ndarray, on_device
+from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing, nothing
 from smemviz.engines.lockstep.host.stand_ins.raw import RawKernel, RawModule
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
@@ -213,6 +214,7 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
         "empty": numbers.of_numpy(np.zeros),  # what is in new memory is not told
         "empty_like": numbers.of_numpy(np.zeros_like),
         "from_dlpack": _from_dlpack,
+        "ElementwiseKernel": functools.partial(ElementwiseKernel, kernels),
         "RawKernel": raw_kernel,
         "RawModule": functools.partial(RawModule, kernels),
         "get_array_module": lambda *arrays: modules[0],
@@ -224,7 +226,7 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
     }
     for name in ("asarray", "ascontiguousarray", "asfortranarray", "asanyarray"):
         names[name] = numbers.copied_to_device(getattr(np, name))
-    names |= {name: _not_recorded(f"cupy.{name}") for name in ("ElementwiseKernel", "ReductionKernel")}
+    names["ReductionKernel"] = _not_recorded("cupy.ReductionKernel")
     profiler = {"benchmark": _benchmark, "profile": nullcontext, "time_range": lambda *_, **__: nullcontext()}
     ranges = dict.fromkeys(("RangePush", "RangePop", "Mark", "MarkC", "RangePushC"), nothing)
     pinned = {f"{name}_pinned": getattr(np, name) for name in ("zeros", "empty", "zeros_like", "empty_like")}

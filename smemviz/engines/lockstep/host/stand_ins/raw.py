@@ -47,12 +47,12 @@ class RawKernel(Known):
                 name=self.name,
             )
             raise LaunchError(*launch_place(""), what)
-        passed = [_passed(argument) for argument in args]
-        check_apart(passed)
+        given = [passed(argument) for argument in args]
+        check_apart(given)
         program = self._kernels.program(self.code, self.name, self.options)
         # CuPy takes a size of 0 for 1, and what is behind the third for nothing.
         shape = (tuple(max(1, size) for size in grid), tuple(max(1, size) for size in block), shared_mem)
-        self._kernels.launch(program, self.name, shape, passed, self._expressions)
+        self._kernels.launch(program, self.name, shape, given, self._expressions)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile nothing: that is done at the launch."""
@@ -88,7 +88,7 @@ class RawModule(Known):
         """Compile nothing: that is done at the launch."""
 
 
-def _passed(value: Any) -> Any:
+def passed(value: Any) -> Any:
     """Return an argument as ``RawKernels`` takes it."""
     if isinstance(value, MemoryPointer):
         return value.ptr
