@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.races import Races
+from smemviz.engines.lockstep.hazards.serial_accesses import Did, SerialAccess, SerialAccesses
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.engines.lockstep.values.masks import Mask
@@ -49,7 +50,7 @@ class Hazards:
         self._blocks = blocks
         self._written = Written(cells, placed, threads, findings)
         self._races = Races(cells, placed, findings)
-        self._pending: list[SharedAccess] = []
+        self._pending: list[SharedAccess | SerialAccesses] = []
         self._pending_lanes = 0
         self._number = 0
         self._phase: Any = 0
@@ -61,6 +62,15 @@ class Hazards:
         self._pending.append(
             SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
         )
+        if self._pending_lanes > _KEPT:
+            self._settle(unfinished=True)
+
+    def add_serial(self, did: Did) -> None:
+        """Note what threads did one after the other, or in one site execution after the other."""
+        self._number += 1
+        made = SerialAccesses(self._cells, self._number, self._sites, did, self._phase)
+        self._pending_lanes += made.count
+        self._pending.append(made)
         if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
 
@@ -93,8 +103,9 @@ class Hazards:
         return np.asarray(mask.lanes.reshape(self._blocks, -1).any(axis=1))
 
     def _settle(self, unfinished: bool) -> None:
-        accesses, self._pending, self._pending_lanes = self._pending, [], 0
-        self._written.check(accesses)
+        pending, self._pending, self._pending_lanes = self._pending, [], 0
+        self._written.check(pending)
+        accesses = [part for access in pending for part in access.parts]
         self._races.check(accesses, isinstance(self._phase, np.ndarray) or self._phase > 0)
         if unfinished:
             self._races.keep(accesses)
@@ -114,29 +125,53 @@ class Written:
         self._written = np.tile(held, cells.count // cells.per_block) if cells.per_block else held
         self.complete = bool(self._written.all())
 
-    def check(self, accesses: Sequence[SharedAccess]) -> None:
+    def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""
         if self.complete:
             return
         for access in accesses:
-            if not access.stores and access.site.op != "atomic_exch":  # which puts a value there whatever was before
+            if isinstance(access, SerialAccesses):
+                self._check_serial(access.parts)
+                continue
+            if _needs_a_value(access):
                 self._check(access)
             if not access.loads:
                 self._written[access.cells] = True
         self.complete = bool(self._written.all())
 
+    def _check_serial(self, parts: Sequence[SerialAccess]) -> None:
+        """Find what of each site is read first before it is written, by what was there and by what is written here."""
+        writing = [part for part in parts if not part.loads]
+        early = []
+        for part in parts:
+            if not _needs_a_value(part):
+                continue
+            missing = np.flatnonzero(~self._written.take(part.cells))
+            if writing and len(missing):
+                missing = missing[~_written_before(writing, part.cells[missing], part.rows[missing])]
+            if len(missing):
+                row = int(part.rows[missing[0]])
+                early.append((row, part, missing[part.rows[missing] == row]))
+        for row, part, missing in sorted(early, key=lambda one: one[0]):
+            for other in writing:
+                self._written[other.cells[other.rows < row]] = True
+            self._tell(part, missing)
+        for part in writing:
+            self._written[part.cells] = True
+
     def _check(self, access: SharedAccess) -> None:
-        key = ("unwritten_read", access.site.function, access.site.line, access.site.column)
-        if key in self._findings:
-            return
         known = self._written.take(access.cells)
         if not known.all():
-            missing = np.flatnonzero(~known)
+            self._tell(access, np.flatnonzero(~known))
+
+    def _tell(self, access: SharedAccess | SerialAccess, missing: NDArray[np.intp]) -> None:
+        key = ("unwritten_read", access.site.function, access.site.line, access.site.column)
+        if key not in self._findings:
             message = self._message(access, int(access.cells[missing[0]]))
             slots = np.unique(access.threads[missing])
             self._findings.add(key, "unwritten_read", access.site.line, slots, message)
 
-    def _message(self, access: SharedAccess, cell: int) -> str:
+    def _message(self, access: SharedAccess | SerialAccess, cell: int) -> str:
         address = self._cells.address(cell)
         array = array_at(self._placed, access.site.array, address)
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]
@@ -162,3 +197,21 @@ class Written:
             written=written,
             **values,
         )
+
+
+def _needs_a_value(access: SharedAccess | SerialAccess) -> bool:
+    """Tell whether there has to be a value: an exchange puts one there whatever was before."""
+    return not access.stores and access.site.op != "atomic_exch"
+
+
+def _written_before(
+    writing: Sequence[SerialAccess], cells: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which cells are written in an earlier row than that in which each is asked for."""
+    written, when = (
+        np.concatenate(column) for column in zip(*((part.cells, part.rows) for part in writing), strict=True)
+    )
+    order = np.lexsort((when, written))
+    found, begin = np.unique(written[order], return_index=True)
+    at = np.minimum(np.searchsorted(found, cells), len(found) - 1)
+    return np.asarray((found[at] == cells) & (when[order][begin][at] < rows))

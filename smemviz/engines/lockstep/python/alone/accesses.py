@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.hazards.serial_accesses import Did
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
@@ -109,7 +110,7 @@ class Accesses:
         """Take what is noted from another thread that runs the same loop."""
         self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
         self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
-        self._shift = first._shift
+        self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
             self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
 
@@ -155,9 +156,12 @@ class Accesses:
         sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
         values = np.full(len(sites), np.nan)
         values[stores] = np.array(self.stored, np.float64)
-        shared = self.in_shared[numbers]
-        if shared.any():
-            self._look_at_shared(np.flatnonzero(shared), numbers, addresses, stores)
+        shared = np.flatnonzero(self.in_shared[numbers])
+        if len(shared):
+            bits = self.bits(numbers, values, self.stored)
+            slots = np.full(len(shared), self.slot)
+            did = Did(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
+            self._machine.hazards.add_serial(did)
         self.stored.clear()
         for watched, of_it in self._owned.items():
             here = np.flatnonzero(np.isin(numbers, of_it))
@@ -183,32 +187,20 @@ class Accesses:
         elements = (places - self._shift[numbers]) // self._scale[numbers]
         return np.asarray(elements * self.size[numbers] + self._base[numbers])
 
-    def _look_at_shared(
-        self,
-        places: NDArray[np.intp],
-        numbers: NDArray[np.int64],
-        addresses: NDArray[np.int64],
-        stores: NDArray[np.bool_],
-    ) -> None:
-        """Have accesses to shared memory looked at; what is done again and again, once."""
-        values = np.full(len(numbers), np.nan)
-        values[stores] = np.array(self.stored, np.float64)
-        stored: dict[int, Any] = dict(zip(np.flatnonzero(stores).tolist(), self.stored, strict=True))
-        keys = addresses[places] * len(self.site) + numbers[places]
-        for place in places[told_once(keys, values[places])].tolist():
-            number, value = int(numbers[place]), stored.get(place)
-            value = None if value is None else self.dtypes[number].type(value)
-            self._machine.hazards.add(int(self.site[number]), int(addresses[place]), self._mask, value)
-
-
-def told_once(rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return where what is done again and again is done first, with another value, and last; in order."""
-    _, begin, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    bits, which = values.view(np.int64).reshape(len(rows), -1), which.ravel()
-    other = np.flatnonzero((bits != bits[begin[which]]).any(axis=1))
-    another = other[np.unique(which[other], return_index=True)[1]]
-    _, end = np.unique(which[::-1], return_index=True)
-    return np.unique(np.concatenate([begin, another, len(rows) - 1 - end]))
+    def bits(
+        self, numbers: NDArray[np.int64], values: NDArray[np.float64], stored: Sequence[Any]
+    ) -> NDArray[np.uint64]:
+        """Return what accesses stored in shared memory, of those whose ``values`` are known, one after the other."""
+        bits = np.zeros(len(numbers), np.uint64)
+        stores = np.flatnonzero(self.stores[numbers])
+        of_store = numbers[stores]
+        for number in np.unique(of_store).tolist():
+            dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
+            made = values[stores[which]].astype(dtype)
+            if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
+                made = np.array([stored[place] for place in which.tolist()], dtype)
+            bits[stores[which]] = made.view(f"u{dtype.itemsize}")
+        return bits
 
 
 def place_in_order(

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.hazards.serial_accesses import Did
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
-from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, place_in_order, told_once
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, place_in_order
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
@@ -29,15 +29,15 @@ _MOST = 2**62  # places in the order that have a number each
 class _Events:
     """What threads did, thread after thread; ``thread`` indexes ``slots``, ``order`` tells what is one request.
 
-    ``stored`` says where in ``values`` is what a store to shared memory stored, -1 for anything else.
+    ``values`` and ``bits`` are what stores to shared memory stored, NaN and 0 of anything else.
     """
 
     slots: NDArray[np.int64]
     thread: NDArray[np.int64]
     number: NDArray[np.int64]
     address: NDArray[np.int64]
-    stored: NDArray[np.int64]
-    values: list[Any]
+    values: NDArray[np.float64]
+    bits: NDArray[np.uint64]
     order: NDArray[np.int64]
 
 
@@ -59,14 +59,10 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     number[row] = events.number
     table = np.full((len(places), len(events.slots)), -1, np.int64)
     table[row, events.thread] = events.address
-    at = np.full(table.shape, -1, np.int64)
-    at[row, events.thread] = events.stored
     values = np.full(table.shape, np.nan)
-    known = events.stored >= 0
-    if known.any():
-        values[row[known], events.thread[known]] = np.array(events.values, np.float64)[events.stored[known]]
+    values[row, events.thread] = events.values
     _tell_global(machine, first, events)
-    _tell_shared(machine, first, events, number, table, at, values)
+    _tell_shared(machine, first, events, row)
     warps = events.slots // WARP_SIZE
     several = [np.flatnonzero(warps == warp) for warp in np.unique(warps).tolist()]
     for begin in range(
@@ -81,8 +77,7 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
 
 
 def _events(runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> _Events | None:
-    columns: list[tuple[NDArray[np.int64], ...]] = []
-    values: list[Any] = []
+    columns: list[tuple[NDArray[Any], ...]] = []
     keys: list[list[NDArray[np.int64]]] = []
     for thread, run in enumerate(runs):
         did = run.all_that_was_done()
@@ -91,14 +86,14 @@ def _events(runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> 
         groups, places = did
         length = np.where(groups < 0, 0, run.length[np.maximum(groups, 0)])
         numbers = run.numbers_in(groups[groups >= 0])
-        stores = run.stores[numbers]
-        stored = np.where(stores, np.cumsum(stores) - 1 + len(values), -1)
-        values += run.stored
-        columns.append((np.full(len(numbers), thread), numbers, run.addresses(numbers, places), stored))
+        values = np.full(len(numbers), np.nan)
+        values[run.stores[numbers]] = run.stored
+        bits = run.bits(numbers, values, run.stored)
+        columns.append((np.full(len(numbers), thread), numbers, run.addresses(numbers, places), values, bits))
         keys.append(place_in_order(groups, length, numbers, loops))
     if not columns:
         return None
-    threads, numbers, addresses, stored = (np.concatenate(column) for column in zip(*columns, strict=True))
+    threads, numbers, addresses, values, bits = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.zeros(len(threads), np.int64)
     most = 1
     for column in (np.concatenate(parts) for parts in zip(*keys, strict=True)):
@@ -108,7 +103,7 @@ def _events(runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> 
             raise NotTogetherError
         order = order * size + column
     slots = np.array([run.slot for run in runs])
-    return _Events(slots, threads, numbers, addresses, stored, values, order)
+    return _Events(slots, threads, numbers, addresses, values, bits, order)
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, events: _Events) -> None:
@@ -151,33 +146,14 @@ def _tell_global(machine: Machine, first: Accesses, events: _Events) -> None:
                 machine.in_global.add_serial(watched, number, sites, events.address[own])
 
 
-def _tell_shared(
-    machine: Machine,
-    first: Accesses,
-    events: _Events,
-    number: NDArray[np.int64],
-    table: NDArray[np.int64],
-    at: NDArray[np.int64],
-    values: NDArray[np.float64],
-) -> None:
-    """Let the search for hazards have accesses to shared memory; what is done again and again, once.
-
-    Of stores of several values that is the first, one of another value, and the last.
-    """
-    rows = np.flatnonzero(first.in_shared[number])
-    if not len(rows):
+def _tell_shared(machine: Machine, first: Accesses, events: _Events, row: NDArray[np.intp]) -> None:
+    """Let the search for hazards have accesses to shared memory, request after request."""
+    here = np.flatnonzero(first.in_shared[events.number])
+    if not len(here):
         return
-    once = told_once(np.column_stack([number[rows], table[rows]]), values[rows])
-    for row in rows[once].tolist():
-        on = table[row] >= 0
-        lanes, addresses = np.zeros(machine.slots, np.bool_), np.zeros(machine.slots, np.int64)
-        lanes[events.slots[on]], addresses[events.slots[on]] = True, table[row][on]
-        stored = None
-        if first.stores[number[row]]:
-            stored = np.zeros(machine.slots, first.dtypes[number[row]])
-            stored[events.slots[on]] = [events.values[place] for place in at[row][on].tolist()]
-        mask = Mask(lanes, int(np.count_nonzero(on)), machine.root)
-        machine.hazards.add(int(first.site[number[row]]), addresses, mask, stored)
+    here = here[np.argsort(row[here], kind="stable")]
+    sites, slots = first.site[events.number[here]], events.slots[events.thread[here]]
+    machine.hazards.add_serial(Did(sites, slots, events.address[here], events.bits[here], row[here]))
 
 
 class Undo:

@@ -1,0 +1,119 @@
+"""What threads did to shared memory in a loop: told once for each cell and thread, however often it was done.
+
+Of what a thread does to a cell from one site the first time is kept, and of stores the first of another value: whoever
+meets any of them meets one of these first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells
+from smemviz.model.hardware.operations import effect_of
+from smemviz.recordings.data import Site
+
+_MOST_AT_HAND = 1 << 20  # entries of a table that is faster than sorting
+
+
+@dataclass(frozen=True)
+class Did:
+    """Accesses to shared memory in their order, all (k,): site, thread by its slot, address, what a store stored.
+
+    ``rows`` ascend; those of one row were made at once, from one site, in the order of the threads.
+    """
+
+    sites: NDArray[np.int32]
+    slots: NDArray[np.int64]
+    addresses: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SerialAccess:
+    """What threads did from one site, as a ``SharedAccess`` has it, but in the order of ``rows``."""
+
+    number: int
+    site: Site
+    cells: NDArray[np.int64]
+    threads: NDArray[np.int32]
+    bits: NDArray[Any]
+    rows: NDArray[np.int64]
+    phase: Any
+
+    @property
+    def loads(self) -> bool:
+        return effect_of(self.site.op) == "load"
+
+    @property
+    def stores(self) -> bool:
+        return effect_of(self.site.op) == "store"
+
+    def phases(self) -> set[int]:
+        """Return the phases that its threads were in."""
+        return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
+
+    def within(self, phase: int) -> SerialAccess | None:
+        """Return the part of it that happened in one phase."""
+        if not isinstance(self.phase, np.ndarray):
+            return self if self.phase == phase else None
+        here = np.flatnonzero(self.phase[self.threads] == phase)
+        if not len(here):
+            return None
+        cells, threads, bits = self.cells[here], self.threads[here], self.bits[here]
+        return replace(self, cells=cells, threads=threads, bits=bits, rows=self.rows[here], phase=phase)
+
+
+class SerialAccesses:
+    """What threads did from several sites, as one site execution after the other; ``parts`` has each site's."""
+
+    def __init__(self, where: Cells, number: int, sites: Sequence[Site], did: Did, phase: Any) -> None:
+        self.parts: list[SerialAccess] = []
+        numbers, begin = np.unique(did.sites, return_index=True)
+        for place in np.sort(begin).tolist():
+            site = sites[did.sites[place]]
+            here = np.flatnonzero(did.sites == did.sites[place]) if len(numbers) > 1 else np.arange(len(did.sites))
+            slots, width = did.slots[here], site.width
+            own = where.of(did.addresses[here], slots, where.nbytes)
+            once = _told_once(_keys(own, slots), did.bits[here])
+            here, slots, parts = here[once], slots[once], max(1, width // where.nbytes)
+            cells = where.of(did.addresses[here], slots, width)
+            bits = did.bits[here].astype(f"u{width}").view(f"u{where.nbytes}")
+            threads, rows = np.repeat(slots.astype(np.int32), parts), np.repeat(did.rows[here], parts)
+            self.parts.append(SerialAccess(number, site, cells, threads, bits, rows, phase))
+
+    @property
+    def count(self) -> int:
+        """How many accesses of cells are kept."""
+        return sum(len(part.cells) for part in self.parts)
+
+
+def _keys(cells: NDArray[np.int64], slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a small number for what each thread does to each cell."""
+    low, first = int(cells.min()), int(slots.min())
+    return (slots - first) * (int(cells.max()) - low + 1) + cells - low
+
+
+def _told_once(keys: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Return where what is done again and again is done first, and first with another value; in order."""
+    first = _first_of_each(keys)
+    told = first == np.arange(len(keys))
+    other = np.flatnonzero(bits != bits[first])
+    told[other[_first_of_each(keys[other]) == np.arange(len(other))]] = True
+    return np.flatnonzero(told)
+
+
+def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return for every key where it is met first."""
+    most = int(keys.max(initial=0)) + 1
+    if most > _MOST_AT_HAND:
+        _, begin, which = np.unique(keys, return_index=True, return_inverse=True)
+        return np.asarray(begin[which])
+    table = np.empty(most, np.intp)
+    table[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of several that go to one place, the last one stays
+    return table[keys]
