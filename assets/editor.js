@@ -264,6 +264,8 @@
     if (same) window.dash_clientside.set_props("version", { data: String(asked) });
   }
 
+  window.smemviz.uncoverLine = () => view && view.dom.isConnected && badges.uncover(view);
+
   window.dash_clientside.smemviz_editor = {
     async open(start) {
       const [text, own] = await beginning(start);

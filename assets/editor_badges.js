@@ -4,6 +4,7 @@
   "use strict";
 
   const BEFORE = 4; // characters between a line and its badges, and after them
+  const AROUND = 60; // pixels of text that stay in sight beside the line that is scrolled to
 
   // The extension of CodeMirror that shows them: they move with their lines, and are pale once the text is another.
   function lineBadges({ Decoration, EditorView, StateEffect, StateField, WidgetType }) {
@@ -67,6 +68,17 @@
       view.dispatch({ effects: put.of(lines.map((line) => at(doc.line(line).to, current.byLine[line], below.includes(line)))) });
     }
 
+    // Scroll the text, and not the page, to the line of the present access, unless somebody writes in it.
+    function uncover(view) {
+      const mark = `data-site="${window.smemviz.site}"`;
+      const line = current && Number(Object.keys(current.byLine).find((one) => current.byLine[one].includes(mark)));
+      if (!line || line > view.state.doc.lines || view.hasFocus) return;
+      const { top, bottom } = view.lineBlockAt(view.state.doc.line(line).from);
+      const scroller = view.scrollDOM;
+      if (top < scroller.scrollTop) scroller.scrollTop = top - AROUND;
+      else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom + AROUND - scroller.clientHeight;
+    }
+
     const follow = EditorView.updateListener.of(({ docChanged, geometryChanged, view }) => {
       if (docChanged) current = null;
       else if (geometryChanged && current) window.requestAnimationFrame(() => current && view.dom.isConnected && place(view));
@@ -78,7 +90,9 @@
         const widths = Object.fromEntries(Object.entries(byLine).map(([line, html]) => [line, widthOf(view, html)]));
         current = { byLine, widths, below: null };
         place(view);
+        uncover(view);
       },
+      uncover,
     };
   }
 

@@ -105,7 +105,9 @@
   function mark() {
     if (!launch || place < 0) return;
     const { site } = here();
+    const moved = window.smemviz.site !== site;
     window.smemviz.site = site;
+    if (moved && window.smemviz.uncoverLine) window.smemviz.uncoverLine();
     for (const badge of document.querySelectorAll("button.badge[data-site]")) {
       const isHere = Number(badge.dataset.site) === site;
       if (badge.getAttribute("aria-pressed") === String(isHere)) continue;

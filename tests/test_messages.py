@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+import numpy as np
 import pytest
 from babel.messages.catalog import Catalog
 from helpers.extracting import tool
@@ -76,6 +77,12 @@ def catalogue(*entries: Any) -> Catalog:
     for message, string in entries:
         made.add(message, string)
     return made
+
+
+def test_korean_keeps_one_tone_within_a_message() -> None:
+    """Who is asked to do something (-세요) is not told the rest of it in plain statements (-다)."""
+    texts = [text for entry in in_catalogue("ko").values() for text in np.ravel(entry.string)]
+    assert [text for text in texts if "세요" in text and re.search("(?<!니)다[.;,]", text)] == []
 
 
 def test_a_catalogue_keeps_what_is_still_said_and_carries_nothing_over() -> None:

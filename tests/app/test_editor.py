@@ -250,6 +250,20 @@ def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Pag
 
 
 @pytest.mark.browser
+def test_the_text_is_shown_once_and_scrolls_to_the_present_access(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/editor?file=square")
+    status(page, "6 launches")
+    expect(page.locator("#source-panel")).to_be_hidden()
+    page.locator("#kernels a", has_text="set_row_read_col_dyn_pad").click()
+    expect(page.locator("#editor .badge[aria-pressed=true]")).to_have_text("1-way")
+    expect(page.locator("#editor .badge[aria-pressed=true]")).to_be_in_viewport(ratio=1)
+    write(page, SHORT.replace("a[i]", "a[i"))
+    status(page, "Line 11")
+    expect(page.locator("#source-panel")).to_be_hidden()
+
+
+@pytest.mark.browser
 def test_a_text_runs_when_the_typing_pauses(page: Page) -> None:
     open_with(page, SHORT)
     headline(page, "2-way conflict: 2 wavefronts where 1 would do")

@@ -68,6 +68,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
     page["results"].className = _UNREAD
     page["results"].children.insert(1, _awaited())
+    page["source-panel"].hidden = True  # the text itself has the marks
     page["drawn-run"].data = run
     page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
     return page

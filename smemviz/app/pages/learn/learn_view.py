@@ -15,6 +15,7 @@ from smemviz.app.state import LookState
 from smemviz.errors import InputError
 from smemviz.figures.drawing.projected import slide
 from smemviz.figures.drawing.style import THEMES, empty
+from smemviz.figures.lessons.legible import legible
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
 from smemviz.lessons.lesson import SHOW, Lesson, Panel, Stage, read_answer, written
@@ -74,6 +75,8 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         figures, beside = slide([panel.figure for panel in panels])
         panels = tuple(replace(panel, figure=figure) for panel, figure in zip(panels, figures, strict=True))
         filling["learn-panels.className"] = "learn-panels beside" if beside else "learn-panels"
+    else:
+        panels = tuple(replace(panel, figure=legible(panel.figure)) for panel in panels)
     places = (*map(str, PANELS),) if shown else (SCENE,)
     drawn = dict(zip(places, panels, strict=False))
     return filling | {k: v for at in (*map(str, PANELS), SCENE) for k, v in _panel(at, drawn.get(at)).items()}
