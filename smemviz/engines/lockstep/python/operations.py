@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.messages import english
@@ -152,6 +153,8 @@ def _same_type(frame: Frame, node: ast.expr, op: ast.cmpop, left: np.dtype[Any],
     if isinstance(right, str):
         what = english("{code}: Numba finds a type equal to no text; write another array's .dtype", code=short(node))
         raise frame.wrong(node, what)
+    if left.kind in KINDS or right.kind in KINDS:
+        raise frame.none_of_numba(node, short(node))
     if not isinstance(op, ast.Eq | ast.Is):
         raise frame.none_of_numba(node, short(node), english("not (... == ...)"))
     return left == right
