@@ -50,7 +50,7 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
 
 
 def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor_module, "_MOMENT_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor_module, "_QUEUE_SECONDS", 0.0)
     monkeypatch.setattr(supervisor_module, "_NEXT_SECONDS", 0.0)
     turns = Turns(1)
     held = Ticket("another", "held")
