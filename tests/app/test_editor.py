@@ -163,6 +163,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     headline(page, "This cannot be run")
     expect(page.locator(".refusal")).to_contain_text("The pictures below are of the last run that worked, strided.")
     expect(page.locator("#results")).to_have_class("columns stale")
+    expect(page.locator("#why")).to_be_hidden()
     page.get_by_role("link", name="Gallery").click()
     headline(page, "Shared memory, seen")
     page.get_by_role("link", name="Editor").click()
@@ -170,6 +171,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     write(page, SHORT)
     headline(page, "2-way conflict: 2 wavefronts where 1 would do")
     expect(page.locator("#results")).to_have_class("columns")
+    expect(page.locator("#why")).to_be_visible()
 
 
 @pytest.mark.smoke
