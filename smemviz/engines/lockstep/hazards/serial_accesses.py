@@ -81,10 +81,10 @@ class SerialAccesses:
             slots, width = did.slots[here], site.width
             own = where.of(did.addresses[here], slots, where.nbytes)
             once = _told_once(_keys(own, slots), did.bits[here])
-            here, slots, parts = here[once], slots[once].astype(np.int32), max(1, width // where.nbytes)
+            here, slots, parts = here[once], slots[once], max(1, width // where.nbytes)
             cells = where.of(did.addresses[here], slots, width)
             bits = did.bits[here].astype(f"u{width}").view(f"u{where.nbytes}")
-            threads, rows = np.repeat(slots, parts), np.repeat(did.rows[here], parts)
+            threads, rows = np.repeat(slots.astype(np.int32), parts), np.repeat(did.rows[here], parts)
             self.parts.append(SerialAccess(number, site, cells, threads, bits, rows, phase))
 
     @property
