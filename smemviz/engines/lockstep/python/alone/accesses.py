@@ -184,7 +184,9 @@ class Accesses:
 
     def addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the addresses of elements by their places in memory."""
-        elements = (places - self._shift[numbers]) // self._scale[numbers]
+        elements = places - self._shift[numbers]
+        if self._scale.max() > 1:
+            elements //= self._scale[numbers]
         return np.asarray(elements * self.size[numbers] + self._base[numbers])
 
     def bits(
