@@ -125,10 +125,12 @@ def unrolled(accesses: Stream, times: int, peeled: int, rest_first: bool) -> Str
     bound = rounds - peeled - whole if rest_first else whole
     part = np.where(turn < 0, 0, np.where(turn < bound, 1, 2))
     place = np.where(part == 2, turn - bound, turn)
-    made, number = np.unique(np.column_stack([loop[row], part, place]), axis=0, return_inverse=True)
-    addresses = np.full((len(made), active.shape[1]), -1, np.int64)
-    addresses[number.ravel(), lane] = accesses.addresses[row, lane]
-    return Stream(addresses, accesses.era[begins][made[:, 0]], accesses.width)
+    longest = len(active) + peeled  # a peeled round has a place below 0
+    key = (3 * loop[row] + part) * longest + place + peeled
+    requests, number = np.unique(key, return_inverse=True)
+    addresses = np.full((len(requests), active.shape[1]), -1, np.int64)
+    addresses[number, lane] = accesses.addresses[row, lane]
+    return Stream(addresses, accesses.era[begins][requests // longest // 3], accesses.width)
 
 
 def avoidable(launch: Launch) -> Avoidable:

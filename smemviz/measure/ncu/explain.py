@@ -112,7 +112,10 @@ class Unit:
     def _unrolled(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
         """Say that other lanes go through an unrolled loop together, if that gives the counts."""
         log = self._streams[0]
-        for how in product(_UNROLLED, _PEELED, (True, False)) if counted else ():
+        lanes = self._factor * int((log.addresses >= 0).sum())
+        if counted.keys() != {log.width} or counted[log.width].lanes != lanes:
+            return None
+        for how in product(_UNROLLED, _PEELED, (True, False)):
             if how not in self._of_unrolled:
                 self._of_unrolled[how] = {log.width: np.stack(list(self._columns(unrolled(log, *how))))}
             if self._match(counted, self._all_of(self._of_unrolled[how])) is not None:
