@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COUNT = "import smemviz.model as m; print(int(m.wavefronts([128 * lane for lane in range(32)], 4)))"
+COUNT = "import smemviz; print(int(smemviz.wavefronts([128 * lane for lane in range(32)], 4)))"
 
 
 def test_numba_is_imported_only_when_something_is_counted() -> None:
@@ -23,7 +23,8 @@ def test_numba_is_imported_only_when_something_is_counted() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="Numba's cache is found through XDG_CACHE_HOME on Linux only")
 def test_counting_works_where_no_cache_can_be_written(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "smemviz", tmp_path / "smemviz", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "smemviz" / "model" / "__pycache__").touch()  # a file stops even root from making the directory
+    # A file stops even root from making the directory.
+    (tmp_path / "smemviz" / "model" / "counting" / "__pycache__").touch()
     environment = os.environ | {"XDG_CACHE_HOME": "/dev/null/cache", "HOME": "/dev/null/home", "NUMBA_CACHE_DIR": ""}
 
     done = subprocess.run(
