@@ -45,7 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     the others, between files, so that each process has its share of them.
     """
     slow = [item for item in items if item.get_closest_marker("gpu")]
-    files = [list(of_file) for _, of_file in groupby((i for i in items if i not in slow), lambda item: item.path)]
+    quick = [item for item in items if not item.get_closest_marker("gpu")]
+    files = [list(of_file) for _, of_file in groupby(quick, lambda item: item.path)]
     bounds = [len(slow) * number // max(1, len(files)) for number in range(len(files) + 1)]
     shares = [slow[start:end] for start, end in pairwise(bounds)] or [slow]
     items[:] = chain.from_iterable(chain(*pair) for pair in zip_longest(shares, files, fillvalue=()))

@@ -86,7 +86,7 @@ class Texts:
         return text.program
 
     def run(self, name: str, constants: Mapping[str, object], request_name: str = "") -> TextRun:
-        """Run a text with constants, once for the same; under a ``request_name`` it is asked for again until its turn.
+        """Run a text with constants, once for the same; a request with a name is known again by it until its turn.
 
         Raises:
             WaitingError: when it is not its turn yet.

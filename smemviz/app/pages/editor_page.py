@@ -135,7 +135,7 @@ def _view_refused(error: SmemvizError, source: str, shown_run: Mapping[str, Any]
 
 
 def run_asked(texts: Texts, source: str, request_name: str = "") -> EditorResult:
-    """Run a text; what is ``request_name`` at a time of the browser has a place in the queue, and is asked again.
+    """Run a text; a request with a name, which the browser gives it, has a place in the queue and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
     with its language: what Python says is in English.

@@ -32,7 +32,7 @@ def assembled(ptx: str, *, with_lines: bool = False) -> bytes:
 
 @lru_cache(maxsize=64)
 def assembling(ptx: str, *, with_lines: bool = False) -> Future[bytes]:
-    """Begin to assemble PTX, and go on: the kernels of a launch are assembled side by side, which takes their most."""
+    """Begin to assemble PTX, and go on: the kernels of a launch take no longer than the slowest of them."""
     capability = cuda.get_current_device().compute_capability
     text = for_driver(ptx, _driver_version(), (int(capability[0]), int(capability[1]))).encode() + b"\0"
     worker = ThreadPoolExecutor(1, "assembling")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.races import Races
-from smemviz.engines.lockstep.hazards.serial_accesses import Did, SerialAccess, SerialAccesses
+from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses, SerialAccess, SerialAccesses
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.engines.lockstep.values.masks import Mask
@@ -65,12 +65,12 @@ class Hazards:
         if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
 
-    def add_serial(self, did: Did) -> None:
+    def add_serial(self, accesses: OrderedAccesses) -> None:
         """Note what threads did one after the other, or in one site execution after the other."""
         self._number += 1
-        made = SerialAccesses(self._cells, self._number, self._sites, did, self._phase)
-        self._pending_lanes += made.count
-        self._pending.append(made)
+        serial = SerialAccesses(self._cells, self._number, self._sites, accesses, self._phase)
+        self._pending_lanes += serial.count
+        self._pending.append(serial)
         if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
 

@@ -1,4 +1,4 @@
-"""What threads did to shared memory in a loop: told once for each cell and thread, however often it was done.
+"""What threads did to shared memory in a loop: once for each cell and thread, however often it was done.
 
 Of what a thread does to a cell from one site the first time is kept, and of stores the first of another value: whoever
 meets any of them meets one of these first.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.shared_accesses import Cells
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells, phases_of
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Site
 
@@ -21,7 +21,7 @@ _MOST_AT_HAND = 1 << 20  # entries of a table that is faster than sorting
 
 
 @dataclass(frozen=True)
-class Did:
+class OrderedAccesses:
     """Accesses to shared memory in their order, all (k,): site, thread by its slot, address, what a store stored.
 
     ``rows`` ascend; those of one row were made at once, from one site, in the order of the threads.
@@ -56,7 +56,7 @@ class SerialAccess:
 
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""
-        return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
+        return phases_of(self.phase, self.threads)
 
     def within(self, phase: int) -> SerialAccess | None:
         """Return the part of it that happened in one phase."""
@@ -72,19 +72,18 @@ class SerialAccess:
 class SerialAccesses:
     """What threads did from several sites, as one site execution after the other; ``parts`` has each site's."""
 
-    def __init__(self, where: Cells, number: int, sites: Sequence[Site], did: Did, phase: Any) -> None:
+    def __init__(self, where: Cells, number: int, sites: Sequence[Site], accesses: OrderedAccesses, phase: Any) -> None:
         self.parts: list[SerialAccess] = []
-        numbers, begin = np.unique(did.sites, return_index=True)
-        for place in np.sort(begin).tolist():
-            site = sites[did.sites[place]]
-            here = np.flatnonzero(did.sites == did.sites[place]) if len(numbers) > 1 else np.arange(len(did.sites))
-            slots, width = did.slots[here], site.width
-            own = where.of(did.addresses[here], slots, where.nbytes)
-            once = _told_once(_keys(own, slots), did.bits[here])
+        for place in np.sort(np.unique(accesses.sites, return_index=True)[1]).tolist():
+            here = np.flatnonzero(accesses.sites == accesses.sites[place])
+            site = sites[accesses.sites[place]]
+            slots, width = accesses.slots[here], site.width
+            own = where.of(accesses.addresses[here], slots, where.nbytes)
+            once = _first_of_each_value(_keys(own, slots), accesses.bits[here])
             here, slots, parts = here[once], slots[once], max(1, width // where.nbytes)
-            cells = where.of(did.addresses[here], slots, width)
-            bits = did.bits[here].astype(f"u{width}").view(f"u{where.nbytes}")
-            threads, rows = np.repeat(slots.astype(np.int32), parts), np.repeat(did.rows[here], parts)
+            cells = where.of(accesses.addresses[here], slots, width)
+            bits = accesses.bits[here].astype(f"u{width}").view(f"u{where.nbytes}")
+            threads, rows = np.repeat(slots.astype(np.int32), parts), np.repeat(accesses.rows[here], parts)
             self.parts.append(SerialAccess(number, site, cells, threads, bits, rows, phase))
 
     @property
@@ -99,13 +98,13 @@ def _keys(cells: NDArray[np.int64], slots: NDArray[np.int64]) -> NDArray[np.int6
     return (slots - first) * (int(cells.max()) - low + 1) + cells - low
 
 
-def _told_once(keys: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.intp]:
+def _first_of_each_value(keys: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return where what is done again and again is done first, and first with another value; in order."""
     first = _first_of_each(keys)
-    told = first == np.arange(len(keys))
+    is_first = first == np.arange(len(keys))
     other = np.flatnonzero(bits != bits[first])
-    told[other[_first_of_each(keys[other]) == np.arange(len(other))]] = True
-    return np.flatnonzero(told)
+    is_first[other[_first_of_each(keys[other]) == np.arange(len(other))]] = True
+    return np.flatnonzero(is_first)
 
 
 def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.intp]:

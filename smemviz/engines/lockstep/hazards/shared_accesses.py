@@ -86,6 +86,11 @@ class Cells:
         return cell % self.per_block * self.nbytes + self._start
 
 
+def phases_of(phase: Any, threads: NDArray[np.int32]) -> set[int]:
+    """Return the phases that threads were in; ``phase`` is of each thread, or one number for all."""
+    return set(np.unique(phase[threads]).tolist()) if isinstance(phase, np.ndarray) else {phase}
+
+
 class SharedAccess:
     """One execution of a shared site: who touched which cell.
 
@@ -132,7 +137,7 @@ class SharedAccess:
 
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""
-        return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
+        return phases_of(self.phase, self.threads)
 
     def within(self, phase: int) -> SharedAccess | None:
         """Return the part of it that happened in one phase."""

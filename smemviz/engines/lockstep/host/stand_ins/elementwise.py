@@ -85,8 +85,8 @@ class _Argument:
         place = _place(shape, self.strides)
         return f"        {self._type} {reference}{self.parameter.name} = _raw_{self.parameter.name}[{place}];\n"
 
-    def told(self, operation: str) -> str:
-        """Return the operation with what it asks of an array that it indexes."""
+    def with_shapes(self, operation: str) -> str:
+        """Return the operation with the size and shape of an array that it indexes written out."""
         if not self.parameter.raw:
             return operation
         name, shape = re.escape(self.parameter.name), np.shape(self.value)
@@ -144,13 +144,13 @@ class ElementwiseKernel(Known):
         """Launch it in lockstep; return the arrays that it filled."""
         if len(args) not in (self.nin, len(self.params)):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
-        given = [passed(value) if isinstance(value, np.ndarray) else value for value in args]
-        types = self._types(given)
-        whole = [v for p, v in zip(self.params, given, strict=False) if isinstance(v, np.ndarray) and not p.raw]
+        inputs = [passed(value) if isinstance(value, np.ndarray) else value for value in args]
+        types = self._types(inputs)
+        whole = [v for p, v in zip(self.params, inputs, strict=False) if isinstance(v, np.ndarray) and not p.raw]
         if size is not None and whole:
             raise ValueError('Specified "size" can be used only if all of the ndarray are given as "raw".')
         shape = (size,) if size is not None else np.broadcast_shapes(*(value.shape for value in whole))
-        outputs = given[self.nin :]
+        outputs = inputs[self.nin :]
         if not outputs:
             if size is None and not whole:
                 raise ValueError('Loop size is undecided; give "size".')
@@ -158,7 +158,7 @@ class ElementwiseKernel(Known):
         for parameter, output in zip(self.params[self.nin :], outputs, strict=True):
             if not parameter.raw and output.shape != shape:
                 raise ValueError(f"Out shape is mismatched: {output.shape} {shape}")
-        values = [*given[: self.nin], *outputs]
+        values = [*inputs[: self.nin], *outputs]
         arguments = [_argument(*of, shape) for of in zip(self.params, types, values, strict=True)]
         count = int(np.prod(shape, dtype=np.int64))
         if count:
@@ -190,7 +190,7 @@ class ElementwiseKernel(Known):
         lines += [f"typedef {_TYPES[name]} {letter};" for letter, name in letters.items()]
         operation = self.operation.replace("_ind.size()", "_size")
         for argument in arguments:
-            operation = argument.told(operation)
+            operation = argument.with_shapes(operation)
         kernel = _KERNEL.format(
             name=self.name,
             parameters=", ".join(argument.declared() for argument in arguments),

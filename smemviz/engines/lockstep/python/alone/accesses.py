@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.serial_accesses import Did
+from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
@@ -160,7 +160,7 @@ class Accesses:
         if len(shared):
             bits = self.bits(numbers, values, self.stored)
             slots = np.full(len(shared), self.slot)
-            did = Did(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
+            did = OrderedAccesses(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
             self._machine.hazards.add_serial(did)
         self.stored.clear()
         for watched, of_it in self._owned.items():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.serial_accesses import Did
+from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, place_in_order
@@ -153,7 +153,7 @@ def _tell_shared(machine: Machine, first: Accesses, events: _Events, row: NDArra
         return
     here = here[np.argsort(row[here], kind="stable")]
     sites, slots = first.site[events.number[here]], events.slots[events.thread[here]]
-    machine.hazards.add_serial(Did(sites, slots, events.address[here], events.bits[here], row[here]))
+    machine.hazards.add_serial(OrderedAccesses(sites, slots, events.address[here], events.bits[here], row[here]))
 
 
 class Undo:
