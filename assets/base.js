@@ -7,6 +7,7 @@
 
   // What the server calls the pages, what stands in their URLs, and the controls.
   const names = JSON.parse(document.getElementById("names").textContent);
+  const { ids } = names;
   const CONSTANT = new RegExp(names.constant);
   const query = () => {
     settleSteps();
@@ -105,7 +106,7 @@
   }
 
   window.smemviz = {
-    ...{ names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater },
+    ...{ names, ids, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater },
     ...{ triggered, clicked, handOver },
   };
 })();

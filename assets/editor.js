@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, isConstant, query, unchanged, visit } = window.smemviz;
+  const { names, ids, isConstant, query, unchanged, visit } = window.smemviz;
   const MOST = 1 << 17; // characters that a link may unpack to
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
@@ -161,7 +161,7 @@
 
   async function place(text) {
     parts = parts || (await import(`${names.prefix}/assets/codemirror/codemirror.mjs`));
-    const host = document.getElementById("editor");
+    const host = document.getElementById(ids.EDITOR);
     if (!host) return; // the page was left meanwhile
     const { EditorView, EditorState, Prec, basicSetup, indentUnit, indentWithTab, keymap, python } = parts;
     const [look, highlight] = colours(parts);
@@ -217,7 +217,7 @@
   }
 
   const say = (text) =>
-    window.dash_clientside.set_props("editor-status", {
+    window.dash_clientside.set_props(ids.EDITOR_STATUS, {
       children: text,
       lang: document.documentElement.lang,
       className: "editor-status",
@@ -237,14 +237,14 @@
     if (!view || !view.dom.isConnected) return;
     byHand = hand;
     if (view.state.doc.length > MOST) say(gettext("The text is longer than any that the editor takes."));
-    else window.dash_clientside.set_props("editor-text", { data: question() });
+    else window.dash_clientside.set_props(ids.EDITOR_TEXT, { data: question() });
   }
 
   // The same question, which keeps its place in the queue.
   function askAgain(at) {
     if (!view || at !== asked) return;
     waited += 1;
-    window.dash_clientside.set_props("editor-text", { data: { source: sent, at, waited } });
+    window.dash_clientside.set_props(ids.EDITOR_TEXT, { data: { source: sent, at, waited } });
   }
 
   // Another text is another file to the server, with launches, blocks and constants of its own. One that the URL names
@@ -261,7 +261,7 @@
     visit(`${window.location.pathname}?${next}#code=${code}`, true);
     const kept = draft();
     if (keep || (kept && kept.text === view.state.doc.toString())) keepDraft(code); // a link that was opened is no draft
-    if (same) window.dash_clientside.set_props("version", { data: String(asked) });
+    if (same) window.dash_clientside.set_props(ids.VERSION, { data: String(asked) });
   }
 
   window.smemviz.uncoverLine = () => view && view.dom.isConnected && badges.uncover(view);

@@ -2,6 +2,7 @@
 (function () {
   "use strict";
 
+  const { ids } = window.smemviz;
   const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html" };
   const SUITES = "/_dash-component-suites/";
 
@@ -34,7 +35,7 @@
       const found = from && from.querySelector(selector);
       return found ? found.textContent.trim() : "";
     };
-    const title = document.querySelector("#page .title");
+    const title = document.querySelector(`#${ids.PAGE} .title`);
     const [what, headline] = [said(".eyebrow", title), said(".headline", title)];
     const about = what && headline ? gettext("{what}: {headline}", { what, headline }) : what || headline;
     return [about, saysOf(figure), said(".note", figure.closest(".panel")), said(".origin", title)].filter(Boolean);

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { names, pageAt, query, visit, go } = window.smemviz;
+  const { names, ids, pageAt, query, visit, go } = window.smemviz;
   const KEPT = ["theme", "lang"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
 
@@ -21,14 +21,14 @@
   function markFrame(path, theme) {
     markPage(path);
     const label = theme === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme");
-    document.getElementById("toggle-theme").setAttribute("aria-label", label);
+    document.getElementById(ids.TOGGLE_THEME).setAttribute("aria-label", label);
   }
 
   window.smemviz.markFrame = markFrame;
   window.dash_clientside.smemviz_frame = {
     // A page has come: what stood there meanwhile goes, and its places are there only now.
     show_page(page) {
-      const meanwhile = document.getElementById("first-words");
+      const meanwhile = document.getElementById(ids.FIRST_WORDS);
       if (page && meanwhile) meanwhile.remove();
       const id = decodeURIComponent(window.location.hash.slice(1));
       if (!id || window.location.pathname === names.editor) return;
@@ -40,7 +40,7 @@
   };
 
   document.addEventListener("click", (event) => {
-    if (!event.target.closest || !event.target.closest("#toggle-theme")) return;
+    if (!event.target.closest || !event.target.closest(`#${ids.TOGGLE_THEME}`)) return;
     const dark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
     go({ theme: dark ? "light" : "dark" });
   });
@@ -59,7 +59,7 @@
       }
       // Another kernel shows the access that stands at the same place, or is written alike.
       const { place } = window.smemviz;
-      if (place && link.closest("#kernels") && url.pathname === window.location.pathname) url.searchParams.set("at", place);
+      if (place && link.closest(`#${ids.KERNELS}`) && url.pathname === window.location.pathname) url.searchParams.set("at", place);
       event.preventDefault();
       event.stopPropagation();
       visit(url.pathname + url.search + url.hash, false);

@@ -3,21 +3,22 @@
 (function () {
   "use strict";
 
+  const { ids } = window.smemviz;
   const KEPT = "smemviz-letter-keys";
   const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=textbox]";
   const root = document.documentElement;
 
-  const sheet = () => document.getElementById("help");
+  const sheet = () => document.getElementById(ids.HELP);
 
   function setLetterKeys(on) {
     root.dataset.letterKeys = on ? "on" : "off";
     window.localStorage.setItem(KEPT, root.dataset.letterKeys);
-    document.getElementById("letter-keys").setAttribute("aria-checked", String(on));
+    document.getElementById(ids.LETTER_KEYS).setAttribute("aria-checked", String(on));
   }
 
   function open() {
     for (const part of sheet().querySelectorAll("[data-on]")) part.hidden = !document.querySelector(part.dataset.on);
-    document.getElementById("letter-keys").setAttribute("aria-checked", String(root.dataset.letterKeys === "on"));
+    document.getElementById(ids.LETTER_KEYS).setAttribute("aria-checked", String(root.dataset.letterKeys === "on"));
     sheet().onkeydown = (event) => event.stopPropagation(); // the page behind does not move
     sheet().showModal();
   }
@@ -26,9 +27,9 @@
 
   document.addEventListener("click", (event) => {
     if (!event.target.closest) return;
-    if (event.target.closest("#open-help")) open();
-    else if (event.target.id === "help" || event.target.closest("[data-close=help]")) sheet().close(); // #help: beside it
-    else if (event.target.closest("#letter-keys")) setLetterKeys(root.dataset.letterKeys === "off");
+    if (event.target.closest(`#${ids.OPEN_HELP}`)) open();
+    else if (event.target === sheet() || event.target.closest("[data-close]")) sheet().close(); // itself: beside it
+    else if (event.target.closest(`#${ids.LETTER_KEYS}`)) setLetterKeys(root.dataset.letterKeys === "off");
   });
 
   document.addEventListener("keydown", (event) => {

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, visitQuery, triggered } = window.smemviz;
+  const { ids, query, unchanged, visitQuery, triggered } = window.smemviz;
   const MATRIX = /^(ld|st)matrix_/;
   const NUMBERS = ["across", "warps", "steps"];
   let shown = null; // the request that is pictured
@@ -128,18 +128,18 @@
   }
 
   window.dash_clientside.smemviz_lab = {
-    fill(run, ids, values, rows, buttons, defaults) {
+    fill(run, controls, values, rows, buttons, defaults) {
       const asked = query();
       const lone = !asked.has("B");
       const shared = !asked.has("B-access");
       const count = (side) => setup(side, defaults).accesses.length;
-      const next = ids.map((id) => valueOf(id, defaults));
+      const next = controls.map((id) => valueOf(id, defaults));
       ticked = shared;
-      ids.filter(({ name }, i) => NUMBERS.includes(name) && next[i] !== "").forEach(unfold);
+      controls.filter(({ name }, i) => NUMBERS.includes(name) && next[i] !== "").forEach(unfold);
       const hidden = ({ side, name, at }) =>
         ({ compare: !lone, add: count(side) >= defaults.most, remove: count(side) < 2 || at >= count(side) })[name] || false;
       return [
-        next.map((value, i) => fillIn(ids[i], value, values[i])),
+        next.map((value, i) => fillIn(controls[i], value, values[i])),
         [shared],
         rows.map(({ side, at }) => at >= count(side)),
         buttons.map(hidden),
@@ -149,13 +149,13 @@
       ];
     },
 
-    set(values, ids, defaults) {
+    set(values, controls, defaults) {
       const next = query();
       for (const { id } of triggered()) {
         const { side, name, at } = id;
         const read = (wanted) => {
           const access = !["shape", "dtype", "pad", "pitch", "base", "swizzle"].includes(wanted);
-          const i = ids.findIndex((one) => one.side === side && one.name === wanted && one.at === (access ? at : 0));
+          const i = controls.findIndex((one) => one.side === side && one.name === wanted && one.at === (access ? at : 0));
           return text(values[i]);
         };
         if (name === "same" || text(valueOf(id, defaults)) === read(name)) continue;
@@ -208,16 +208,16 @@
       visitQuery(next);
     },
 
-    show_look(state, ids, values) {
+    show_look(state, controls, values) {
       shown = state;
-      if (!state) return [ids.map(unchanged), unchanged(), unchanged()];
-      return [ids.map((id, i) => fillIn(id, state[id.name], values[i])), state.options, Math.max(state.count, 1)];
+      if (!state) return [controls.map(unchanged), unchanged(), unchanged()];
+      return [controls.map((id, i) => fillIn(id, state[id.name], values[i])), state.options, Math.max(state.count, 1)];
     },
 
-    look(values, ids, state) {
+    look(values, controls, state) {
       if (!state) return;
       const next = query();
-      ids.forEach((id, i) => {
+      controls.forEach((id, i) => {
         const { name } = id;
         const value = text(values[i]);
         if (!value || value === text(state[name]) || isOurs(id, value, state[name])) return;
@@ -233,7 +233,7 @@
   document.addEventListener("keydown", (event) => {
     const taken = "input, textarea, select, [role=slider], [role=option], [role=radio], .scroller";
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
-    if (!document.getElementById("lab-page") || !shown || !shown.count) return;
+    if (!document.getElementById(ids.LAB_PAGE) || !shown || !shown.count) return;
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
     const wanted = shown.REQUEST + (event.key === "ArrowLeft" ? -1 : 1);

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, entitle, query, unchanged, visit, go, triggered, handOver } = window.smemviz;
+  const { names, ids, entitle, query, unchanged, visit, go, triggered, handOver } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
   const [MARGIN, GAP, BELOW, TITLE] = [64, 24, 52, 32]; // pixels, beside what is presented, between two pictures, below
   const HIGHER = 1.6; // times as high as they are drawn pictures may be on a screen that is not as wide
@@ -21,7 +21,7 @@
 
   // Which of the steps is on the screen: the one with the same query, but for theme and language.
   function stepsNow() {
-    const place = document.getElementById("learn-steps");
+    const place = document.getElementById(ids.LEARN_STEPS);
     const steps = place ? JSON.parse(place.dataset.steps).map((step) => new URL(step, window.location.href)) : [];
     const plain = (url) => {
       const params = new URLSearchParams(url.search);
@@ -91,7 +91,7 @@
     const root = document.documentElement;
     root.classList.toggle("presenting", presenting());
     root.classList.toggle("explaining", presenting() && query().get("present") === names.why);
-    const said = document.getElementById("learn-step");
+    const said = document.getElementById(ids.LEARN_STEP);
     if (said && presenting()) {
       const { steps, at, own } = stepsNow();
       said.textContent = gettext("Step {n} of {count}", { n: at - steps.indexOf(own[0]) + 1, count: own.length });
@@ -108,7 +108,7 @@
   function leave() {
     go({ present: null });
     mark();
-    document.getElementById("learn-present").focus();
+    document.getElementById(ids.LEARN_PRESENT).focus();
   }
 
   const letterKeys = () => document.documentElement.dataset.letterKeys !== "off";
@@ -136,16 +136,16 @@
 
   // The control for an answer is a box to write in, or boxes to tick.
   function focusAnswer() {
-    const place = document.getElementById("learn-answer-place");
+    const place = document.getElementById(ids.LEARN_ANSWER_PLACE);
     const field = place.querySelector("input:checked") || place.querySelector("input");
     field.focus();
   }
 
   window.dash_clientside.smemviz_learn = {
-    fill(run, ids, values, lesson) {
-      if (!lesson) return ids.map(unchanged);
+    fill(run, controls, values, lesson) {
+      if (!lesson) return controls.map(unchanged);
       const wished = query();
-      return ids.map(({ name }, i) => {
+      return controls.map(({ name }, i) => {
         const wanted = wished.get(name) || lesson.defaults[name];
         return wanted === values[i] ? unchanged() : wanted;
       });
@@ -241,21 +241,21 @@
       return clicks ? [] : unchanged();
     },
 
-    show_progress(progress, ids) {
-      return ids.map(({ slug }) => ((progress || []).includes(slug) ? gettext("Done") : ""));
+    show_progress(progress, lessons) {
+      return lessons.map(({ slug }) => ((progress || []).includes(slug) ? gettext("Done") : ""));
     },
 
-    count(progress, ids) {
-      const done = ids.filter(({ slug }) => (progress || []).includes(slug)).length;
-      return [gettext("{done} of {count} done", { done, count: ids.length }), done === 0];
+    count(progress, lessons) {
+      const done = lessons.filter(({ slug }) => (progress || []).includes(slug)).length;
+      return [gettext("{done} of {count} done", { done, count: lessons.length }), done === 0];
     },
 
     // After each change of the URL, and again once what it asked for has come.
     mark() {
-      const heading = document.getElementById("learn-title");
+      const heading = document.getElementById(ids.LEARN_TITLE);
       if (heading && here()) entitle(heading.textContent);
       mark();
-      const because = document.getElementById("learn-because");
+      const because = document.getElementById(ids.LEARN_BECAUSE);
       if (asked && because && because.offsetParent) {
         because.focus(); // read out, and on a small screen scrolled to
         asked = false;
@@ -269,10 +269,10 @@
   document.addEventListener("keydown", (event) => {
     if (!here() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const typing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, [role=option]");
-    if (event.key === "Enter" && event.target.closest("#learn-answer-place input")) {
+    if (event.key === "Enter" && event.target.closest(`#${ids.LEARN_ANSWER_PLACE} input`)) {
       // The control hands its value over when the typing ends; a click comes after that.
       event.target.blur();
-      window.setTimeout(() => document.getElementById("learn-check").click(), 0);
+      window.setTimeout(() => document.getElementById(ids.LEARN_CHECK).click(), 0);
     } else if (presenting()) {
       if (event.key === " " && event.target.closest("button")) return; // which it presses
       const by = FORWARD.includes(event.key) ? 1 : BACK.includes(event.key) ? -1 : 0;
@@ -291,7 +291,7 @@
     else step(Number(button.dataset.learnStep));
   });
   window.addEventListener("beforeprint", () => {
-    const place = document.getElementById("learn-panels");
+    const place = document.getElementById(ids.LEARN_PANELS);
     const drawn = place && place.querySelector(".sheet");
     if (drawn) place.style.setProperty("--learn-printed", Math.min(1, PAPER / drawn.scrollWidth).toFixed(3));
   });

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { unchanged, go, triggered, clicked } = window.smemviz;
+  const { ids, unchanged, go, triggered, clicked } = window.smemviz;
   let timer = 0;
   let stepped = 0; // when the last step was asked for
   let steps = { count: 1, now: 1 };
@@ -15,7 +15,7 @@
   }
 
   function stop() {
-    window.dash_clientside.set_props("step-playing", { data: false });
+    window.dash_clientside.set_props(ids.STEP_PLAYING, { data: false });
   }
 
   window.dash_clientside.smemviz_matmul = {
@@ -25,11 +25,11 @@
     },
 
     // What the server filled in comes back as a change of value, and says nothing new.
-    set(values, ids, shown) {
+    set(values, controls, shown) {
       if (!shown) return;
       const changed = triggered().map(({ id }) => id.name);
       const changes = {};
-      ids.forEach(({ name }, i) => {
+      controls.forEach(({ name }, i) => {
         const value = String(values[i] === null || values[i] === undefined ? "" : values[i]).trim();
         if (!changed.includes(name) || !value || value === shown[name]) return;
         changes[name] = value;
@@ -65,7 +65,7 @@
       window.clearTimeout(timer);
       if (playing && state) {
         timer = window.setTimeout(() => {
-          if (!document.getElementById("matmul-page")) return;
+          if (!document.getElementById(ids.MATMUL_PAGE)) return;
           if (steps.now >= steps.count) stop();
           else goTo(steps.now + 1);
         }, Math.max(0, stepped + PACE - performance.now()));
@@ -78,13 +78,13 @@
   document.addEventListener("keydown", (event) => {
     const taken = "input, textarea, select, button, summary, a, [role=slider], [role=option], .scroller";
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
-    if (!document.getElementById("matmul-page")) return;
+    if (!document.getElementById(ids.MATMUL_PAGE)) return;
     if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       event.preventDefault();
       goTo(steps.now + (event.key === "ArrowLeft" ? -1 : 1));
     } else if (event.key === " ") {
       event.preventDefault();
-      document.getElementById("step-play").click();
+      document.getElementById(ids.STEP_PLAY).click();
     }
   });
 })();

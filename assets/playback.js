@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { names, unchanged, same, go, goLater } = window.smemviz;
+  const { ids, unchanged, same, go, goLater } = window.smemviz;
   const REST = 400; // ms without a step, after which what is less urgent follows
 
   let launch = null; // what the server sent of a block: its requests, and the arrays they go to
@@ -13,6 +13,7 @@
   let drawnIn = null; // the room that the pictures had
 
   const at = (id) => document.getElementById(id);
+  const panelOf = (id) => at(id).closest(".panel");
   const last = () => launch.block.warp.length - 1;
   const siteOf = (i) => launch.sites[launch.block.site[i]];
   const here = () => ({ site: launch.block.site[place], warp: launch.block.warp[place], step: launch.block.step[place] });
@@ -40,24 +41,25 @@
   // The pixels a picture may take: all that is left of the first screen, or of a narrow one a part.
   function room(figure) {
     const top = figure.getBoundingClientRect().top + window.scrollY;
-    const below = at("tile").closest(".right").querySelector(".playback-panel").offsetHeight + 46;
+    const below = at(ids.TILE).closest(".right").querySelector(".playback-panel").offsetHeight + 46;
     const isNarrow = window.matchMedia("(max-width: 900px)").matches;
     const left = window.innerHeight - top - below;
     return { width: figure.clientWidth, height: isNarrow ? Math.min(420, window.innerHeight * 0.55) : Math.min(Math.max(left, 240), 900) };
   }
 
-  const rooms = () => ({ tile: room(at("tile")), request: room(at("request")) });
+  const rooms = () => ({ tile: room(at(ids.TILE)), request: room(at(ids.REQUEST)) });
 
   function put(id, picture) {
     window.smemviz.put(at(id), picture);
-    window.smemviz.key(at(`${id}-key`), picture.legend || []);
-    if (id === "request") at("request-note").textContent = picture.part || picture.short || "";
+    const panel = panelOf(id);
+    window.smemviz.key(panel.querySelector(".key"), picture.legend || []);
+    if (id === ids.REQUEST) panel.querySelector(".note").textContent = picture.part || picture.short || "";
   }
 
   function draw() {
-    if (!launch || !at("tile")) return;
+    if (!launch || !at(ids.TILE)) return;
     if (place < 0) {
-      at("position-text").textContent = gettext("No request of this block was logged");
+      at(ids.POSITION_TEXT).textContent = gettext("No request of this block was logged");
       return;
     }
     drawnIn = rooms(); // measured once, for what is drawn makes the browser lay the page out anew
@@ -74,31 +76,32 @@
       requests: (last() + 1).toLocaleString("en"),
       request: doing,
     });
-    if (at("position-text").textContent !== said) at("position-text").textContent = said;
+    if (at(ids.POSITION_TEXT).textContent !== said) at(ids.POSITION_TEXT).textContent = said;
     const goesTo = site.shared && launch.arrays.find((one) => one.name === site.array);
     const chosen = launch.arrays.find((one) => one.name === launch.array);
     array = chosen || goesTo || (launch.arrays.includes(array) ? array : launch.arrays[0]);
-    if (array) put("tile", Object.assign(window.pictures.tile(request, array, drawnIn.tile), { says: sentence(request) }));
+    if (array) put(ids.TILE, Object.assign(window.pictures.tile(request, array, drawnIn.tile), { says: sentence(request) }));
     const isBank = site.shared;
     const picture = (isBank ? window.pictures.banks : window.pictures.sectors)(request, drawnIn.request);
-    name("request", isBank ? gettext("Banks by wavefront") : gettext("Sectors and lines"));
-    put("request", Object.assign(picture, { says: sentence(request) }));
+    nameRequest( isBank ? gettext("Banks by wavefront") : gettext("Sectors and lines"));
+    put(ids.REQUEST, Object.assign(picture, { says: sentence(request) }));
     window.smemviz.place = site.at;
     mark();
   }
 
-  const sentence = () => at("position-text").textContent.replace(/^[^:]*: /, "");
+  const sentence = () => at(ids.POSITION_TEXT).textContent.replace(/^[^:]*: /, "");
 
   // The second picture is of banks or of sectors: so are its heading, and the names of its buttons.
-  function name(id, title) {
-    const head = at(`${id}-title`);
+  function nameRequest(title) {
+    const panel = panelOf(ids.REQUEST);
+    const head = panel.querySelector("h2");
     if (head.textContent === title) return;
     head.textContent = title;
-    for (const button of at(`${id}-panel`).querySelectorAll("[data-table], [data-save]")) {
+    for (const button of panel.querySelectorAll("[data-table], [data-save]")) {
       button.dataset[button.dataset.table ? "table" : "name"] = title;
     }
-    at(`${id}-panel`).querySelector("[data-table]").setAttribute("aria-label", gettext("Table of {name}", { name: title }));
-    at(`${id}-panel`).querySelector(".save > summary").setAttribute("aria-label", gettext("Save {name}", { name: title }));
+    panel.querySelector("[data-table]").setAttribute("aria-label", gettext("Table of {name}", { name: title }));
+    panel.querySelector(".save > summary").setAttribute("aria-label", gettext("Save {name}", { name: title }));
   }
 
   // Mark the present site in the source, and say why it costs what it costs.
@@ -112,9 +115,9 @@
       const isHere = Number(badge.dataset.site) === site;
       if (badge.getAttribute("aria-pressed") === String(isHere)) continue;
       badge.setAttribute("aria-pressed", String(isHere));
-      if (isHere && badge.closest("#source")) uncover(badge);
+      if (isHere && badge.closest(`#${ids.SOURCE}`)) uncover(badge);
     }
-    for (const said of document.querySelectorAll("#why > [data-site]")) said.hidden = Number(said.dataset.site) !== site;
+    for (const said of document.querySelectorAll(`#${ids.WHY} > [data-site]`)) said.hidden = Number(said.dataset.site) !== site;
   }
 
   // A long source scrolls by itself, and the present line is to be seen in it.
@@ -130,7 +133,7 @@
     const slider = ruler();
     slider.max = Math.max(last(), 1);
     slider.value = place;
-    slider.setAttribute("aria-valuetext", at("position-text").textContent);
+    slider.setAttribute("aria-valuetext", at(ids.POSITION_TEXT).textContent);
     frameWarp();
     window.clearTimeout(rest);
     rest = window.setTimeout(rested, REST);
@@ -138,7 +141,7 @@
 
   // The slider, which is the script's own: Dash would draw it long after the picture.
   function ruler() {
-    const slot = at("position");
+    const slot = at(ids.POSITION);
     if (slot.firstChild) return slot.firstChild;
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
     slider.setAttribute("aria-label", gettext("Request"));
@@ -150,23 +153,23 @@
   const named = () => Object.fromEntries(Object.entries(here()).map(([name, value]) => [name, String(value)]));
 
   function rested() {
-    if (timer || !at("tile") || place < 0) return;
+    if (timer || !at(ids.TILE) || place < 0) return;
     const stepped = named();
-    window.dash_clientside.set_props("stepped", { data: stepped });
+    window.dash_clientside.set_props(ids.STEPPED, { data: stepped });
     const { shared } = siteOf(place);
     if (shared && !launch.array && array) window.smemviz.write("array", array.name);
-    const fold = at("global-memory");
+    const fold = at(ids.GLOBAL_MEMORY);
     const known = launch.globalSite === stepped.site;
     if (fold && fold.open && !known) {
       launch.globalSite = stepped.site;
-      window.dash_clientside.set_props("stepped-globally", { data: stepped });
+      window.dash_clientside.set_props(ids.STEPPED_GLOBALLY, { data: stepped });
     }
   }
 
   // Frame the present warp at its site, which takes two rows: its name and its cells. A figure drawn anew is slow, a box
   // that moves over it is not.
   function frameWarp() {
-    const figure = document.querySelector("#warps .js-plotly-plot");
+    const figure = document.querySelector(`#${ids.WARPS} .js-plotly-plot`);
     const axes = figure && figure._fullLayout;
     if (!axes || !axes.xaxis || !axes.xaxis.l2p || !launch || place < 0) return;
     const { site, warp } = here();
@@ -193,7 +196,7 @@
   function play(on) {
     window.clearTimeout(timer);
     timer = 0;
-    const button = at("play");
+    const button = at(ids.PLAY);
     if (!button) return;
     button.className = `icon-button ${on ? "pause" : "play"}`;
     button.setAttribute("aria-label", on ? gettext("Pause") : gettext("Play"));
@@ -201,7 +204,7 @@
     if (place >= last()) stepTo(0);
     let due = performance.now() + pace();
     const next = () => {
-      if (!at("tile")) return;
+      if (!at(ids.TILE)) return;
       stepTo(place + 1);
       if (place >= last()) return play(false);
       due = Math.max(due + pace(), performance.now()); // none is skipped: who is late plays slower
@@ -260,7 +263,7 @@
   // Back and forward between requests that were stepped to, and links to others, of which the server knows nothing.
   for (const moved of ["popstate", "placed"]) {
     window.addEventListener(moved, () => {
-      if (!launch || !at("tile") || inUrl().site === null) return;
+      if (!launch || !at(ids.TILE) || inUrl().site === null) return;
       place = placeOf(inUrl());
       draw();
       follow();
@@ -269,20 +272,20 @@
 
   // Global memory is drawn while it is shown.
   document.addEventListener("toggle", (event) => {
-    if (event.target.id !== "global-memory") return;
-    window.dash_clientside.set_props("global-open", { data: event.target.open });
+    if (event.target.id !== ids.GLOBAL_MEMORY) return;
+    window.dash_clientside.set_props(ids.GLOBAL_OPEN, { data: event.target.open });
     if (event.target.open && launch && launch.byHand) {
-      window.dash_clientside.set_props("stepped-globally", { data: named() });
+      window.dash_clientside.set_props(ids.STEPPED_GLOBALLY, { data: named() });
     }
   }, true);
   // Buttons that Dash knows nothing of: it would take longer than the picture.
   document.addEventListener("click", (event) => {
-    if (!launch || !at("tile") || !event.target.closest) return;
-    launch.byHand = Boolean(event.target.closest("#global-memory > summary"));
-    const button = event.target.closest("button.badge[data-site], .playback [data-go], #play");
+    if (!launch || !at(ids.TILE) || !event.target.closest) return;
+    launch.byHand = Boolean(event.target.closest(`#${ids.GLOBAL_MEMORY} > summary`));
+    const button = event.target.closest(`button.badge[data-site], .playback [data-go], #${ids.PLAY}`);
     if (!button) return;
     if (button.dataset.site) goToSite(Number(button.dataset.site));
-    else if (button.id === "play") play(!timer && last() >= 0);
+    else if (button.id === ids.PLAY) play(!timer && last() >= 0);
     else {
       play(false);
       stepTo({ first: 0, previous: place - 1, next: place + 1, last: last() }[button.dataset.go]);
@@ -292,7 +295,7 @@
   let resized = 0;
   new ResizeObserver(() => {
     window.clearTimeout(resized);
-    resized = window.setTimeout(() => at("tile") && !same(drawnIn, rooms()) && draw(), 100);
+    resized = window.setTimeout(() => at(ids.TILE) && !same(drawnIn, rooms()) && draw(), 100);
   }).observe(document.documentElement);
 
   // Left and right step through the requests, Home and End go to the ends, Space plays; up and down, in the source, go
@@ -300,7 +303,7 @@
   document.addEventListener("keydown", (event) => {
     const taken = "input, textarea, select, [contenteditable], [role=slider], [role=option], [role=radio]";
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
-    if (!at("tile") || !launch) return;
+    if (!at(ids.TILE) || !launch) return;
     const scrolls = (one) => one.matches(".scroller") && one.scrollWidth > one.clientWidth;
     const steps = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: last() };
     if (event.key in steps) {
@@ -311,8 +314,8 @@
     } else if (event.key === " " && !event.target.closest("button, a, summary")) {
       event.preventDefault();
       play(!timer);
-    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && event.target.closest("#source-panel")) {
-      const sites = [...document.querySelectorAll("#source button.badge")];
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && event.target.closest(`#${ids.SOURCE_PANEL}`)) {
+      const sites = [...document.querySelectorAll(`#${ids.SOURCE} button.badge`)];
       const chosen = sites.findIndex((site) => site.getAttribute("aria-pressed") === "true");
       const from = sites.includes(event.target) ? sites.indexOf(event.target) : chosen;
       const next = sites[Math.min(Math.max(from + (event.key === "ArrowUp" ? -1 : 1), 0), sites.length - 1)];

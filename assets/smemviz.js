@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, isConstant, pageAt, entitle, query, visitQuery, go, goLater, markFrame } = window.smemviz;
+  const { names, ids, isConstant, pageAt, entitle, query, visitQuery, go, goLater, markFrame } = window.smemviz;
   const { unchanged, changed, same, triggered } = window.smemviz;
 
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
@@ -55,7 +55,7 @@
 
   // On a narrow screen the kernels stand in a row that scrolls, and the one that is shown is to be seen in it.
   function showCurrentKernel() {
-    const row = document.getElementById("kernels");
+    const row = document.getElementById(ids.KERNELS);
     const current = row && row.querySelector(".current");
     if (current) row.scrollLeft = current.offsetLeft + (current.offsetWidth - row.clientWidth) / 2;
   }
@@ -65,7 +65,7 @@
     if (settled[name] === value) return;
     settled[name] = value;
     written[name] = value;
-    window.dash_clientside.set_props({ type: "control", name }, { value });
+    window.dash_clientside.set_props({ type: ids.CONTROL, name }, { value });
   };
 
   window.dash_clientside.smemviz = {
@@ -98,7 +98,7 @@
       }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       if (plays && stores.every((store) => store === unchanged())) window.dispatchEvent(new Event("placed"));
-      if (chosen !== theme) window.dash_clientside.set_props("provider", { forceColorScheme: chosen });
+      if (chosen !== theme) window.dash_clientside.set_props(ids.PROVIDER, { forceColorScheme: chosen });
       return stores;
     },
 
@@ -145,23 +145,23 @@
     },
 
     // Write into the controls what the server found, but not over what is being typed.
-    show_controls(shownRun, shownLook, ids, values, notes, disabled, block, ...options) {
+    show_controls(shownRun, shownLook, controls, values, notes, disabled, block, ...options) {
       if (shownRun && shownRun.title) entitle(shownRun.title);
       window.setTimeout(showCurrentKernel); // the links are placed by then
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
       const tell = (id, props) => window.dash_clientside.set_props(id, props);
-      ids.forEach((id, i) => {
+      controls.forEach((id, i) => {
         const next = { value: newValue(id.name, shown, values[i]), description: changed(shownRun && shownRun.notes[id.name], notes[i]) };
         const props = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== unchanged()));
         if (Object.keys(props).length) tell(id, props);
       });
       const locked = !(shownRun && shownRun.switchable);
-      if (locked !== disabled) tell({ type: "control", name: "source" }, { disabled: locked });
+      if (locked !== disabled) tell({ type: ids.CONTROL, name: "source" }, { disabled: locked });
       names.choices.forEach((name, i) => {
         const data = choicesOf(shownLook, name);
         if (same(data, options[i])) return;
-        tell({ type: "control", name }, { data });
-        tell(`${name}-choice`, { hidden: data.length < 2 });
+        tell({ type: ids.CONTROL, name }, { data });
+        tell({ type: ids.CHOICE, name }, { hidden: data.length < 2 });
       });
       return changed(shownLook ? shownLook.values.block : null, block);
     },

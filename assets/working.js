@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { unchanged } = window.smemviz;
+  const { ids, unchanged } = window.smemviz;
 
   const MOMENT = 800; // ms; who gets an answer sooner is not told to wait
   let soon = 0;
@@ -14,13 +14,13 @@
     watch() {
       window.clearTimeout(soon);
       soon = window.setTimeout(() => {
-        if (awaited().length) window.dash_clientside.set_props("working-poll", { disabled: false });
+        if (awaited().length) window.dash_clientside.set_props(ids.WORKING_POLL, { disabled: false });
       }, MOMENT);
     },
 
     ask(asked) {
       const waiting = awaited();
-      if (waiting.some((one) => !one.closest("#working"))) return [asked, false, unchanged()];
+      if (waiting.some((one) => !one.closest(`#${ids.WORKING}`))) return [asked, false, unchanged()];
       return waiting.length ? Array(3).fill(unchanged()) : [unchanged(), true, true];
     },
   };

@@ -10,9 +10,11 @@ from typing import Any
 
 from dash import ALL, Dash, Input, Output, State
 
+from smemviz.app import ids
 from smemviz.app.addresses import EDITOR, KERNEL, LEARN
 from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
+from smemviz.app.pages.kernel.controls import control
 from smemviz.app.pages.learn.learn_page import WHY
 from smemviz.app.router import NOWHERE, pages
 from smemviz.app.server.payload import CALLBACKS
@@ -22,7 +24,7 @@ from smemviz.lessons.lesson import SHOW
 from smemviz.reports.html.page import embedded
 
 CHOICES = ("array", "block", "elements", "launch")  # controls whose options a run turns out to have
-_CONTROLS = {"type": "control", "name": ALL}
+_CONTROLS = control(ALL)
 
 
 def names_element(*, editor: bool, prefix: str = "") -> str:
@@ -37,6 +39,7 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
             }
             for page in pages(editor=editor)
         ],
+        "ids": ids.handed_over(),
         "nowhere": titled(NOWHERE),
         "editor": prefix + EDITOR,
         "plays": [prefix + KERNEL, prefix + EDITOR],
@@ -71,9 +74,8 @@ def add_callbacks(app: Dash) -> None:
         Input("url", "href"),
         *(State(store, "data") for store in ("place", "run", "look", "theme")),
     )
-    of_script(app, "smemviz_frame")("show_page", Input("page", "children"))
+    of_script(app, "smemviz_frame")("show_page", Input(ids.PAGE, "children"))
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
-    source = {"type": "control", "name": "source"}
     clientside(  # which writes what has changed by itself: all that is an output is drawn anew, changed or not
         "show_controls",
         Output("shown-block", "data"),
@@ -82,12 +84,12 @@ def add_callbacks(app: Dash) -> None:
         State(_CONTROLS, "id"),
         State(_CONTROLS, "value"),
         State(_CONTROLS, "description"),
-        State(source, "disabled"),
+        State(control("source"), "disabled"),
         State("shown-block", "data"),
-        *(State({"type": "control", "name": name}, "data") for name in CHOICES),
+        *(State(control(name), "data") for name in CHOICES),
     )
     clientside("reset", Input("reset", "n_clicks"), initially=False)
     playback = of_script(app, "smemviz_playback")
-    playback("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
-    playback("show", Output("position", "className"), Input("played", "data"), Input("present", "data"))
-    playback("mark", Input("source", "html"), Input("why", "html"), Input("warps", "figure"))
+    playback("pick_cell", Output(ids.WARPS, "clickData"), Input(ids.WARPS, "clickData"), initially=False)
+    playback("show", Output(ids.POSITION, "className"), Input("played", "data"), Input("present", "data"))
+    playback("mark", Input(ids.SOURCE, "html"), Input(ids.WHY, "html"), Input(ids.WARPS, "figure"))

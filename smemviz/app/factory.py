@@ -13,7 +13,7 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import Flask, request
 
-from smemviz.app import browser, working
+from smemviz.app import browser, ids, working
 from smemviz.app.addresses import GALLERY
 from smemviz.app.cache import Answers
 from smemviz.app.components.frames import page_title
@@ -165,7 +165,7 @@ def create_app(
     for page in pages(editor=editor):
         page.register(app, services)
 
-    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
+    @app.callback(Output(ids.PAGE, "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         library.again()
         return _deaf(_page(services, Address(place["path"], run, look)))

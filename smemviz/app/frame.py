@@ -6,6 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import GALLERY, NUMBERS
 from smemviz.app.components.help import help_button, help_sheet
 from smemviz.app.pages.gallery_page import heading
@@ -19,10 +20,10 @@ def above(path: str, *, editor: bool) -> list[Component]:
     """Lay out what stands above a page and, where nothing has to be read for them, the first words of the page."""
     links = [html.A(_(page.link), href=page.path) for page in pages(editor=editor) if page.link]
     theme = html.Button(
-        id="toggle-theme", className="icon-button theme", type="button", **{"aria-label": _("Dark theme")}
+        id=ids.TOGGLE_THEME, className="icon-button theme", type="button", **{"aria-label": _("Dark theme")}
     )
     return [
-        html.A(_("Skip to the content"), href="#page", className="skip"),
+        html.A(_("Skip to the content"), href=f"#{ids.PAGE}", className="skip"),
         html.Header(
             [
                 html.A([html.Span(className="mark"), "smemviz"], href=GALLERY, className="wordmark"),
@@ -34,7 +35,7 @@ def above(path: str, *, editor: bool) -> list[Component]:
             className="site-header",
         ),
         help_sheet(),
-        *([html.Main(heading(), id="first-words", **{"aria-busy": "true"})] if path == GALLERY else []),
+        *([html.Main(heading(), id=ids.FIRST_WORDS, **{"aria-busy": "true"})] if path == GALLERY else []),
     ]
 
 
@@ -51,10 +52,10 @@ def drawn() -> Component:
             dcc.Location(id="url", refresh=False),
             # The URL, taken apart: which page, what is run, what is looked at. Only what changed is written.
             *(dcc.Store(id=name) for name in ("place", "run", "look", "theme", "shown-block")),
-            html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
+            html.Main(html.P(_("Loading"), className="origin"), id=ids.PAGE, tabIndex=-1),
             working(),
         ],
-        id="provider",
+        id=ids.PROVIDER,
         theme={
             "primaryColor": "indigo",
             "defaultRadius": "md",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dash import Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.i18n import _
 
 _MILLISECONDS = 800  # between two looks at how far it is
-WORKING_PROPERTIES = ("working.hidden", "working-text.children", "working-done.value", "working-done.max")
+WORKING_PROPERTIES = (f"{ids.WORKING}.hidden", "working-text.children", "working-done.value", "working-done.max")
 
 
 def working() -> Component:
@@ -21,10 +22,10 @@ def working() -> Component:
             html.Span(id="working-text", role="status"),
             html.Progress(id="working-done", value="0", max="1", **{"aria-label": _("Blocks that have run")}),
             html.Button(_("Stop"), id="stop-working", type="button", className="text-button"),
-            dcc.Interval(id="working-poll", interval=_MILLISECONDS, disabled=True),
+            dcc.Interval(id=ids.WORKING_POLL, interval=_MILLISECONDS, disabled=True),
             dcc.Store(id="working-asked"),  # how often it was asked how far it is
         ],
-        id="working",
+        id=ids.WORKING,
         className="working",
         hidden=True,
     )
@@ -38,9 +39,9 @@ def add_callbacks(app: Dash, library: Library) -> None:
     clientside(
         "ask",
         Output("working-asked", "data"),
-        Output("working-poll", "disabled"),
-        Output("working", "hidden", allow_duplicate=True),
-        Input("working-poll", "n_intervals"),
+        Output(ids.WORKING_POLL, "disabled"),
+        Output(ids.WORKING, "hidden", allow_duplicate=True),
+        Input(ids.WORKING_POLL, "n_intervals"),
         initially=False,
     )
 
@@ -61,7 +62,7 @@ def view_working(library: Library) -> Filling:
         named = _("Running {file}: {kernel}", file=now.file, kernel=now.kernel)
         text = named if now.kernel else _("Running {file}", file=now.file)
     return {
-        "working.hidden": now is None,
+        f"{ids.WORKING}.hidden": now is None,
         "working-text.children": text,
         "working-done.value": str(now.done if now else 0),
         "working-done.max": str(now.total if now else 1),

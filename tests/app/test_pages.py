@@ -200,7 +200,7 @@ def test_the_chooser_of_launches_stands_with_the_name_of_the_kernel(served: Libr
     query = {"file": "histogram", "kernel": "weigh_in_shared_memory"}
     page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
     (line,) = (part for part in parts(page) if getattr(part, "className", "") == "eyebrow-line")
-    assert [part.id for part in line.children] == ["eyebrow", "twins", "launch-choice", "origin"]
+    assert [part.id for part in line.children] == ["eyebrow", "twins", {"type": "choice", "name": "launch"}, "origin"]
     assert page["shown-look"].data["options"]["launch"] == ["0", "1"]
 
 

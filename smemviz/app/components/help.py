@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.frames import text_button
 from smemviz.i18n import N_, _
 
@@ -12,7 +13,7 @@ from smemviz.i18n import N_, _
 _KEYS = (
     (
         N_("On every page"),
-        "#page",
+        f"#{ids.PAGE}",
         (
             (("?",), N_("shows these keys")),
             (("Tab", "⇧ Tab"), N_("go from control to control")),
@@ -23,7 +24,7 @@ _KEYS = (
     ),
     (
         N_("Requests of a kernel"),
-        "#tile",
+        f"#{ids.TILE}",
         (
             (("←", "→"), N_("go to the request before or after")),
             (("↑", "↓"), N_("in the source, go from access to access")),
@@ -31,12 +32,12 @@ _KEYS = (
     ),
     (
         N_("Layouts"),
-        "#lab-page",
+        f"#{ids.LAB_PAGE}",
         ((("←", "→"), N_("go to the request before or after")),),
     ),
     (
         N_("Matrix product"),
-        "#matmul-page",
+        f"#{ids.MATMUL_PAGE}",
         (
             (("←", "→"), N_("go to the step before or after")),
             (("Space",), N_("plays the steps and pauses")),
@@ -52,7 +53,7 @@ _KEYS = (
     ),
     (
         N_("Lessons"),
-        "#learn-steps",
+        f"#{ids.LEARN_STEPS}",
         (
             (("p",), N_("presents the lesson")),
             (("←", "→", "Page Up", "Page Down"), N_("while presenting, go through the lesson")),
@@ -65,7 +66,7 @@ def help_sheet() -> Component:
     """Lay out the sheet; the parts that are not of the page it is opened on are hidden in the browser."""
     head = [
         html.H2(_("Keys"), id="help-title"),
-        text_button(_("Close"), **{"data-close": "help"}),
+        text_button(_("Close"), **{"data-close": ids.HELP}),
     ]
     parts = [
         html.Div(
@@ -80,12 +81,12 @@ def help_sheet() -> Component:
         type="button",
         role="switch",
         className="switch",
-        id="letter-keys",
+        id=ids.LETTER_KEYS,
         **{"aria-checked": "true"},
     )
     return html.Dialog(
         [html.Div(head, className="panel-head"), *parts, html.P(letters)],
-        id="help",
+        id=ids.HELP,
         **{"aria-labelledby": "help-title"},
     )
 
@@ -94,7 +95,7 @@ def help_button() -> Component:
     """Return the button that opens the sheet."""
     label = _("Keys")
     return html.Button(
-        "?", id="open-help", type="button", className="icon-button letter", title=label, **{"aria-label": label}
+        "?", id=ids.OPEN_HELP, type="button", className="icon-button letter", title=label, **{"aria-label": label}
     )
 
 

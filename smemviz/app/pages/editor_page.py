@@ -15,6 +15,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import EDITOR
 from smemviz.app.components.connect import fill, of_script, outputs
 from smemviz.app.components.frames import section, text_button
@@ -68,7 +69,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
     page["results"].className = _UNREAD
     page["results"].children.insert(1, _awaited())
-    page["source-panel"].hidden = True  # the text itself has the marks
+    page[ids.SOURCE_PANEL].hidden = True  # the text itself has the marks
     page["drawn-run"].data = run
     page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
     return page
@@ -79,14 +80,14 @@ def register(app: Dash, services: Services) -> None:
     texts = _texts(services)
 
     clientside = of_script(app, "smemviz_editor")
-    clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"))
+    clientside("open", Output(ids.EDITOR_TEXT, "data"), Input("editor-start-text", "data"))
     clientside("load", Input("editor-start", "data"), initially=False)
     clientside("ask", Input("editor-run", "n_clicks"), initially=False)
     clientside("show_badges", Input("shown-run", "data"), initially=False)
     clientside("copy_link", Input("editor-link", "n_clicks"), initially=False)
     clientside(
         "show",
-        *(Output("editor-status", name) for name in ("children", "lang", "className")),
+        *(Output(ids.EDITOR_STATUS, name) for name in ("children", "lang", "className")),
         *outputs(_REFUSED, again=True),
         Input("editor-answer", "data"),
         initially=False,
@@ -110,7 +111,7 @@ def register(app: Dash, services: Services) -> None:
         Output("editor-printed", "children"),
         Output("editor-printed-panel", "hidden"),
         *(Output(*place) for place in TASK_OUTPUTS),
-        Input("editor-text", "data"),
+        Input(ids.EDITOR_TEXT, "data"),
         State("shown-run", "data"),
         State("run", "data"),
         prevent_initial_call=True,
@@ -246,8 +247,8 @@ def _panel() -> Component:
     return section(
         "editor",
         html.Div([html.H2(_("Kernel file"), id="editor-title"), controls], className="panel-head"),
-        html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
-        html.Div(id="editor", className="editor notranslate"),
+        html.Output("", id=ids.EDITOR_STATUS, className="editor-status"),  # above, where small screens show it
+        html.Div(id=ids.EDITOR, className="editor notranslate"),
         html.P(
             _(
                 "It runs when you pause, and at Ctrl+Enter; Esc, then Tab leaves the text. A copied link carries "

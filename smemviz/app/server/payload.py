@@ -11,6 +11,8 @@ from dash import Dash
 from dash.exceptions import DependencyException
 from flask import Response, request
 
+from smemviz.app import ids
+
 CALLBACKS = "/_dash-update-component"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half of a letter, which no URL holds
 _LONGEST_QUERY = 1 << 14  # characters of all names and values of a URL
@@ -161,7 +163,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "theme.data": _is_text,
     "shown-run.data": _is_titled,
     "shown-block.data": _is_count,
-    "version.data": _is_text,
+    f"{ids.VERSION}.data": _is_text,
     "editor-choice.value": _is_text,
     "measured-last.data": _is_number,
     "products-latest.data": _is_number,

@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.frames import icon_button
 from smemviz.app.components.written import Written
 from smemviz.app.state import MOST_BANKS
@@ -26,7 +27,7 @@ _SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16"
 
 def control(name: str) -> dict[str, str]:
     """Return the id of the control for a name in the URL."""
-    return {"type": "control", "name": name}
+    return {"type": ids.CONTROL, "name": name}
 
 
 def knobs(program: Program, kernel: str | None = None) -> Component:
@@ -188,7 +189,7 @@ def choice(name: str, label: str) -> Component:
             w=150,
             **{"aria-label": label},
         ),
-        id=f"{name}-choice",
+        id={"type": ids.CHOICE, "name": name},
         hidden=True,
     )
 
@@ -198,16 +199,16 @@ def playback() -> Component:
     buttons = [
         icon_button("first", _("First request"), **{"data-go": "first"}),
         icon_button("previous", _("Previous request"), _("Previous request (left arrow)"), **{"data-go": "previous"}),
-        html.Button(id="play", className="icon-button play", type="button", **{"aria-label": _("Play")}),
+        html.Button(id=ids.PLAY, className="icon-button play", type="button", **{"aria-label": _("Play")}),
         icon_button("next", _("Next request"), _("Next request (right arrow)"), **{"data-go": "next"}),
         icon_button("last", _("Last request"), **{"data-go": "last"}),
     ]
     speeds = _switch("speed", _("Requests per second"), {str(n): f"{n}/s" for n in (1, 4, 12)}, "4")
     return html.Div(
         [
-            Written(html.Output(id="position-text", className="position-text")),  # which the script writes
+            Written(html.Output(id=ids.POSITION_TEXT, className="position-text")),  # which the script writes
             Written(html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")})),
-            Written(html.Div(id="position", className="position")),  # the script's slider
+            Written(html.Div(id=ids.POSITION, className="position")),  # the script's slider
             speeds,
         ],
         className="playback",

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, drawn, graph
 from smemviz.app.components.launches import Filling, Query
@@ -18,8 +19,8 @@ from smemviz.figures.warps import warps
 
 _DIGIT, _SPACE = 7, 8  # pixels
 FOLDED_PROPERTIES = (
-    "warps.figure",
-    "warps.style",
+    f"{ids.WARPS}.figure",
+    f"{ids.WARPS}.style",
     *(f"{name}{of}" for name in FOLDED for of in (".figure", ".style", "-panel.hidden", "-note.children")),
 )
 
@@ -37,7 +38,7 @@ def view_folded(library: Library, run: Query, look: Query) -> Filling:
     inputs = FigureInput(view.shown_run.recording, view.hardware, view.look.theme, view.now)
     # The browser frames the present warp.
     picture = warps(view.launch, view.now.block, hardware=view.hardware, theme=view.look.theme)
-    filling = drawn("warps", picture)
+    filling = drawn(ids.WARPS, picture)
     for name in FOLDED:
         chosen = FIGURES[name]
         figure = chosen.draw(inputs)

@@ -12,6 +12,7 @@ from pathlib import Path
 from dash import Dash, Input, State, dcc
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.connect import fill
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
@@ -50,7 +51,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         except InputError:  # the page says it
             return {}
         now = version(path) if path else None
-        return {} if now in (None, before) else {"version.data": now}
+        return {} if now in (None, before) else {f"{ids.VERSION}.data": now}
 
-    known = State("run", "data"), State("version", "data")
-    fill(app, ("version.data",), ask, Input("follow", "n_intervals"), *known, initially=False)
+    known = State("run", "data"), State(ids.VERSION, "data")
+    fill(app, (f"{ids.VERSION}.data",), ask, Input("follow", "n_intervals"), *known, initially=False)

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import COMPARE
 from smemviz.app.components.frames import section
 from smemviz.app.components.graph import download, drawn, graph, panel
@@ -28,8 +29,8 @@ from smemviz.views.columns import columns_in
 from smemviz.wording.labels import launch_name, listed
 
 GLOBAL_PROPERTIES = (
-    "global-memory.hidden",
-    "global-memory.open",
+    f"{ids.GLOBAL_MEMORY}.hidden",
+    f"{ids.GLOBAL_MEMORY}.open",
     "site-traffic-panel.hidden",
     "site-traffic-title.html",
     "site-facts.html",
@@ -49,7 +50,9 @@ def global_memory() -> Component:
     """Lay out what is shown of global memory, folded until a request to it is looked at."""
     elements = panel(FIGURES["elements"].title, "elements", choice("elements", _("Global array")), scope_switch())
     head = Written(html.Summary(html.H2(_("Global memory"), id="global-memory-title")))
-    return html.Details([head, site_panel(), elements], id="global-memory", className="folded", open=False, hidden=True)
+    return html.Details(
+        [head, site_panel(), elements], id=ids.GLOBAL_MEMORY, className="folded", open=False, hidden=True
+    )
 
 
 def site_panel() -> Component:
@@ -72,7 +75,7 @@ def closed_global(library: Library, run_query: Query, look_query: Query) -> Fill
         return {}
     if view.now.site and view.now.site.space == "global":
         return None
-    return {"global-memory.hidden": not view.launch.sites_in("global")}
+    return {f"{ids.GLOBAL_MEMORY}.hidden": not view.launch.sites_in("global")}
 
 
 def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -86,11 +89,11 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
         view.shown_run.recording, view.hardware, look.theme, now, array=look.elements, whole=look.whole
     )
     traffic = _site(view.shown_run, inputs, run_query)
-    opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
+    opened = {} if traffic["site-traffic-panel.hidden"] else {f"{ids.GLOBAL_MEMORY}.open": True}
     return {
         **traffic,
         **opened,
-        "global-memory.hidden": looked is None and traffic["site-traffic-panel.hidden"],
+        f"{ids.GLOBAL_MEMORY}.hidden": looked is None and traffic["site-traffic-panel.hidden"],
         "elements-panel.hidden": looked is None,
         **drawn("elements", FIGURES["elements"].draw(inputs)),
         "elements-note.children": described_counts(now, looked),

@@ -10,6 +10,7 @@ from typing import Any
 from dash import Dash, Input, State, ctx
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import GALLERY, KERNEL
 from smemviz.app.components.connect import fill
 from smemviz.app.components.launches import Filling, Query
@@ -54,13 +55,13 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
         if stepped and "look.data" not in asked_for and "run.data" not in asked_for:  # the file itself has changed
             look = look | stepped
         filling = looked(library, run, look)
-        if not {"run.data", "version.data"}.isdisjoint(asked_for):
+        if not {"run.data", f"{ids.VERSION}.data"}.isdisjoint(asked_for):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
         return filling
 
     def touch(run: Query, present: object, stepped: Query | None, is_open: bool | None, look: Query) -> Filling:
-        if stepped and set(ctx.triggered_prop_ids) == {"stepped-globally.data"}:
+        if stepped and set(ctx.triggered_prop_ids) == {f"{ids.STEPPED_GLOBALLY}.data"}:
             look = look | stepped
         closed = None if is_open else closed_global(library, run, look)
         return touched(library, run, look) if closed is None else closed
@@ -71,14 +72,14 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     def why(run: Query, block: object, look: Query) -> Filling:
         return explained(library, run, look)
 
-    asked = (Input(name, "data") for name in ("run", "look", "version"))
+    asked = (Input(name, "data") for name in ("run", "look", ids.VERSION))
     # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
-    place = (State("stepped", "data"),) if followed else ()
+    place = (State(ids.STEPPED, "data"),) if followed else ()
     fill(app, _PROPERTIES, show, *asked, State("shown-run", "data"), *place, initially=False)
     drawn, look = Input("drawn-run", "data"), State("look", "data")
-    present, stepped = Input("present", "data"), Input("stepped-globally", "data")
+    present, stepped = Input("present", "data"), Input(ids.STEPPED_GLOBALLY, "data")
     block = Input("shown-block", "data")
-    fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, State("global-open", "data"), look, initially=False)
+    fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, State(ids.GLOBAL_OPEN, "data"), look, initially=False)
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
     fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.connect import placed
 from smemviz.app.components.frames import scroller, section, text_button
 from smemviz.app.components.graph import panel, picture_panel
@@ -63,7 +64,7 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     program = _program(library, state)
     page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
     if follow:
-        page["version"].data = version(Path(program.file))
+        page[ids.VERSION].data = version(Path(program.file))
     filling = _filling(library, stopwatch, run, look)
     placed(page, filling)
     kernel = filling.get("shown-run.data", {}).get("title") or state.kernel
@@ -106,13 +107,13 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
         dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
         dcc.Store(id="played"),  # the requests of a block
         dcc.Store(id="present"),  # the one that was asked for; from there on the browser steps
-        dcc.Store(id="stepped"),  # the one that it has stepped to
-        dcc.Store(id="stepped-globally"),  # the same, while global memory is shown
-        dcc.Store(id="global-open"),  # whether it is shown
+        dcc.Store(id=ids.STEPPED),  # the one that it has stepped to
+        dcc.Store(id=ids.STEPPED_GLOBALLY),  # the same, while global memory is shown
+        dcc.Store(id=ids.GLOBAL_OPEN),  # whether it is shown
         dcc.Store(id="measured-last"),
-        dcc.Store(id="version"),  # of a file that is followed
+        dcc.Store(id=ids.VERSION),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),
-        Written(html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")})),
+        Written(html.Nav(id=ids.KERNELS, className="kernels", **{"aria-label": _("Kernels of this file")})),
         _title(),
         Written(html.Div(id="notices", role="status", className="notices")),
         html.Div(
@@ -122,7 +123,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
                 html.Div([_facts(), timing_panel()], className="left"),
                 html.Div(
                     [
-                        panel(FIGURES["warps"].title, "warps", note=_(_WARPS_NOTE)),
+                        panel(FIGURES["warps"].title, ids.WARPS, note=_(_WARPS_NOTE)),
                         *folded_panels(),
                         global_memory(),
                     ],
@@ -164,10 +165,10 @@ def _source() -> Component:
     return html.Section(
         [
             Written(html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head")),
-            scroller(Written(html.Ol(id="source", className="source")), titled="source-title"),
+            scroller(Written(html.Ol(id=ids.SOURCE, className="source")), titled="source-title"),
         ],
         className="panel source-panel",
-        id="source-panel",
+        id=ids.SOURCE_PANEL,
     )
 
 
@@ -182,8 +183,8 @@ def _constants(program: Program, hardware: Hardware) -> Component:
 def _played() -> list[Component]:
     """Lay out the pictures of the present request, and what steps through the others."""
     pictures = [
-        picture_panel(FIGURES["tile"].title, "tile", choice("array", _("Shared array")), drawing_options()),
-        picture_panel(FIGURES["banks"].title, "request"),
+        picture_panel(FIGURES["tile"].title, ids.TILE, choice("array", _("Shared array")), drawing_options()),
+        picture_panel(FIGURES["banks"].title, ids.REQUEST),
     ]
     return [
         html.Div(pictures, className="pictures"),

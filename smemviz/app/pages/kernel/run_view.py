@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import COMPARE, EDITOR, KERNEL
 from smemviz.app.components.frames import notice
 from smemviz.app.components.launches import (
@@ -54,13 +55,13 @@ from smemviz.wording.sentences import (
 )
 
 RUN_PROPERTIES = (
-    "kernels.html",
+    f"{ids.KERNELS}.html",
     "eyebrow.html",
     "twins.html",
     "headline.children",
     "origin.children",
     "notices.html",
-    "source.html",
+    f"{ids.SOURCE}.html",
     "facts.html",
     "facts-note.children",
     "shown-run.data",
@@ -89,7 +90,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     if library.is_text(state.file):
         in_editor = {"file": state.file, "badges": line_badges(shown_run.recording, launch, rows)}
     return {
-        "kernels.html": _kernel_links(shown_run, launch, query, hardware),
+        f"{ids.KERNELS}.html": _kernel_links(shown_run, launch, query, hardware),
         "eyebrow.html": _eyebrow(shown_run, launch.kernel),
         "twins.html": [
             *_twin_link(library, launch.kernel, query),
@@ -99,7 +100,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "headline.children": headline_of(shown_run.recording, launch, hardware),
         "origin.children": _origin(shown_run, launch, hardware),
         "notices.html": _notices(shown_run, launch, findings, query),
-        "source.html": source_view(shown_run.recording, launch, rows, findings),
+        f"{ids.SOURCE}.html": source_view(shown_run.recording, launch, rows, findings),
         "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown_run.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown_run, launch.kernel, hardware) | in_editor,
@@ -113,10 +114,10 @@ def _around(shown_run: ShownRun, query: Query, state: RunState, before: str | No
     filling: Filling = {"shown-run.data": _shown_run(shown_run, before or "", hardware)}
     links = _kernel_links(shown_run, None, query, hardware)
     if links:
-        filling["kernels.html"] = links
+        filling[f"{ids.KERNELS}.html"] = links
     kernel = shown_run.program.kernels.get(state.kernel or next(iter(shown_run.refused()), ""))
     if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
-        filling["source.html"] = refused_source(
+        filling[f"{ids.SOURCE}.html"] = refused_source(
             shown_run.program.file, shown_run.program.source, kernel.name, error.line
         )
         filling["eyebrow.html"] = _eyebrow(shown_run, kernel.name)

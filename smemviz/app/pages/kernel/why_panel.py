@@ -8,6 +8,7 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import GPUS, LEARN
 from smemviz.app.components.launches import Filling, Query, access_query
 from smemviz.app.components.rich import rich
@@ -25,12 +26,12 @@ from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 
-WHY_PROPERTIES = ("why.html",)
+WHY_PROPERTIES = (f"{ids.WHY}.html",)
 
 
 def why_panel() -> Component:
     """Lay out where it is said, below the headline."""
-    return Written(html.Div(id="why", className="why"))
+    return Written(html.Div(id=ids.WHY, className="why"))
 
 
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -57,7 +58,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
         )
         for i in np.unique(launch.requests.site[now.rows]).tolist()
     ]
-    return {"why.html": sites}
+    return {f"{ids.WHY}.html": sites}
 
 
 def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:

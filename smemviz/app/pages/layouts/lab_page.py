@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.frames import page_head, scroller, section, text_button
 from smemviz.app.components.graph import download
@@ -77,7 +78,7 @@ def lab_page() -> Component:
             dcc.Store(id="lab-shown"),
             dcc.Store(id="lab-cheapest"),
         ],
-        id="lab-page",
+        id=ids.LAB_PAGE,
     )
 
 

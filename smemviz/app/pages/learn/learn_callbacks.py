@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import ALL, Dash, Input, Output, State
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import LEARN
 from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.launches import Filling, Query
@@ -32,7 +33,7 @@ def register(app: Dash, services: Services) -> None:
         "fill", Output(_KNOBS, "value"), Input("run", "data"), State(_KNOBS, "id"), State(_KNOBS, "value"), lesson
     )
     clientside("set", Input(_KNOBS, "value"), State("learn-outcome", "data"), lesson, initially=False)
-    clientside("check", Input("learn-check", "n_clicks"), State("learn-answer", "value"), initially=False)
+    clientside("check", Input(ids.LEARN_CHECK, "n_clicks"), State("learn-answer", "value"), initially=False)
     clientside("show", Input("learn-show", "n_clicks"), initially=False)
     clientside("recall", Output("learn-answer", "value"), Input("run", "data"), State("learn-answer", "value"))
     clientside(
@@ -41,7 +42,7 @@ def register(app: Dash, services: Services) -> None:
         Input("learn-again", "n_clicks"),
         initially=False,
     )
-    clientside("present", Input("learn-present", "n_clicks"), initially=False)
+    clientside("present", Input(ids.LEARN_PRESENT, "n_clicks"), initially=False)
     clientside("print", Input("learn-print", "n_clicks"), initially=False)
     clientside(
         "learned", Output("learn-progress", "data"), Input("learn-outcome", "data"), State("learn-progress", "data")

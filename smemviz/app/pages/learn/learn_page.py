@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.addresses import KERNEL, LEARN
 from smemviz.app.components.frames import page_title, scroller, section, text_button
 from smemviz.app.components.graph import download, graph
@@ -126,7 +127,7 @@ def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
                     ],
                     className="eyebrow learn-eyebrow",
                 ),
-                html.H1(_(lesson.title), className="headline", id="learn-title"),
+                html.H1(_(lesson.title), className="headline", id=ids.LEARN_TITLE),
                 html.P(
                     _("Goal: {goal} {minutes}.", goal=_(lesson.goal), minutes=minutes(lesson)),
                     className="origin learn-goal",
@@ -137,12 +138,12 @@ def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
         ),
         html.Div([_words(lesson, stage.question), _pictures(_(lesson.title))], className="learn-columns"),
         _links(at, editor),
-        html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
+        html.Div(id=ids.LEARN_STEPS, hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
         dcc.Store(id="learn-outcome"),
         dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
         html.Div(
             [
-                html.P("", id="learn-step", **{"aria-live": "polite"}),
+                html.P("", id=ids.LEARN_STEP, **{"aria-live": "polite"}),
                 _step_button("-1", "←", _("Step back")),
                 _step_button("1", "→", _("Step on")),
                 _step_button("0", "✕", _("End the presentation")),
@@ -170,10 +171,10 @@ def _words(lesson: Lesson, question: Question) -> Component:
                 _("Question"),
                 html.Div([_knob(knob) for knob in lesson.knobs], className="learn-knobs"),
                 html.P("", id="learn-question", className="learn-question", **{"aria-live": "polite"}),
-                html.Div(_answer(question), className="learn-answer", id="learn-answer-place"),
+                html.Div(_answer(question), className="learn-answer", id=ids.LEARN_ANSWER_PLACE),
                 html.Div(
                     [
-                        html.Button(_("Check"), id="learn-check", className="run-button", type="button"),
+                        html.Button(_("Check"), id=ids.LEARN_CHECK, className="run-button", type="button"),
                         text_button(_("Show me"), id="learn-show"),
                         text_button(_("Ask me again"), id="learn-again"),
                     ],
@@ -246,10 +247,10 @@ def _pictures(title: str) -> Component:
             ),
             html.Div(
                 [
-                    html.P("", id="learn-because", className="learn-because", tabIndex=-1),
+                    html.P("", id=ids.LEARN_BECAUSE, className="learn-because", tabIndex=-1),
                     html.Div(
                         [_panel(str(at), _("{title}, picture {n}", title=title, n=at + 1)) for at in PANELS],
-                        id="learn-panels",
+                        id=ids.LEARN_PANELS,
                         className="learn-panels",
                     ),
                     html.P("", id="learn-origin", className="note"),
@@ -287,7 +288,7 @@ def _links(at: int, editor: bool) -> Component:
     tools = [
         *([_to_fix(task)] if task else []),
         html.A(_("Go on in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
-        text_button(_("Present"), id="learn-present", title=_("key p")),
+        text_button(_("Present"), id=ids.LEARN_PRESENT, title=_("key p")),
         text_button(_("Print handout"), id="learn-print"),
     ]
     links = html.Nav([link for link in (before, after) if link], className="learn-nav", **{"aria-label": _("Lessons")})

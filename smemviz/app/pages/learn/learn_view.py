@@ -7,6 +7,7 @@ from typing import Any
 
 from dash import html
 
+from smemviz.app import ids
 from smemviz.app.addresses import LEARN
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
@@ -28,11 +29,11 @@ LEARN_PROPERTIES = (
     "learn-feedback.className",
     "learn-waiting.hidden",
     "learn-pictures.hidden",
-    "learn-panels.className",
-    "learn-because.children",
+    f"{ids.LEARN_PANELS}.className",
+    f"{ids.LEARN_BECAUSE}.children",
     "learn-origin.children",
-    "learn-answer-place.hidden",
-    "learn-check.hidden",
+    f"{ids.LEARN_ANSWER_PLACE}.hidden",
+    f"{ids.LEARN_CHECK}.hidden",
     "learn-show.hidden",
     "learn-again.hidden",
     "learn-outcome.data",
@@ -61,10 +62,10 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         "learn-feedback.className": f"learn-feedback is-{outcome}",
         "learn-waiting.hidden": shown,
         "learn-pictures.hidden": not shown,
-        "learn-because.children": stage.because if shown else "",
+        f"{ids.LEARN_BECAUSE}.children": stage.because if shown else "",
         "learn-origin.children": stage.origin if shown else "",
-        "learn-answer-place.hidden": shown,
-        "learn-check.hidden": shown,
+        f"{ids.LEARN_ANSWER_PLACE}.hidden": shown,
+        f"{ids.LEARN_CHECK}.hidden": shown,
         "learn-show.hidden": shown,
         "learn-again.hidden": not shown,
         "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
@@ -74,7 +75,7 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
     if "present" in query:
         figures, beside = slide([panel.figure for panel in panels])
         panels = tuple(replace(panel, figure=figure) for panel, figure in zip(panels, figures, strict=True))
-        filling["learn-panels.className"] = "learn-panels beside" if beside else "learn-panels"
+        filling[f"{ids.LEARN_PANELS}.className"] = "learn-panels beside" if beside else "learn-panels"
     else:
         panels = tuple(replace(panel, figure=legible(panel.figure)) for panel in panels)
     places = (*map(str, PANELS),) if shown else (SCENE,)

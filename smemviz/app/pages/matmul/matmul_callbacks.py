@@ -6,6 +6,7 @@ from functools import partial
 
 from dash import ALL, Dash, Input, Output, State, ctx
 
+from smemviz.app import ids
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.launches import Filling, Query
@@ -104,14 +105,14 @@ def _add_browser_callbacks(app: Dash) -> None:
     clientside("keep", Output("step-slider", "value"), Input("step-count", "data"))
     clientside("pick", Input("step-slider", "value"), State("step-count", "data"), initially=False)
     clientside(
-        "toggle", Output("step-playing", "data"), Input("step-play", "n_clicks"), State("step-playing", "data"),
+        "toggle", Output(ids.STEP_PLAYING, "data"), Input(ids.STEP_PLAY, "n_clicks"), State(ids.STEP_PLAYING, "data"),
         initially=False,
     )  # fmt: skip
     clientside(
         "play",
-        Output("step-play", "className"),
-        Output("step-play", "aria-label"),
-        Input("step-playing", "data"),
+        Output(ids.STEP_PLAY, "className"),
+        Output(ids.STEP_PLAY, "aria-label"),
+        Input(ids.STEP_PLAYING, "data"),
         Input("step-count", "data"),
     )
 

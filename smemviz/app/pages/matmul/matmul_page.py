@@ -6,6 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app import ids
 from smemviz.app.components.frames import icon_button, page_head, scroller, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.matmul.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
@@ -71,10 +72,10 @@ def matmul_page() -> Component:
             dcc.Store(id="products-latest"),
             dcc.Store(id="step-count"),
             dcc.Store(id="product-shown"),
-            dcc.Store(id="step-playing", data=False),
+            dcc.Store(id=ids.STEP_PLAYING, data=False),
             dcc.Interval(id="products-poll", interval=POLL_MILLISECONDS, disabled=True),
         ],
-        id="matmul-page",
+        id=ids.MATMUL_PAGE,
     )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def _steps() -> Component:
     buttons = [
         _button("first", _("First step")),
         _button("previous", _("Previous step"), _("Previous step (left arrow)")),
-        icon_button("play", _("Play"), _("Play (space)"), id="step-play"),
+        icon_button("play", _("Play"), _("Play (space)"), id=ids.STEP_PLAY),
         _button("next", _("Next step"), _("Next step (right arrow)")),
         _button("last", _("Last step")),
     ]  # fmt: skip
