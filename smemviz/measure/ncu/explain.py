@@ -37,7 +37,7 @@ class Explanation:
     because: str
 
 
-class Recorded:
+class RecordedLaunch:
     """A launch with what can be asked of its log: what each site cost, and which requests could be left out."""
 
     def __init__(self, launch: Launch, cc: tuple[int, int]) -> None:
@@ -54,7 +54,7 @@ class Recorded:
 class Unit:
     """Sites that are explained together: one, or several of one array, operation and width."""
 
-    def __init__(self, recorded: Recorded, sites: Sequence[int]) -> None:
+    def __init__(self, recorded: RecordedLaunch, sites: Sequence[int]) -> None:
         self.recorded = recorded
         self.sites = tuple(sites)
         self.first = first = recorded.launch.sites[sites[0]]

@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from smemviz.measure.ncu.assign import assign
 from smemviz.measure.ncu.counters import ProfiledLaunch
-from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
+from smemviz.measure.ncu.explain import Explanation, RecordedLaunch, Unit
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import english
@@ -51,7 +51,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
         cc: the compute capability it was counted on.
     """
     executed = [instruction for instruction in profiled.instructions if instruction.requests]
-    ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
+    ledger = _Ledger(RecordedLaunch(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         ledger = _settled(ledger, pool)
@@ -69,7 +69,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
 class _Ledger:
     """What is settled, and the instructions that were given to no site yet."""
 
-    recorded: Recorded
+    recorded: RecordedLaunch
     unused: list[Instruction]
     lines: Sequence[str]
     file: str

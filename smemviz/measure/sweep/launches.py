@@ -18,7 +18,7 @@ from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import Progress
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.sweep.blas import Blas
-from smemviz.measure.time.replays import Timed, replayed
+from smemviz.measure.time.replays import ReplayTime, replayed
 from smemviz.messages import english
 from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
 from smemviz.model.hardware.hardware import Hardware
@@ -154,7 +154,7 @@ class Measure:
         return moved
 
 
-def clocked(timed: Timed, whole_us: float, first_s: float) -> Clocked:
+def clocked(timed: ReplayTime, whole_us: float, first_s: float) -> Clocked:
     """Return what was timed, with the wall time of launch and copies, and that of compiling in the first launch."""
     spread = timed.spread
     compiling = round(max(first_s - spread.median * 1e-6, 0.0), 4)

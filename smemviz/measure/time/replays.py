@@ -29,7 +29,7 @@ Work = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
-class Timed:
+class ReplayTime:
     """Microseconds per launch: their spread, over how many samples of how many launches each."""
 
     spread: Spread
@@ -37,7 +37,7 @@ class Timed:
     nodes: int
 
 
-def replayed(issue: Issue) -> Timed:
+def replayed(issue: Issue) -> ReplayTime:
     """Time what ``issue(stream)`` puts on a stream; it has been issued before, so that nothing is compiled here."""
     cuda.synchronize()
     pilot = Replay(issue)
@@ -52,10 +52,10 @@ def replayed(issue: Issue) -> Timed:
     replay = Replay(work)
     samples = _samples(lambda: replay.microseconds() / nodes)
     replay.close()
-    return Timed(spread(samples), len(samples), nodes)
+    return ReplayTime(spread(samples), len(samples), nodes)
 
 
-def queued(issue: Issue) -> Timed:
+def queued(issue: Issue) -> ReplayTime:
     """Time as ``replayed`` what cannot be captured: calls one after the other, between two events.
 
     Where a call takes the host longer than the device, this is the host's time.
@@ -74,7 +74,7 @@ def queued(issue: Issue) -> Timed:
     microseconds(1)
     calls = _enough(microseconds(1))
     samples = _samples(lambda: microseconds(calls))
-    return Timed(spread(samples), len(samples), calls)
+    return ReplayTime(spread(samples), len(samples), calls)
 
 
 def _enough(microseconds: float) -> int:
