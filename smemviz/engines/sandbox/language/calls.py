@@ -16,7 +16,7 @@ from smemviz.engines.sandbox.language import expressions, targets
 from smemviz.engines.sandbox.language.exceptions import Caught, Kind, ReturnSignal
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.known import methods_of
-from smemviz.engines.sandbox.language.sizes import MANY, Known, Sizer, count, elements, together
+from smemviz.engines.sandbox.language.sizes import MANY, KnownFunction, Sizer, count, elements, together
 from smemviz.frontends.numba.functions import Function, defined
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
@@ -39,7 +39,7 @@ def call(host: Host, node: ast.Call) -> Any:
         return Caught(function.raised, host.bounded(", ".join(map(host.text, arguments))))
     if isinstance(function, HostFunction):
         return call_function(host, function, arguments, options)
-    if isinstance(function, Known):
+    if isinstance(function, KnownFunction):
         return _call_known(host, function.call, function.size, arguments, options)
     if isinstance(function, type) and issubclass(function, np.generic):
         return _call_known(host, function, together, arguments, options)

@@ -13,7 +13,7 @@ from smemviz.engines.sandbox.kernels import Launcher
 from smemviz.engines.sandbox.language.exceptions import KINDS, Caught, Raised
 from smemviz.engines.sandbox.language.known import BUILTINS, NotAllowedError, admitted, handed
 from smemviz.engines.sandbox.language.scope import modules
-from smemviz.engines.sandbox.language.sizes import Known, elements, together
+from smemviz.engines.sandbox.language.sizes import KnownFunction, elements, together
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
 from smemviz.frontends.numba.program import Program
@@ -37,7 +37,7 @@ class Host:
         self.limits = limits
         self.launcher = launcher
         self.modules = modules(program.file)
-        dtype = Known("dtype", lambda dtype: dtype.type, lambda name: 1)
+        dtype = KnownFunction("dtype", lambda dtype: dtype.type, lambda name: 1)
         self.globals: dict[str, Any] = {"__name__": "smemviz_editor", "__smemviz_dtype__": dtype}
         self.frames: list[dict[str, Any]] = []
         self.enclosing: tuple[dict[str, Any], ...] = ()
@@ -59,7 +59,7 @@ class Host:
             if name in scope:
                 return scope[name]
         if name in ("print", "str"):
-            return Known(name, self.print if name == "print" else self.text, together)
+            return KnownFunction(name, self.print if name == "print" else self.text, together)
         raise self.error(english("NameError: {name} is not defined here", name=name))
 
     def value(self, node: ast.expr) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.sandbox.language.sizes import (
-    Known,
+    KnownFunction,
     Sizer,
     count,
     elements,
@@ -75,7 +75,7 @@ def handed(value: Any) -> Any:
     Raises:
         NotAllowedError: for text that names no dtype and no order, and for anything that is no data.
     """
-    if isinstance(value, Known) and value.call in _PYTHON_TYPES:
+    if isinstance(value, KnownFunction) and value.call in _PYTHON_TYPES:
         return value.call
     if isinstance(value, str):
         if value in DTYPES:
@@ -94,8 +94,8 @@ def handed(value: Any) -> Any:
     return admitted(value)
 
 
-def _plain(module: ModuleType, names: str, size: Sizer) -> dict[str, Known]:
-    return {name: Known(name, getattr(module, name), size, module.__name__) for name in names.split()}
+def _plain(module: ModuleType, names: str, size: Sizer) -> dict[str, KnownFunction]:
+    return {name: KnownFunction(name, getattr(module, name), size, module.__name__) for name in names.split()}
 
 
 # -- NumPy
@@ -133,9 +133,9 @@ _NUMPY: dict[str, Any] = {
         )
     },
     # What lies in memory that nobody wrote is this process's own.
-    "empty": Known("empty", np.zeros, of_shape, "numpy"),
-    "empty_like": Known("empty_like", np.zeros_like, together, "numpy"),
-    "dtype": Known("dtype", np.dtype, lambda *arguments: 1, "numpy"),
+    "empty": KnownFunction("empty", np.zeros, of_shape, "numpy"),
+    "empty_like": KnownFunction("empty_like", np.zeros_like, together, "numpy"),
+    "dtype": KnownFunction("dtype", np.dtype, lambda *arguments: 1, "numpy"),
 }
 _TESTING = _plain(np.testing, "assert_array_equal assert_allclose assert_equal assert_almost_equal", together)
 
@@ -169,9 +169,10 @@ _LISTS |= {
     "zip": lambda *several: list(zip(*several, strict=False)),
     "reversed": lambda items: list(reversed(items)),
 }
-BUILTINS = {name: Known(name, function, lambda *arguments: 1, "builtins") for name, function in _SMALL.items()}
+BUILTINS = {name: KnownFunction(name, function, lambda *arguments: 1, "builtins") for name, function in _SMALL.items()}
 BUILTINS |= {
-    name: Known(name, function, lambda *arguments: elements(arguments), "builtins") for name, function in _LISTS.items()
+    name: KnownFunction(name, function, lambda *arguments: elements(arguments), "builtins")
+    for name, function in _LISTS.items()
 }
 
 # -- methods, by the kind of what they are called on
@@ -252,8 +253,8 @@ def module(name: str, members: Mapping[str, Any]) -> ModuleType:
 def numpy_module() -> ModuleType:
     """Return what a text gets as ``numpy``; its random state is its own."""
     state = np.random.RandomState(0)
-    random = {name: Known(name, getattr(state, name), size, "numpy.random") for name, size in _LEGACY.items()}
-    random["default_rng"] = Known("default_rng", np.random.default_rng, lambda *arguments: 1, "numpy.random")
+    random = {name: KnownFunction(name, getattr(state, name), size, "numpy.random") for name, size in _LEGACY.items()}
+    random["default_rng"] = KnownFunction("default_rng", np.random.default_rng, lambda *arguments: 1, "numpy.random")
     return module(
         "numpy",
         {**_NUMPY, "random": module("numpy.random", random), "testing": module("numpy.testing", _TESTING)},

@@ -18,7 +18,7 @@ _VISITS = 200_000
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFunction:
     """A function that text may call. ``size`` gives the elements of its result from its arguments.
 
     ``__module__`` and the name are those of the original, by which kernels find their rule for it.
