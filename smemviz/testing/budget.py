@@ -8,7 +8,7 @@ from typing import Any, get_args
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.testing.fixture import Smem
-from smemviz.testing.limits import Limit, Selection, concerns
+from smemviz.testing.limits import Limit, SiteSelection, concerns
 from smemviz.testing.witness import Quantity
 
 _QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
@@ -41,11 +41,11 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
         if quantity not in budget:
             continue
         limit = Limit(quantity, budget[quantity])
-        meant = [launch for launch in launches if concerns(launch, limit, Selection())]
+        meant = [launch for launch in launches if concerns(launch, limit, SiteSelection())]
         if not meant:
             raise InputError(f"smem_budget: no recorded launch has an access to {limit.space} memory for {quantity}")
         for launch in meant:
-            problem = smem.exceeded(launch, limit, Selection(), hardware)
+            problem = smem.exceeded(launch, limit, SiteSelection(), hardware)
             if problem is not None:
                 return problem.text
     if "findings" in budget:

@@ -16,7 +16,7 @@ from smemviz.recordings.data import Finding, Launch, Site
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
-from smemviz.testing.limits import Limit, Selection, concerns, exceeded
+from smemviz.testing.limits import Limit, SiteSelection, concerns, exceeded
 from smemviz.testing.witness import Quantity, Witness
 from smemviz.wording.sentences import described, findings_of, folded
 
@@ -96,7 +96,7 @@ class Smem:
     ) -> None:
         """Assert that no access to shared memory has a conflict of more than ``most`` ways; 1 is no conflict."""
         __tracebackhide__ = True
-        self._assert(what, "max_degree", most, Selection(line, source, site), Hardware(cc))
+        self._assert(what, "max_degree", most, SiteSelection(line, source, site), Hardware(cc))
 
     def assert_excess(
         self,
@@ -110,7 +110,7 @@ class Smem:
     ) -> None:
         """Assert that accesses to shared memory together take at most so many wavefronts more than ideal."""
         __tracebackhide__ = True
-        self._assert(what, "excess", most, Selection(line, source, site), Hardware(cc))
+        self._assert(what, "excess", most, SiteSelection(line, source, site), Hardware(cc))
 
     def assert_sectors_per_request(
         self,
@@ -123,7 +123,7 @@ class Smem:
     ) -> None:
         """Assert that each access to global memory moves at most so many sectors per request, on average."""
         __tracebackhide__ = True
-        self._assert(what, "sectors_per_request", most, Selection(line, source, site), H200)
+        self._assert(what, "sectors_per_request", most, SiteSelection(line, source, site), H200)
 
     def assert_no_findings(self, what: Recording | Launch) -> None:
         """Assert that lockstep met no mistake: nothing out of bounds, no race, no barrier that some threads miss."""
@@ -136,7 +136,7 @@ class Smem:
             raise AssertionError(problem.text)
 
     def exceeded(
-        self, what: Recording | Launch, limit: Limit, selection: Selection, hardware: Hardware
+        self, what: Recording | Launch, limit: Limit, selection: SiteSelection, hardware: Hardware
     ) -> Witness | None:
         """Return, and remember, what shows that a limit is exceeded; None when all launches meant keep it.
 
@@ -193,7 +193,7 @@ class Smem:
         return recording
 
     def _assert(
-        self, what: Recording | Launch, quantity: Quantity, most: float, selection: Selection, hardware: Hardware
+        self, what: Recording | Launch, quantity: Quantity, most: float, selection: SiteSelection, hardware: Hardware
     ) -> None:
         __tracebackhide__ = True
         try:

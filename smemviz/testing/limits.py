@@ -37,7 +37,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Selection:
+class SiteSelection:
     """The sites that are meant: at a line, written so, or one of them; nothing given means all."""
 
     line: int | None = None
@@ -68,7 +68,7 @@ class _Counted(NamedTuple):
 
 
 def exceeded(
-    recording: Recording, launch: Launch, limit: Limit, selection: Selection, hardware: Hardware = H200
+    recording: Recording, launch: Launch, limit: Limit, selection: SiteSelection, hardware: Hardware = H200
 ) -> Witness | None:
     """Return what shows that a launch exceeds a limit, None when it keeps it.
 
@@ -93,14 +93,14 @@ def exceeded(
     return witness(recording, launch, exceeding, hardware)
 
 
-def concerns(launch: Launch, limit: Limit, selection: Selection) -> bool:
+def concerns(launch: Launch, limit: Limit, selection: SiteSelection) -> bool:
     """Whether a launch ran a site that a limit is about and that is meant."""
     rows = zip(launch.sites, launch.summary(), strict=True)
     return any(site.space == limit.space and selection.holds(site) and row.requests for site, row in rows)
 
 
 def _counted(
-    recording: Recording, launch: Launch, limit: Limit, selection: Selection, hardware: Hardware
+    recording: Recording, launch: Launch, limit: Limit, selection: SiteSelection, hardware: Hardware
 ) -> Sequence[_Counted]:
     """Return the selected sites of the limit's memory with their counts; refuse what would check nothing."""
     place = f"{recording.file_of(launch)}:{launch.line}: {launch.kernel}"

@@ -17,7 +17,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import ArrayInfo, Launch, Totals
 from smemviz.recordings.recording import Recording
-from smemviz.testing.limits import Limit, Selection, exceeded
+from smemviz.testing.limits import Limit, SiteSelection, exceeded
 from smemviz.testing.witness import Quantity
 
 LANES = np.arange(32, dtype=np.int64)
@@ -26,7 +26,7 @@ BANKS = "  bank          0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18
 
 def text(recording: Recording, one: Launch, quantity: Quantity, most: float, **selected: object) -> str:
     """Return the witness against a limit as text."""
-    found = exceeded(recording, one, Limit(quantity, most), Selection(**selected))  # type: ignore[arg-type]
+    found = exceeded(recording, one, Limit(quantity, most), SiteSelection(**selected))  # type: ignore[arg-type]
     assert found is not None
     return found.text
 
@@ -102,9 +102,9 @@ def test_excess_counts_over_all_sites_that_are_meant() -> None:
         "of 1984 in all; at most 1000 are allowed\n"
     )
     limit = Limit("excess", 1000)
-    assert exceeded(recording, one, limit, Selection(line=40)) is None
-    assert exceeded(recording, one, limit, Selection(site=one.sites[0])) is None
-    assert exceeded(recording, one, limit, Selection(source="tile[tx, ty]")) is not None
+    assert exceeded(recording, one, limit, SiteSelection(line=40)) is None
+    assert exceeded(recording, one, limit, SiteSelection(site=one.sites[0])) is None
+    assert exceeded(recording, one, limit, SiteSelection(source="tile[tx, ty]")) is not None
 
 
 def test_the_witness_of_sectors() -> None:
@@ -145,7 +145,9 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
 
 def test_another_compute_capability_has_its_own_banks() -> None:
     recording = h200("square")
-    found = exceeded(recording, recording["set_row_read_col"], Limit("max_degree", 1), Selection(), Hardware((1, 3)))
+    found = exceeded(
+        recording, recording["set_row_read_col"], Limit("max_degree", 1), SiteSelection(), Hardware((1, 3))
+    )
     assert found is not None
     assert found.text.startswith(
         "kernels/square.py:53: load of tile[tx, ty] in set_row_read_col is 16-way; at most 1-way is allowed\n"
@@ -253,10 +255,10 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
     recording = h200("square")
     one = recording["set_row_read_col"]
     for selection, message in [
-        (Selection(line=52), "at line 52; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
-        (Selection(source="out[idx]"), "at out[idx]; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
-        (Selection(site=one.sites[2]), "at out[idx] in line 53; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
-        (Selection(51, "tile[tx, ty]"), "at line 51, tile[tx, ty]; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
+        (SiteSelection(line=52), "at line 52; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
+        (SiteSelection(source="out[idx]"), "at out[idx]; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
+        (SiteSelection(site=one.sites[2]), "at out[idx] in line 53; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
+        (SiteSelection(51, "tile[tx, ty]"), "at line 51, tile[tx, ty]; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
     ]:
         with pytest.raises(InputError) as refused:
             exceeded(recording, one, Limit("max_degree", 1), selection)
@@ -264,14 +266,14 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
             f"kernels/square.py:44: set_row_read_col has no access to shared memory {message}"
         )
     with pytest.raises(InputError, match=r"transpose.py:\d+: copy has no access to shared memory; it has: none$"):
-        exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), Selection())
+        exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), SiteSelection())
 
 
 def test_what_cannot_be_told_is_no_way_to_pass() -> None:
     info = array("held", "shared", (64,), 1024)
     one = launch((site("held", "shared", "atomic_add", 4, "float32"),), [(0, 1024 + 4 * LANES)], (info,))
     with pytest.raises(InputError) as refused:
-        exceeded(a_recording(one), one, Limit("max_degree", 32), Selection())
+        exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
     assert str(refused.value) == (
         "kernels/square.py:1: kernel: line 1, held[i] cannot be checked. "
         "A float atomic is a compare-and-swap loop; how often it runs depends on the data."
@@ -281,5 +283,5 @@ def test_what_cannot_be_told_is_no_way_to_pass() -> None:
 def test_what_never_ran_is_no_way_to_pass() -> None:
     one = launch((site("held", "shared", "load"),), [], (array("held", "shared", (64,), 1024),))
     with pytest.raises(InputError) as refused:
-        exceeded(a_recording(one), one, Limit("max_degree", 32), Selection())
+        exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
     assert str(refused.value) == "kernels/square.py:1: kernel never ran held[i]"
