@@ -9,7 +9,7 @@ from __future__ import annotations
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python import assignments, calls, expressions, loops, operations, statements
 from smemviz.engines.lockstep.python.frame import Frame, Language
-from smemviz.engines.lockstep.python.versions.branches import versions_of
+from smemviz.engines.lockstep.python.inference.branches import versions_of
 from smemviz.engines.lockstep.values.typing import Value
 
 PYTHON = Language(

@@ -14,9 +14,9 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
+from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
+from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit
 from smemviz.engines.lockstep.python.kinds import UNKNOWN, kind_of
-from smemviz.engines.lockstep.python.versions.pruning import constant, decided, operands_left
-from smemviz.engines.lockstep.python.versions.visit import Names, Study, Visit
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python.versions.visit import REFUSALS, Visit
+from smemviz.engines.lockstep.python.inference.visit import REFUSALS, Visit
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.names import stored_names
