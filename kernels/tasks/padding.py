@@ -11,15 +11,15 @@ PITCH = TILE
 @cuda.jit
 def transpose(out, matrix):
     """By way of a tile."""
-    held = cuda.shared.array((TILE, PITCH), float32)
+    tile = cuda.shared.array((TILE, PITCH), float32)
     tx = cuda.threadIdx.x
     ty = cuda.threadIdx.y
     first_column = cuda.blockIdx.x * TILE
     first_row = cuda.blockIdx.y * TILE
 
-    held[ty, tx] = matrix[first_row + ty, first_column + tx]
+    tile[ty, tx] = matrix[first_row + ty, first_column + tx]
     cuda.syncthreads()
-    out[first_column + ty, first_row + tx] = held[tx, ty]
+    out[first_column + ty, first_row + tx] = tile[tx, ty]
 
 
 def main():

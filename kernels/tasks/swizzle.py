@@ -11,16 +11,16 @@ DEEP = 8
 @cuda.jit
 def transpose(out, matrix):
     """By way of a tile, four elements a thread."""
-    held = cuda.shared.array((TILE, TILE), float32)
+    tile = cuda.shared.array((TILE, TILE), float32)
     tx = cuda.threadIdx.x
     first_column = cuda.blockIdx.x * TILE
     first_row = cuda.blockIdx.y * TILE
 
     for row in range(cuda.threadIdx.y, TILE, DEEP):
-        held[row, tx] = matrix[first_row + row, first_column + tx]
+        tile[row, tx] = matrix[first_row + row, first_column + tx]
     cuda.syncthreads()
     for row in range(cuda.threadIdx.y, TILE, DEEP):
-        out[first_column + row, first_row + tx] = held[tx, row]
+        out[first_column + row, first_row + tx] = tile[tx, row]
 
 
 def main():

@@ -51,7 +51,7 @@ def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
     page.goto("/learn/padding")
     page.get_by_role("link", name="Fix this kernel").click()
     expect(page.locator("#editor-task-title")).to_have_text("Fix this kernel")
-    expect(page.locator("#editor-task-verdict")).to_contain_text("load of held[tx, ty] in transpose is 32-way")
+    expect(page.locator("#editor-task-verdict")).to_contain_text("load of tile[tx, ty] in transpose is 32-way")
     expect(page.locator("#editor-task-verdict pre")).to_contain_text("wavefront  1")
     page.locator(".cm-line", has_text="PITCH = TILE").click()
     page.keyboard.press("End")

@@ -27,10 +27,10 @@ SOLUTIONS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("held[t + k]", "held[warp, lane + k]"),
     ],
     ("padding", "a pad"): [("PITCH = TILE", "PITCH = TILE + 1")],
-    ("padding", "a swizzle"): [("held[ty, tx]", "held[ty, tx ^ ty]"), ("held[tx, ty]", "held[tx, ty ^ tx]")],
+    ("padding", "a swizzle"): [("tile[ty, tx]", "tile[ty, tx ^ ty]"), ("tile[tx, ty]", "tile[tx, ty ^ tx]")],
     ("padding", "turned rows"): [
-        ("held[ty, tx]", "held[ty, (tx + ty) % TILE]"),
-        ("held[tx, ty]", "held[tx, (ty + tx) % TILE]"),
+        ("tile[ty, tx]", "tile[ty, (tx + ty) % TILE]"),
+        ("tile[tx, ty]", "tile[tx, (ty + tx) % TILE]"),
     ],
     ("rectangles", "a pad of two"): [("PITCH = COLUMNS + 1", "PITCH = COLUMNS + 2")],
     ("rectangles", "a swizzle"): [
@@ -38,10 +38,10 @@ SOLUTIONS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("tile[ty, tx]", "tile[ty, tx ^ (2 * ty)]"),
         ("tile[row, column]", "tile[row, column ^ (2 * row)]"),
     ],
-    ("swizzle", "a swizzle"): [("held[row, tx]", "held[row, tx ^ row]"), ("held[tx, row]", "held[tx, row ^ tx]")],
+    ("swizzle", "a swizzle"): [("tile[row, tx]", "tile[row, tx ^ row]"), ("tile[tx, row]", "tile[tx, row ^ tx]")],
     ("swizzle", "turned rows"): [
-        ("held[row, tx]", "held[row, (tx + row) % TILE]"),
-        ("held[tx, row]", "held[tx, (row + tx) % TILE]"),
+        ("tile[row, tx]", "tile[row, (tx + row) % TILE]"),
+        ("tile[tx, row]", "tile[tx, (row + tx) % TILE]"),
     ],
     ("reduction", "halves"): [
         ("    step = 1\n    while step < THREADS:", "    step = THREADS // 2\n    while step > 0:"),
@@ -84,9 +84,9 @@ def test_solutions_of_several_kinds_pass(slug: str, kind: str) -> None:
     ("slug", "said"),
     [
         ("race", "race in stencil, block (0, 0, 0), threads (32, 0, 0), (31, 0, 0): held[32] is stored"),
-        ("padding", "load of held[tx, ty] in transpose is 32-way; at most 1-way is allowed"),
+        ("padding", "load of tile[tx, ty] in transpose is 32-way; at most 1-way is allowed"),
         ("rectangles", "load of tile[row, column] in turn takes 16 wavefronts in excess; at most 0 are allowed"),
-        ("swizzle", "load of held[tx, row] in transpose is 32-way; at most 1-way is allowed"),
+        ("swizzle", "load of tile[tx, row] in transpose is 32-way; at most 1-way is allowed"),
         ("reduction", "in add_up is 8-way; at most 1-way is allowed"),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_a_task_begins_with_fails_with_its_witness(slug: str, said: str) ->
             [("DEEP = 8", "DEEP = 8\nPITCH = TILE + 1"), ("array((TILE, TILE)", "array((TILE, PITCH)")],
             "transpose takes 4,224 bytes of shared memory; at most 4,096 are allowed",
         ),
-        ("padding", [("held[tx, ty]", "held[ty, tx]")], "transpose gave something else"),  # no conflict, no transpose
+        ("padding", [("tile[tx, ty]", "tile[ty, tx]")], "transpose gave something else"),  # no conflict, no transpose
         ("padding", [("TILE = 32\n", "TILE = 8\n")], "TILE is not as it was"),
         ("padding", [("assert np.array_equal(out.copy_to_host(), matrix.T),", "assert True,")], "main() is not as"),
         ("rectangles", [("PITCH = COLUMNS + 1", "PITCH = COLUMNS + 3")], "in turn"),
