@@ -60,8 +60,8 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
 
 def _colours(theme: Theme) -> dict[str, Any]:
     """Return the colours of the pictures that scripts draw."""
-    named = {name: getattr(theme, name) for name in ("value", "idle", "frame", "unused")}
-    return {"named": named, "ramps": {"bank": theme.ramp, "faint": theme.faint}}
+    colours = {name: getattr(theme, name) for name in ("value", "idle", "frame", "unused")}
+    return {"named": colours, "ramps": {"bank": theme.ramp, "faint": theme.faint}}
 
 
 def add_callbacks(app: Dash) -> None:

@@ -98,8 +98,8 @@ class Cache(Generic[Key, Value]):
             self._entries.pop(key, None)
             own = [(old, stored.bytes) for old, stored in self._entries.items() if stored.visitor == entry.visitor]
             room = self._share - entry.bytes
-            for old, taken in reversed(own):
-                room -= taken
+            for old, size in reversed(own):
+                room -= size
                 if room < 0:
                     del self._entries[old]
             self._entries[key] = entry
@@ -184,10 +184,10 @@ class Answers:
 
 def _put(answer: _Answer, response: Response) -> Response:
     """Put an answer into a response as the browser takes it."""
-    taken = not answer.packed or request.accept_encodings["gzip"]
-    response.set_data(answer.body if taken else gzip.decompress(answer.body))
+    as_stored = not answer.packed or request.accept_encodings["gzip"]
+    response.set_data(answer.body if as_stored else gzip.decompress(answer.body))
     response.vary.add("Accept-Encoding")
-    if taken and answer.packed:
+    if as_stored and answer.packed:
         response.content_encoding = "gzip"
     return response
 

@@ -73,9 +73,9 @@ class ShownRun:
             LaunchError: when the launch that is meant, or every launch, was refused.
         """
         launches = self.recording.launches
-        named = {(launch.kernel, nth): launch for launch, nth in self.numbered()}
+        by_number = {(launch.kernel, nth): launch for launch, nth in self.numbered()}
         kernel = state.kernel or (launches[0].kernel if launches else "")
-        named_launch = named.get((kernel, state.launch)) or named.get((kernel, 0))
+        named_launch = by_number.get((kernel, state.launch)) or by_number.get((kernel, 0))
         if named_launch is None and (kernel in self.refused() or not launches):
             raise self.refusal(kernel)
         return named_launch or launches[0]
@@ -190,8 +190,8 @@ class Library:
             source = read_source(path)
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
-            named = path.as_posix() if self.local else path.name
-            known = self._programs[path] = parse_program(source, named)
+            shown_path = path.as_posix() if self.local else path.name
+            known = self._programs[path] = parse_program(source, shown_path)
         if isinstance(known, CudaProgram) and file.endswith(COMPILED):
             return replace(known, view="compiled")
         return known
@@ -269,8 +269,8 @@ class Library:
         try:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
-            named = path if self.local else path.name
-            raise RecordingError(f"{named}: cannot be read any more: {error.strerror}") from None
+            shown_path = path if self.local else path.name
+            raise RecordingError(f"{shown_path}: cannot be read any more: {error.strerror}") from None
         with self._without_folders(path):
             recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
         before = self._versions.get(path, changed)

@@ -44,8 +44,8 @@ def markup(part: object) -> str:
     tag = tag_of(part)
     attributes: dict[str, object] = dict(part.to_plotly_json()["props"])
     inside = markup(attributes.pop("children", None))
-    named = "".join(_attribute(_NAMES.get(name, name), value) for name, value in attributes.items())
-    return f"<{tag}{named}>" if tag in _EMPTY else f"<{tag}{named}>{inside}</{tag}>"
+    written = "".join(_attribute(_NAMES.get(name, name), value) for name, value in attributes.items())
+    return f"<{tag}{written}>" if tag in _EMPTY else f"<{tag}{written}>{inside}</{tag}>"
 
 
 def _attribute(name: str, value: object) -> str:
@@ -68,7 +68,7 @@ def marked(component: Any) -> Any:
 def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a callback that marks what it puts on a page."""
     single = len(outputs) == 1 and isinstance(outputs[0], Output)
-    named = outputs if isinstance(outputs[0], Output) else outputs[0]
+    targets = outputs if isinstance(outputs[0], Output) else outputs[0]
 
     @wraps(function)
     def answer(*args: Any) -> Any:
@@ -77,7 +77,7 @@ def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Cal
             return _of(outputs[0], values)
         if not isinstance(values, list | tuple):
             return values
-        return [_of(output, value) for output, value in zip(named, values, strict=True)]
+        return [_of(output, value) for output, value in zip(targets, values, strict=True)]
 
     return answer
 

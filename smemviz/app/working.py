@@ -59,8 +59,8 @@ def view_working(library: Library) -> Filling:
     now = library.now
     text = ""
     if now is not None:
-        named = _("Running {file}: {kernel}", file=now.file, kernel=now.kernel)
-        text = named if now.kernel else _("Running {file}", file=now.file)
+        of_kernel = _("Running {file}: {kernel}", file=now.file, kernel=now.kernel)
+        text = of_kernel if now.kernel else _("Running {file}", file=now.file)
     return {
         f"{ids.WORKING}.hidden": now is None,
         "working-text.children": text,

@@ -105,8 +105,8 @@ def gpus() -> tuple[str, ...]:
         return ()
     from numba import cuda
 
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return tuple(named.split(",") if named else map(str, range(len(cuda.gpus))))[: len(cuda.gpus)]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(visible.split(",") if visible else map(str, range(len(cuda.gpus))))[: len(cuda.gpus)]
 
 
 @contextmanager

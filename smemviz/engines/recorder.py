@@ -79,18 +79,18 @@ class Recorder:
             recorded=recorded,
         )
         try:
-            made, findings = make(options)
+            launch, findings = make(options)
         except RefusedLaunchError as error:
             self.refuse(kernel, error)
             return False
         except (LaunchError, UnsupportedError) as error:
             error.kernel = kernel
             raise
-        if recorded and made is not None:
-            self.keep(replace(made, file=file), row_bytes, findings)
+        if recorded and launch is not None:
+            self.keep(replace(launch, file=file), row_bytes, findings)
         elif recorded:
             self.findings.extend(findings)
-        return made is not None or not recorded
+        return launch is not None or not recorded
 
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
         """Note at its line that a launch was refused, so that ``main()`` can go on."""

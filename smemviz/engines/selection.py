@@ -44,8 +44,8 @@ class Blocks:
 def _bounds(part: tuple[int, int] | str, blocks: int) -> tuple[int, int]:
     if isinstance(part, tuple):
         return part
-    named = {"first": (0, 0), "middle": (blocks // 2, blocks // 2), "last": (blocks - 1, blocks - 1)}
-    return named.get(part, (0, blocks - 1))
+    bounds = {"first": (0, 0), "middle": (blocks // 2, blocks // 2), "last": (blocks - 1, blocks - 1)}
+    return bounds.get(part, (0, blocks - 1))
 
 
 def as_blocks(blocks: str | int | Sequence[int] | Blocks | None) -> Blocks | None:

@@ -57,10 +57,10 @@ def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
 
 
 def _bars(name: str, counts: Sequence[int], counted: Degrees, marker: dict[str, object], colours: Theme) -> go.Bar:
-    made = [counted.requests[n] for n in counts]
+    heights = [counted.requests[n] for n in counts]
     hover = [
         _("{requests} of degree {degree}", requests=count(requests, "request"), degree=n)
-        for n, requests in zip(counts, made, strict=True)
+        for n, requests in zip(counts, heights, strict=True)
     ]
-    texts = [f"{requests:,}" for requests in made]
-    return labelled([str(n) for n in counts], made, texts, hover, colours, name=name, width=0.62, marker=marker)
+    texts = [f"{requests:,}" for requests in heights]
+    return labelled([str(n) for n in counts], heights, texts, hover, colours, name=name, width=0.62, marker=marker)

@@ -38,8 +38,8 @@ class ShownArray:
 
 def accessed(launch: Launch) -> list[str]:
     """Return the names of the global arrays that requests of a launch go to, in order of the parameters."""
-    named = {launch.sites[i].array for i in launch.sites_in("global")}
-    return [array.name for array in launch.global_arrays if array.name in named]
+    accessed_names = {launch.sites[i].array for i in launch.sites_in("global")}
+    return [array.name for array in launch.global_arrays if array.name in accessed_names]
 
 
 def shown_array(now: RequestView, array: str | None, *, whole: bool = False) -> ShownArray | None:

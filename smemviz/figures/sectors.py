@@ -142,21 +142,21 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     moved = np.flatnonzero(traffic.spread)
     if not len(moved):
         return empty(colours, _("No request of this access was logged."))
-    made = traffic.spread[moved]
+    heights = traffic.spread[moved]
     hover = [
         _("{requests} of {sectors}", requests=count(int(m), "request"), sectors=count(int(n), "sector"))
-        for n, m in zip(moved, made, strict=True)
+        for n, m in zip(moved, heights, strict=True)
     ]
-    width, texts = min(0.8, 0.12 * len(moved)), [f"{n:,}" for n in made]
+    width, texts = min(0.8, 0.12 * len(moved)), [f"{n:,}" for n in heights]
     return go.Figure(
-        labelled([str(n) for n in moved], made, texts, hover, colours, width=width, marker=plain(colours)),
+        labelled([str(n) for n in moved], heights, texts, hover, colours, width=width, marker=plain(colours)),
         layout(
             colours,
             height=150,
             top=24,
             meta=alternative(used_of(traffic)),
             xaxis=axis(colours, _("sectors of a request"), type="category"),
-            yaxis=axis(colours, _("requests"), range=[0, int(made.max())], showticklabels=False),
+            yaxis=axis(colours, _("requests"), range=[0, int(heights.max())], showticklabels=False),
         ),
     )
 

@@ -72,8 +72,8 @@ def source(
             code.append(_Row(y, text, characters(before + line[first:end])))
         for i in here:
             bad = bool(rows[i].excess)
-            named, cost = f"{'▲ ' if bad else ''}{launch.sites[i].source}", badge(launch.sites[i], rows[i])
-            for piece in _under(named, cost, indent):
+            title, cost = f"{'▲ ' if bad else ''}{launch.sites[i].source}", badge(launch.sites[i], rows[i])
+            for piece in _under(title, cost, indent):
                 y += _BADGE
                 text = f"<b>{_plain(piece)}</b>" if i == site else _plain(piece)
                 badges.append(_Row(y, text, characters(piece), bad))

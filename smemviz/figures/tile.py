@@ -172,9 +172,9 @@ def _lanes(
 
 def _values(grid: Grid, where: NDArray[np.bool_]) -> NDArray[np.object_]:
     """Write what cells hold, "" for those that hold nothing and for others than these."""
-    held = where & (grid.thread >= 0)
-    texts = np.full(held.shape, "", dtype=object)
-    texts[held] = [number(value) for value in grid.value[held].tolist()]
+    stored = where & (grid.thread >= 0)
+    texts = np.full(stored.shape, "", dtype=object)
+    texts[stored] = [number(value) for value in grid.value[stored].tolist()]
     return texts
 
 
@@ -203,9 +203,9 @@ def _cells(
 
     ``size`` is that of the values, 0 for none; cells with lanes in them leave theirs to others.
     """
-    held = grid.thread >= 0
+    stored = grid.thread >= 0
     bank = where.bank(grid.address)
-    z = np.where(held, bank, bank + where.banks).astype(float)
+    z = np.where(stored, bank, bank + where.banks).astype(float)
     z[~grid.touched] = 2 * where.banks
     z[grid.address < 0] = np.nan
     palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
@@ -226,11 +226,11 @@ def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> N
     """Say of each cell what it is, what it holds and who stored that, and which lanes are there now."""
     columns = (grid.name, bank, grid.value, grid.thread, grid.touched, lanes)
     place = _("<b>{element}</b> bank {bank}")
-    held = _("holds {value} from thread {thread} (warp {warp}, lane {lane})")
+    holds = _("holds {value} from thread {thread} (warp {warp}, lane {lane})")
     texts = []
     for name, of_bank, value, thread, touched, lane in zip(*(c.ravel().tolist() for c in columns), strict=True):
         if thread >= 0:
-            state = held.format(value=number(value), thread=thread, warp=thread // 32, lane=thread % 32)
+            state = holds.format(value=number(value), thread=thread, warp=thread // 32, lane=thread % 32)
         else:
             state = _("nothing stored yet") if touched else _("padding: no request ever touches it")
         now = f"<br>{_('this request: lane {lanes}', lanes=lane)}" if lane else ""

@@ -125,7 +125,7 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
     texts = np.full(counts.worst.shape, "", dtype=object)
     for i, site in enumerate(launch.sites):
         for w in range(counts.worst.shape[1]):
-            made, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
+            requests, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
             if worst < 0:
                 cost = _("wavefronts depend on the data")
             elif site.space == "global":
@@ -133,7 +133,7 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
             else:
                 cost = _("{wavefronts}, at worst {degree}-way", wavefronts=count(total, "wavefront"), degree=worst)
             where = _("<b>warp {warp}</b>, {site}", warp=w, site=_label(site))
-            counted = _("{requests}, {cost}", requests=count(made, "request"), cost=cost)
+            counted = _("{requests}, {cost}", requests=count(requests, "request"), cost=cost)
             texts[i, w] = f"{where}<br>{counted}"
     return texts
 

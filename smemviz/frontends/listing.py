@@ -21,10 +21,10 @@ def listing(recording: Recording, launch: Launch) -> dict[str, list[Span]]:
     Those are the lines of the kernel and of the functions that have one of the launch's sites.
     """
     own = recording.file_of(launch)
-    named = {own: {(launch.kernel.partition("<")[0], launch.line)}}
+    places_by_file = {own: {(launch.kernel.partition("<")[0], launch.line)}}
     for site in launch.sites:
-        named.setdefault(recording.file_of(launch, site), set()).add((site.function, site.line))
-    return {file: _spans(file, recording.text(file), places) for file, places in named.items()}
+        places_by_file.setdefault(recording.file_of(launch, site), set()).add((site.function, site.line))
+    return {file: _spans(file, recording.text(file), places) for file, places in places_by_file.items()}
 
 
 def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:

@@ -81,9 +81,9 @@ def _read(archive: Archive) -> Recording:
     run = decode_fields(Recording, metadata, "metadata", without=("launches",))
     check_recording(run, len(decoded))
     files = {"", run["file"], *run.get("sources", ())}
-    named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
-    if not named <= files:
-        raise ValueError(f"it names the file {min(named - files)[-80:]!r} and does not hold it")
+    used = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
+    if not used <= files:
+        raise ValueError(f"it names the file {min(used - files)[-80:]!r} and does not hold it")
 
     rows = sum(logged for _, logged, _ in decoded)
     totals_rows = sum(len(launch["sites"]) for launch, _, has_totals in decoded if has_totals)

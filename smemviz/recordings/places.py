@@ -59,8 +59,8 @@ def access_of(recording: Recording, launch: Launch, finding: Finding) -> tuple[i
     ]
     if not here:
         return None
-    named = finding.message.partition("[")[0]  # the array's name stands first in what is said of an element
-    site = next((i for i in here if launch.sites[i].array == named), here[0])
+    array = finding.message.partition("[")[0]  # the array's name stands first in what is said of an element
+    site = next((i for i in here if launch.sites[i].array == array), here[0])
     across, down, _deep = launch.grid
     x, y, z = finding.block
     warp = _linear(finding.threads[-1], launch.block) // 32 if finding.threads else None

@@ -68,8 +68,8 @@ class Recording:
 
     def __repr__(self) -> str:
         kernels = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))
-        made = f"{len(self.launches):,} launch{'' if len(self.launches) == 1 else 'es'}"
-        return f"<Recording of {self.file} by {self.engine}: {made}{' of ' if kernels else ''}{kernels}>"
+        launches = f"{len(self.launches):,} launch{'' if len(self.launches) == 1 else 'es'}"
+        return f"<Recording of {self.file} by {self.engine}: {launches}{' of ' if kernels else ''}{kernels}>"
 
     @property
     def mistakes(self) -> tuple[Finding, ...]:

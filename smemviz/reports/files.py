@@ -107,10 +107,10 @@ def write_trace(path: Path, recording: Recording, choice: Choice, hardware: Hard
     numbered = launches(recording, choice)
     if choice.block is not None and not any(choice.block in blocks(launch) for launch, _ in numbered):
         raise InputError(f"{recording.file}: block {choice.block} is not in the log of any of these launches")
-    named = [(launch_name(launch, number), launch) for launch, number in numbered]
+    titled = [(launch_name(launch, number), launch) for launch, number in numbered]
     facts = _facts(recording, hardware) | {"missing": missing(recording, [launch for launch, _ in numbered])}
     with writing(path) as partial:
-        write_events(partial, events(named, choice.block, hardware), facts)
+        write_events(partial, events(titled, choice.block, hardware), facts)
 
 
 def _facts(recording: Recording, hardware: Hardware) -> dict[str, object]:

@@ -49,9 +49,9 @@ def require_browser() -> str:
 
     browser = Chromium.find_browser(skip_local=False)
     if not browser or not Path(browser).is_file():
-        named = f"there is none at BROWSER_PATH, {browser}; " if browser else ""
+        where = f"there is none at BROWSER_PATH, {browser}; " if browser else ""
         raise MissingError(
-            f"images need Chrome or Chromium: {named}install it, or run kaleido_get_chrome; an .html figure needs none"
+            f"images need Chrome or Chromium: {where}install it, or run kaleido_get_chrome; an .html figure needs none"
         )
     return str(browser)
 

@@ -83,8 +83,8 @@ def missing(recording: Recording, launches: Sequence[Launch]) -> str:
     parts = []
     requests = sum(launch.missing for launch in launches)
     if requests:
-        made = sum(launch.request_count for launch in launches)
-        total = count(made, "request")
+        request_count = sum(launch.request_count for launch in launches)
+        total = count(request_count, "request")
         parts.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
     if recording.unrecorded:
         more = count(recording.unrecorded, "more launch")

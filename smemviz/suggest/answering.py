@@ -84,8 +84,8 @@ def answer(
         diff = unified_diff(program.source, changed.source, program.file)
         checks = tuple(verifier.check([suggestion]) for verifier in verifiers)
         own = tuple(t for name, t in zip(launched, before, strict=False) if name == suggestion.kernel)
-        kept = clock and not any(check.problem for check in checks)
-        after = times(changed, {suggestion.kernel}, progress) if kept else ()
+        is_timed = clock and not any(check.problem for check in checks)
+        after = times(changed, {suggestion.kernel}, progress) if is_timed else ()
         verified.append(replace(suggestion, diff=diff, checks=checks, times=tuple(zip(own, after, strict=False))))
     chosen = _together(verified, verifiers, program, notes)
     text = rewritten(program, tuple(suggestion.rewrite for suggestion in chosen if suggestion.rewrite)).source
@@ -132,14 +132,14 @@ def _together(
     chosen = list(first.values())
     if _clash(chosen, verifiers, program) is None:
         return chosen
-    kept: list[Suggestion] = []
+    compatible: list[Suggestion] = []
     for suggestion in chosen:
-        clash = _clash([*kept, suggestion], verifiers, program)
+        clash = _clash([*compatible, suggestion], verifiers, program)
         if clash is None:
-            kept.append(suggestion)
+            compatible.append(suggestion)
         else:
             notes.append(f"{suggestion.kernel}, {suggestion.array.name}: left out of the diff; with the others {clash}")
-    return kept
+    return compatible
 
 
 def _clash(chosen: Sequence[Suggestion], verifiers: Sequence[Verifier], program: Program) -> str | None:

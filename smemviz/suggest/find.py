@@ -80,9 +80,9 @@ def _of_array(
     reason = _refusal(target, [launch.arrays[index] for _, launch, index in places], first, program, recording)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
-        made = _fixes(program, target, first, complete)
-        yield from made
-        reason = None if made else _nothing_helps(target, first)
+        fixes = _fixes(program, target, first, complete)
+        yield from fixes
+        reason = None if fixes else _nothing_helps(target, first)
     if reason:
         yield Refused(first.kernel, array, excess, reason)
 
@@ -124,17 +124,17 @@ def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: boo
             )
         return rewriting.refuses(layout) if rewriting else reason
 
-    made = []
+    options = []
     for layouts in _kinds(target):
         fix = _fix(target, layouts, lambda layout: why_not(layout) is None) or _fix(target, layouts)
         reason_here = why_not(fix.layout) if fix else None
         if fix is not None:
-            made.append(_suggestion(target, fix, rewriting if reason_here is None else None, reason_here, complete))
-    kept: list[Suggestion] = []
-    for suggestion in sorted(made, key=lambda candidate: (candidate.rewrite is None, candidate.price)):
-        if not any(beats(other.price, suggestion.price) for other in kept):
-            kept.append(suggestion)
-    return kept
+            options.append(_suggestion(target, fix, rewriting if reason_here is None else None, reason_here, complete))
+    best: list[Suggestion] = []
+    for suggestion in sorted(options, key=lambda candidate: (candidate.rewrite is None, candidate.price)):
+        if not any(beats(other.price, suggestion.price) for other in best):
+            best.append(suggestion)
+    return best
 
 
 def _kinds(target: _KernelArray) -> Iterator[Sequence[LayoutChange]]:

@@ -111,9 +111,9 @@ def _assignment(program: Program, name: str) -> ast.Assign | ast.AnnAssign:
 
 def _new_name(program: Program, preferred: str) -> str:
     """Return a name that the file does not have."""
-    taken = {node.id for node in ast.walk(program.tree) if isinstance(node, ast.Name)}
-    taken |= {node.name for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)}
+    used = {node.id for node in ast.walk(program.tree) if isinstance(node, ast.Name)}
+    used |= {node.name for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)}
     name, n = preferred, 2
-    while name in taken:
+    while name in used:
         name, n = f"{preferred}_{n}", n + 1
     return name

@@ -110,10 +110,10 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     """
     source = edited(program.source, [edit for rewrite in rewrites for edit in rewrite.edits])
     written = {name for rewrite in rewrites for name in rewrite.constants}
-    kept = {name: value for name, value in program.overrides.items() if name not in written}
+    overrides = {name: value for name, value in program.overrides.items() if name not in written}
     new = parse_program(source, program.file)
     parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}
-    return replace(program, **parts, overrides={}).with_constants(kept)
+    return replace(program, **parts, overrides={}).with_constants(overrides)
 
 
 class Edit(NamedTuple):

@@ -52,7 +52,7 @@ class Grid:
 def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
     """Lay out one array by its own indices, its last axis along a row; a long vector is folded at a row of banks."""
     addresses = element_addresses(array)
-    held = contents(now, array)
+    stored = contents(now, array)
     width = array.shape[-1]
     x_title, y_title = (_("column"), _("row")) if len(array.shape) > 1 else (_("element"), "")
     if len(array.shape) == 1 and width > _FOLD:
@@ -67,8 +67,8 @@ def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
     return Grid(
         fold(addresses, -1),
         array.itemsize,
-        fold(held.values, np.nan),
-        fold(held.threads, -1),
+        fold(stored.values, np.nan),
+        fold(stored.threads, -1),
         fold(names, ""),
         fold(touched(now.launch, addresses, array.itemsize), True),
         longest_value(now),
@@ -91,14 +91,14 @@ def physical(now: RequestView, arrays: Sequence[ArrayInfo], where: BankLayout) -
     place_in = _("{array} + {bytes} bytes")
     for array in arrays:
         elements = element_addresses(array)
-        held = contents(now, array)
+        cells = contents(now, array)
         inside = (address >= array.address) & (address < array.address + array.nbytes)
         name[inside] = [
             place_in.format(array=array.name, bytes=byte - array.address) for byte in address[inside].tolist()
         ]
-        stored = held.threads >= 0
+        stored = cells.threads >= 0
         place = (elements[stored] - start) // where.width
-        value[place], thread[place] = held.values[stored], held.threads[stored]
+        value[place], thread[place] = cells.values[stored], cells.threads[stored]
         if now.launch.missing:
             reached |= inside
     shape = (-1, where.banks)

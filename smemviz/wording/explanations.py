@@ -199,12 +199,12 @@ class Explaining:
 
     def _too_large(self, pad: LayoutFix[Pad]) -> str:
         """Say that a block with a pad takes more than static shared memory, "" where it does not."""
-        limit, taken = self.hardware.row.static_shared, self.launch.shared_bytes + pad.more_bytes
-        if not taken > limit >= self.launch.shared_bytes:
+        limit, needed = self.hardware.row.static_shared, self.launch.shared_bytes + pad.more_bytes
+        if not needed > limit >= self.launch.shared_bytes:
             return ""
         return _(
             "With the pad a block takes {taken:,} bytes, more than the {limit:,} of static shared memory.",
-            taken=taken,
+            taken=needed,
             limit=limit,
         )
 

@@ -175,13 +175,13 @@ def cost(now: RequestView, hardware: Hardware = H200) -> str:
     if rule_at(site, hardware) is None:
         return _("{lanes}, wavefronts depend on the data", lanes=lanes)
     moved, fewest = map(int, cost_and_least(site, addresses, hardware))
-    taken = count(moved, unit_of(site.space))
+    spent = count(moved, unit_of(site.space))
     if not site.is_shared:
         used = int(bytes_used(addresses, site.width))
-        taken = _("{sectors} for {bytes}", sectors=taken, bytes=count(used, "byte"))
+        spent = _("{sectors} for {bytes}", sectors=spent, bytes=count(used, "byte"))
     if moved > fewest:
-        return _("{lanes}, {cost} where {ideal:,} would do", lanes=lanes, cost=taken, ideal=fewest)
-    return _("{lanes}, {cost}", lanes=lanes, cost=taken)
+        return _("{lanes}, {cost} where {ideal:,} would do", lanes=lanes, cost=spent, ideal=fewest)
+    return _("{lanes}, {cost}", lanes=lanes, cost=spent)
 
 
 def origin(recording: Recording) -> str:

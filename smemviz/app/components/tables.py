@@ -27,8 +27,8 @@ def table(
         _cell(html.Th, head, look, scope="col") if head else html.Td() for head, look in zip(heads, looks, strict=True)
     ]
     body = [row if isinstance(row, Component) else _row(row, looks) for row in rows]
-    named = [html.Caption(caption, className="visually-hidden")] if caption else []
-    return html.Table([*named, html.Thead(html.Tr(titles)), html.Tbody(body)], className=f"table {kind}")
+    captions = [html.Caption(caption, className="visually-hidden")] if caption else []
+    return html.Table([*captions, html.Thead(html.Tr(titles)), html.Tbody(body)], className=f"table {kind}")
 
 
 def _row(cells: Sequence[Any], looks: Sequence[str]) -> Component:

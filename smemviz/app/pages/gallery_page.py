@@ -79,14 +79,14 @@ def heading() -> Component:
 
 def _legend() -> Component:
     """Say what the colours of the small pictures mean."""
-    named = {
+    texts = {
         "bank-first": _("bank {bank}", bank=0),
         "bank-last": _("bank {bank}", bank=H200.banks - 1),
         "lane": _("lane of the worst request"),
         "conflict": _("lane in conflict"),
         "unused": _("never touched"),
     }
-    return html.Ul([html.Li(text, className=f"key {key}") for key, text in named.items()], className="legend")
+    return html.Ul([html.Li(text, className=f"key {key}") for key, text in texts.items()], className="legend")
 
 
 def _card(library: Library, file: str) -> Component:

@@ -209,8 +209,8 @@ def _row(row: GpuRow, query: Query, most: int, *, is_usual: bool) -> Component:
         *(html.Td(text, className="number") for text in others),
     ]
     cells_of_words = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
-    named = (("reference", row.reference), ("calibrated", row.card), ("usual", is_usual))
-    kinds = [name for name, is_so in named if is_so]
+    marks = (("reference", row.reference), ("calibrated", row.card), ("usual", is_usual))
+    kinds = [name for name, is_so in marks if is_so]
     return html.Tr([head, *cells, *cells_of_words], className=" ".join(kinds))
 
 

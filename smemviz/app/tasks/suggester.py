@@ -37,8 +37,8 @@ class Suggester:
 
     def start(self, shown_run: ShownRun, path: Path, kernel: str) -> bool:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
-        made = command(path, kernel, shown_run.program.overrides, shown_run.program.variant)
-        return self._tasks.start(_Task(key_of(shown_run), kernel), made)
+        line = command(path, kernel, shown_run.program.overrides, shown_run.program.variant)
+        return self._tasks.start(_Task(key_of(shown_run), kernel), line)
 
     def problem(self, shown_run: ShownRun, kernel: str) -> str | None:
         """Say why the last try failed, None when it did not."""

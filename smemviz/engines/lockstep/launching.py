@@ -95,7 +95,7 @@ def launch(
             interpreter.run(machine, arguments)
             machine.end()
     given.copy_back()
-    made = Launch(
+    recorded_launch = Launch(
         kernel=kernel.name,
         line=kernel.node.lineno,
         grid=configuration.grid,
@@ -107,7 +107,7 @@ def launch(
         requests=log.requests(),
         totals=log.totals,
     )
-    return made, findings.all()
+    return recorded_launch, findings.all()
 
 
 @contextmanager

@@ -211,10 +211,10 @@ class Log:
         room = self._limit // ROW_BYTES - self._kept_rows
         if room < 0 or not self._chosen_in_batch[execution.warp]:
             return
-        kept = execution.of(slice(room))
-        self._kept_rows += len(kept.sites) + (len(kept.sites) < len(execution.sites))
-        if len(kept.sites):
-            self._settled.append(kept)
+        logged = execution.of(slice(room))
+        self._kept_rows += len(logged.sites) + (len(logged.sites) < len(execution.sites))
+        if len(logged.sites):
+            self._settled.append(logged)
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""
@@ -239,14 +239,14 @@ class Log:
         """Put the rows of a batch in order: a warp's rows follow each other, and its steps have no gap."""
         if not executions:
             return Requests.empty()
-        taken = np.zeros(self._warps, np.int64)
+        rows = np.zeros(self._warps, np.int64)
         for execution in executions:
             if isinstance(execution, _Serial):
-                taken[execution.warp] += len(execution.sites)
+                rows[execution.warp] += len(execution.sites)
             else:
-                taken[_rows(execution)] += 1
-        after = np.cumsum(taken)
-        start = after - taken
+                rows[_rows(execution)] += 1
+        after = np.cumsum(rows)
+        start = after - rows
         n = int(after[-1]) if len(after) else 0
         addresses = np.empty((n, WARP_SIZE), np.int64)
         # Where nothing is stored in shared memory one NaN stands for all of them.
@@ -272,7 +272,7 @@ class Log:
             site[at] = execution.site
             step[at] = execution.step
             epoch[at] = execution.epoch
-        warp = np.repeat(np.arange(self._warps), taken)
+        warp = np.repeat(np.arange(self._warps), rows)
         block = self._first_block + warp // self._warps_per_block
         return Requests(addresses, site, block, (warp % self._warps_per_block).astype(np.int32), step, epoch, values)
 

@@ -156,14 +156,14 @@ class Machine:
     def request(self, site: int, memory: Memory, addresses: Any, mask: Mask, stored: Value = None) -> None:
         """Note that the threads of a mask execute a site; ``stored`` is what a store is about to store."""
         values = None
-        made = self.table.sites[site]
-        if made.space == "global":
+        record = self.table.sites[site]
+        if record.space == "global":
             watched = self.in_global.watched.get(memory)
             if watched is not None:
                 self.in_global.add(watched, site, addresses, mask, stored)
         else:
             self.hazards.add(site, addresses, mask, stored)
-            if made.op == "store" and np.dtype(made.dtype).kind != "c":
+            if record.op == "store" and np.dtype(record.dtype).kind != "c":
                 values = np.asarray(stored).astype(np.float64)
                 values = values if values.ndim else np.full(self.slots, values)
         self.log.add(site, addresses, mask, values)

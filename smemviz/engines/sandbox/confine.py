@@ -116,11 +116,11 @@ def readable() -> list[Path]:
     The last are its libraries: a large launch is counted by compiled code, which is loaded when it is needed. Packages
     may lie outside the environment: in the user's own folder of them, or where ``PYTHONPATH`` points.
     """
-    named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     specs = (find_spec(name) for name in _PACKAGES)
     elsewhere = (Path(spec.origin).resolve().parents[1] for spec in specs if spec and spec.origin)
     package = Path(__file__).resolve().parents[2]
-    paths = dict.fromkeys((*map(Path, filter(None, named)), *elsewhere, package, *_LIBRARIES))
+    paths = dict.fromkeys((*map(Path, filter(None, folders)), *elsewhere, package, *_LIBRARIES))
     return [path for path in paths if path.is_dir()]
 
 
@@ -138,8 +138,8 @@ def _give_up_files(version: int) -> None:
 def _give_up_calls(machine: int, call: int, refused: dict[str, int]) -> None:
     steps = _filter(machine, sorted(refused.values()))
     program = b"".join(struct.pack("HBBI", *step) for step in steps)
-    held = ctypes.create_string_buffer(program, len(program))
-    _call(call, _SET_FILTER, _ALL_THREADS, struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(held)))
+    buffer = ctypes.create_string_buffer(program, len(program))
+    _call(call, _SET_FILTER, _ALL_THREADS, struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(buffer)))
 
 
 def _filter(machine: int, numbers: list[int]) -> list[tuple[int, int, int, int]]:

@@ -138,7 +138,7 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
     unit = width / (right - left)
     for i in texts:  # whose cells they belong to, also where they were moved before
         figure.data[i].customdata = figure.data[i].x if figure.data[i].customdata is None else figure.data[i].customdata
-    taken = {
+    occupied = {
         (round(x), round(y)) for i in texts for x, y in zip(figure.data[i].customdata, figure.data[i].y, strict=True)
     }
 
@@ -148,9 +148,9 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
         beyond = range(round(cell) + 1, round(end) + 1)
         # An access that takes several cells has their room.
         narrow = longest > unit and float(cell).is_integer()
-        return narrow and end <= right and not any((place, round(y)) in taken for place in beyond)
+        return narrow and end <= right and not any((place, round(y)) in occupied for place in beyond)
 
-    kept: list[_Label] = []
+    drawn: list[_Label] = []
     for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
         trace = figure.data[i]
         longs = [characters(text) * _LETTER * size + 4 for text in trace.text]
@@ -160,10 +160,10 @@ def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
             middle = (cell + _CLEAR * beside - left) * unit + long / 2 * beside
             down = (round(y) - top) / (bottom - top) * height
             labels.append(_Label(i, number, cell, beside, middle, down, long, size * _LINE))
-        kept += [label for label in _thinned(labels) if not any(label.covers(other) for other in kept)]
+        drawn += [label for label in _thinned(labels) if not any(label.covers(other) for other in drawn)]
     for i in texts:
         trace = figure.data[i]
-        here = [label for label in kept if label.trace == i]
+        here = [label for label in drawn if label.trace == i]
         trace.update(
             customdata=[label.cell for label in here],
             x=[label.cell + _CLEAR * label.beside for label in here],
@@ -180,9 +180,9 @@ def _thinned(labels: list[_Label]) -> list[_Label]:
     columns = {x: i for i, x in enumerate(sorted({label.cell for label in labels}))}
     rows = {y: i for i, y in enumerate(sorted({label.y for label in labels}))}
     for across, down in sorted(product(_EVERY, _EVERY), key=lambda steps: steps[0] * steps[1]):
-        kept = [label for label in labels if columns[label.cell] % across == 0 and rows[label.y] % down == 0]
-        if not any(label.covers(other) for i, label in enumerate(kept) for other in kept[:i]):
-            return kept
+        thinned = [label for label in labels if columns[label.cell] % across == 0 and rows[label.y] % down == 0]
+        if not any(label.covers(other) for i, label in enumerate(thinned) for other in thinned[:i]):
+            return thinned
     return labels[:1]
 
 

@@ -100,8 +100,8 @@ def mono() -> str:
 
 def _with_letters(fonts: str) -> str:
     """Put the fonts that have the letters of the spoken language before the generic one, which has some anyhow."""
-    named, _, generic = fonts.rpartition(", ")
-    return ", ".join([named, *_LETTERS.get(spoken(), ()), generic])
+    families, _, generic = fonts.rpartition(", ")
+    return ", ".join([families, *_LETTERS.get(spoken(), ()), generic])
 
 
 def css_variables(theme: Theme, names: Sequence[str], **ramps: Sequence[str]) -> str:

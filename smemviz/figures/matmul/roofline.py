@@ -166,10 +166,10 @@ def _names(
 ) -> list[dict[str, object]]:
     """Name every point at the right edge, at its height, each a line of its own with the sign of its point."""
     signed = zip(rows, cycle(_SYMBOLS.values()), strict=False)
-    named = [(f"{sign} {row.kernel}", row.point.rate or 0) for row, sign in signed if row.point]
+    points = [(f"{sign} {row.kernel}", row.point.rate or 0) for row, sign in signed if row.point]
     if cublas and cublas.rate:
-        named.append((f"☆ {CUBLAS}", cublas.rate))
-    return names_beside(named, ends, colours)
+        points.append((f"☆ {CUBLAS}", cublas.rate))
+    return names_beside(points, ends, colours)
 
 
 def _text(text: str, x: float, y: float, colours: Theme, anchor: str) -> dict[str, object]:

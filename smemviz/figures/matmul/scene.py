@@ -132,8 +132,8 @@ def _times(array: ArrayInfo, every: Sequence[Loaded]) -> NDArray[np.int64]:
 
 def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go.Scatter]:
     rows, columns = board.state.shape
-    held = blend((colours.ramp[0], colours.paper), 5)[2]
-    fills = [colours.idle, held, colours.ramp[4], colours.ramp[0]]
+    holding = blend((colours.ramp[0], colours.paper), 5)[2]
+    fills = [colours.idle, holding, colours.ramp[4], colours.ramp[0]]
     x, y = board.x + np.arange(columns), board.y + np.arange(rows)
     heads = {"rows": list(range(rows)), "columns": list(range(columns))}
     drawn = cells(board.state, fills, hover=_hover(board), name=board.array.name, x=x, y=y, meta=heads)

@@ -65,9 +65,9 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
             program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
     headers, missing = own_headers(program.text, program.file)
-    named = tuple(dict.fromkeys(kernels))
+    names = tuple(dict.fromkeys(kernels))
     try:
-        return _compile(program.file, program.text, tuple(headers.items()), named, view, program.options)
+        return _compile(program.file, program.text, tuple(headers.items()), names, view, program.options)
     except KernelFileError as error:
         if missing:
             raise missing[0].error(error.what) from None
@@ -98,7 +98,7 @@ def _compile(
     headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}
     options = (*_OPTIONS, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
-        made = compile_ptx(exploded[name], name, options, headers, kernels)
+        ptx = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
         raise _at_its_place(error, file, texts) from None
     sizes = SizesText(device, functions)
@@ -108,7 +108,7 @@ def _compile(
         shared, parameters = sizes.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
-    return Compiled(made.text, made.names, texts, shared, parameters)
+    return Compiled(ptx.text, ptx.names, texts, shared, parameters)
 
 
 def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> KernelFileError:

@@ -50,26 +50,26 @@ class Definition:
 def read_constants(source: str, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
     """Return the knobs in order of the file, with other values for some; of several definitions the first counts."""
     constants: dict[str, Constant] = {}
-    for made in definitions(source):
-        if made.name in constants:
+    for defined in definitions(source):
+        if defined.name in constants:
             continue
         scope = {name: constant.value for name, constant in constants.items()}
         try:
-            node = parse(made.text)
-            value = overrides.get(made.name, value_of(node, scope))
+            node = parse(defined.text)
+            value = overrides.get(defined.name, value_of(node, scope))
         except UnreadableError:
             continue
-        names = tuple(name for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", made.text)) if name in constants)
-        constants[made.name] = Constant(made.name, value, type(value).__name__, made.line, made.text, names)
+        names = tuple(name for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", defined.text)) if name in constants)
+        constants[defined.name] = Constant(defined.name, value, type(value).__name__, defined.line, defined.text, names)
     return constants
 
 
 def with_values(source: str, overrides: Mapping[str, ConstantValue]) -> str:
     """Return the text with other values for constants; no line moves."""
-    for made in reversed(list(definitions(source))):
-        if made.name in overrides:
-            lines = "\n" * source.count("\n", made.start, made.end)
-            source = source[: made.start] + _literal(overrides[made.name]) + lines + source[made.end :]
+    for defined in reversed(list(definitions(source))):
+        if defined.name in overrides:
+            lines = "\n" * source.count("\n", defined.start, defined.end)
+            source = source[: defined.start] + _literal(overrides[defined.name]) + lines + source[defined.end :]
     return source
 
 

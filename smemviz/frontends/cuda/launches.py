@@ -68,7 +68,7 @@ def offered(program: CudaProgram) -> list[str]:
     """Return the comments that would launch what the file's host code launches, to be filled in."""
     kernels = program.kernel_functions
     tokens = code(program.source)
-    made = []
+    comments = []
     for at, token in enumerate(tokens):
         if token.text != "<<<" or not at:
             continue
@@ -80,8 +80,8 @@ def offered(program: CudaProgram) -> list[str]:
         given = program.source[tokens[stop + 1].end : tokens[end].start]
         kernel = kernels[tokens[first].text]
         shape = " ".join(program.source[tokens[first].start : tokens[stop].end].split())
-        made.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, given))})")
-    return made or [
+        comments.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, given))})")
+    return comments or [
         f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, function, ''))})"
         for name, function in kernels.items()
     ]
@@ -185,10 +185,10 @@ def _filled(program: CudaProgram, kernel: Function, arguments: str) -> list[str]
     """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
     head = program.source[kernel.start : kernel.body]
     values = [part.strip() for part in arguments.split(",")]
-    made = []
+    filled = []
     for number, name in enumerate(kernel.parameters):
         if re.search(rf"(?:\*|\*\s*(?:const|__restrict__|__restrict))\s*{name}\b|\b{name}\s*\[", head):
-            made.append("zeros(1024)")
+            filled.append("zeros(1024)")
         else:
-            made.append(values[number] if number < len(values) and values[number] else "1024")
-    return made
+            filled.append(values[number] if number < len(values) and values[number] else "1024")
+    return filled

@@ -111,13 +111,13 @@ def one_token_a_line(source: str) -> tuple[str, tuple[Place, ...]]:
     A directive keeps its lines, comments go.
     """
     lines = Lines(source)
-    made: list[str] = []
+    tokens: list[str] = []
     places: list[Place] = []
     for token in scan(source):
         if token.kind == "comment":
             continue
         line, column = lines.place(token.start)
         for number, part in enumerate(token.text.split("\n")):
-            made.append(part)
+            tokens.append(part)
             places.append(Place(line + number, 0 if number else column))
-    return "\n".join(made) + "\n", tuple(places)
+    return "\n".join(tokens) + "\n", tuple(places)

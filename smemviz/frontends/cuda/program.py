@@ -129,7 +129,7 @@ def parse_cuda(source: str, file: str) -> CudaProgram:
 
 
 def _no_python(name: str) -> ast.FunctionDef:
-    made = ast.parse("def kernel(): ...").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.name = name
-    return made
+    function = ast.parse("def kernel(): ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.name = name
+    return function

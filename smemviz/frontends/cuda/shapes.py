@@ -177,10 +177,10 @@ def _types() -> str:
             f"template <class T> struct __smemviz<{pointer}> "
             "{ enum { at = 1, kind = __smemviz<T>::kind, size = __smemviz<T>::size }; };"
         )
-    made = [(name, 8 + kind) for kind, names in _KINDS.items() for name in names]
-    made += [("char", 8 + 2)]
-    made += [(f"{name}{n}", 8 * n + kind) for kind, names in _VECTORS.items() for name in names for n in (2, 3, 4)]
-    for name, value in made:
+    kinds = [(name, 8 + kind) for kind, names in _KINDS.items() for name in names]
+    kinds += [("char", 8 + 2)]
+    kinds += [(f"{name}{n}", 8 * n + kind) for kind, names in _VECTORS.items() for name in names for n in (2, 3, 4)]
+    for name, value in kinds:
         text += f"template <> struct __smemviz<{name}> {{ enum {{ at = 0, kind = {value}, size = sizeof({name}) }}; }};"
     return text + "\n"
 

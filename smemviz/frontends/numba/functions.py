@@ -114,14 +114,14 @@ def _lambda(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
 
 def defined(function: Function) -> Function:
     """Return a function rewritten as Numba does before it compiles; those defined in it stand in its scope."""
-    made = plain(function.node)
-    if made.node is function.node:
+    rewritten = plain(function.node)
+    if rewritten.node is function.node:
         return _with_aliases(function)
-    inner: dict[str, object] = {name: METHODS[name] for name in made.methods}
+    inner: dict[str, object] = {name: METHODS[name] for name in rewritten.methods}
     scope = ChainMap(inner, cast(dict[str, object], function.scope))  # nothing is written but to the first
-    for node in made.inner:
+    for node in rewritten.inner:
         inner[node.name] = Inner(replace(function, name=node.name, node=node, scope=scope))
-    return _with_aliases(replace(function, node=made.node, scope=scope))
+    return _with_aliases(replace(function, node=rewritten.node, scope=scope))
 
 
 def _with_aliases(function: Function) -> Function:
@@ -165,8 +165,8 @@ def _is_no_value(value: object) -> bool:
     """Tell whether an object of the module is a function, a type or a module: nothing that a variable holds."""
     if isinstance(value, ModuleType | Inner) or python_function(value) is not None:
         return True
-    named = isinstance(value, type | FunctionType | BuiltinFunctionType | np.ufunc) or hasattr(value, "definition")
-    return named or _is_cuda(value) or (as_dtype(value) is not None and not isinstance(value, str))
+    is_defined = isinstance(value, type | FunctionType | BuiltinFunctionType | np.ufunc) or hasattr(value, "definition")
+    return is_defined or _is_cuda(value) or (as_dtype(value) is not None and not isinstance(value, str))
 
 
 def python_function(value: object) -> FunctionType | None:

@@ -110,5 +110,5 @@ def _plain(line: str) -> str:
         return f"{match['indent']}pass  # {line.strip()}"
     if match["mark"] == "%" and not match["name"]:
         return line  # the operator, at the start of a line
-    kept = f"{target}None" if target else "pass"
-    return f"{match['indent']}{kept}  # {line.strip()}"
+    statement = f"{target}None" if target else "pass"
+    return f"{match['indent']}{statement}  # {line.strip()}"

@@ -36,8 +36,10 @@ def plain(function: _Function) -> Plain:
     nodes = [node for node in ast.walk(function) if node is not function]
     if not any(isinstance(node, rewritten) or _method(node) or _filled(node) or _listed(node) for node in nodes):
         return Plain(function)
-    made = _Plainer(copy.deepcopy(function)).plain()
-    return Plain(ast.fix_missing_locations(made.node), tuple(map(ast.fix_missing_locations, made.inner)), made.methods)
+    plainer = _Plainer(copy.deepcopy(function)).plain()
+    return Plain(
+        ast.fix_missing_locations(plainer.node), tuple(map(ast.fix_missing_locations, plainer.inner)), plainer.methods
+    )
 
 
 def _method(node: ast.AST) -> str:
@@ -83,15 +85,15 @@ class _Plainer(ast.NodeTransformer):
     def plain(self) -> Plain:
         self._function.body = [new for old in self._function.body for new in self._statements(old)]
         names = set(parameters(self._function)) | set(stored(self._function))
-        taken = {name: _free(inner) & names for name, inner in self._inner.items()}
+        closures = {name: _free(inner) & names for name, inner in self._inner.items()}
         grew = True
         while grew:  # a function takes what those that it calls take
             more = {
-                n: own.union(*(taken[inner] for inner in _free(self._inner[n]) & set(taken)))
-                for n, own in taken.items()
+                n: own.union(*(closures[inner] for inner in _free(self._inner[n]) & set(closures)))
+                for n, own in closures.items()
             }
-            grew, taken = more != taken, more
-        order = {name: sorted(own) for name, own in taken.items()}
+            grew, closures = more != closures, more
+        order = {name: sorted(own) for name, own in closures.items()}
         for name, inner in self._inner.items():
             _Captured(order).visit(inner)
             front = inner.args.posonlyargs or inner.args.args
@@ -160,13 +162,13 @@ class _Plainer(ast.NodeTransformer):
         computed: list[ast.stmt] = []
         for place, default in enumerate(function.args.defaults):
             if isinstance(at, ast.stmt) and names & _read(default):
-                kept = ast.copy_location(ast.Name(f"{function.name}_default_{place}", ast.Load()), default)
-                function.args.defaults[place] = kept
-                self._stores[kept.id] += 1
-                computed.append(ast.copy_location(ast.Assign([ast.Name(kept.id, ast.Store())], default), at))
-        made = _Plainer(function).plain()
-        self._methods |= made.methods
-        self._inner |= {function.name: function for function in (*made.inner, made.node)}
+                variable = ast.copy_location(ast.Name(f"{function.name}_default_{place}", ast.Load()), default)
+                function.args.defaults[place] = variable
+                self._stores[variable.id] += 1
+                computed.append(ast.copy_location(ast.Assign([ast.Name(variable.id, ast.Store())], default), at))
+        inner = _Plainer(function).plain()
+        self._methods |= inner.methods
+        self._inner |= {function.name: function for function in (*inner.inner, inner.node)}
         return [ast.fix_missing_locations(one) for one in computed] or ast.copy_location(ast.Pass(), at)
 
     def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
@@ -210,8 +212,8 @@ def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
             if target is None:
                 return tests
             # Assigns, and holds whatever the value is.
-            taken = ast.Compare(ast.NamedExpr(ast.Name(target, ast.Store()), name), [ast.Eq()], [name])
-            return [*tests, ast.copy_location(ast.BoolOp(ast.Or(), [taken, ast.Constant(True)]), pattern)]
+            capture = ast.Compare(ast.NamedExpr(ast.Name(target, ast.Store()), name), [ast.Eq()], [name])
+            return [*tests, ast.copy_location(ast.BoolOp(ast.Or(), [capture, ast.Constant(True)]), pattern)]
     raise _NotPlainError
 
 

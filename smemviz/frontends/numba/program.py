@@ -230,10 +230,10 @@ def check_numbers(file: str, tree: ast.AST) -> None:
 
 def find_main(tree: ast.Module) -> ast.FunctionDef | None:
     """Return the definition of ``main()``, None where there is none, or a kernel has that name."""
-    named = (
+    candidates = (
         statement for statement in tree.body if isinstance(statement, ast.FunctionDef) and statement.name == "main"
     )
-    return next((function for function in named if _jit_kind(function) is None), None)
+    return next((function for function in candidates if _jit_kind(function) is None), None)
 
 
 def _arguments_needed(function: ast.FunctionDef) -> int:

@@ -75,7 +75,7 @@ def _slope(op: str, width: int, cc: tuple[int, int], cycles: Cycles) -> tuple[fl
 
 def _phases(op: str, width: int, cc: tuple[int, int], cycles: Cycles, slope: float) -> CalibrationRow:
     alone, *cost = cycles(patterns.phase_search(op, width))
-    together = {0} | {lane for lane, taken in enumerate(cost, 1) if taken > alone + 0.5 * slope}
+    together = {0} | {lane for lane, time in enumerate(cost, 1) if time > alone + 0.5 * slope}
     model = set(range(min(device(cc).phases[width], WARP_SIZE)))
     return CalibrationRow(
         f"{op}, {width} bytes: lanes served with lane 0", _lanes(model), _lanes(together), together == model

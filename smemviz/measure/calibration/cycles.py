@@ -129,8 +129,8 @@ def _cycles(pattern: Pattern) -> float:
     kernel = _kernel(pattern.op, pattern.width)
     offsets = cuda.to_device(pattern.addresses.astype(np.int32))
     lanes = np.tile(pattern.addresses >= 0, _WARPS)
-    taken = {repeats: min(_run(kernel, offsets, repeats, lanes) for _ in range(_TRIES)) for repeats in (_SHORT, _LONG)}
-    return (taken[_LONG] - taken[_SHORT]) / ((_LONG - _SHORT) * _UNROLLED * _WARPS)
+    cycles = {repeats: min(_run(kernel, offsets, repeats, lanes) for _ in range(_TRIES)) for repeats in (_SHORT, _LONG)}
+    return (cycles[_LONG] - cycles[_SHORT]) / ((_LONG - _SHORT) * _UNROLLED * _WARPS)
 
 
 def _run(kernel: Any, offsets: Any, repeats: int, lanes: Any) -> int:

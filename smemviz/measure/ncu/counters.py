@@ -137,10 +137,10 @@ def _read_raw(text: str) -> list[tuple[str, dict[str, float]]]:
         raise InputError(f"Nsight Compute printed no counters but: {text.strip()[:120]}")
     launches = []
     for row in rows[2:]:  # after the names and the units
-        named = dict(zip(rows[0], row, strict=True))
-        values = {name: named.get(name, "").replace(",", "") for name in METRICS + TOTALS}
+        cells = dict(zip(rows[0], row, strict=True))
+        values = {name: cells.get(name, "").replace(",", "") for name in METRICS + TOTALS}
         known = {name: float(value) for name, value in values.items() if re.fullmatch(r"\d+(\.\d+)?", value)}
-        launches.append((function_name(named["Kernel Name"]), known))
+        launches.append((function_name(cells["Kernel Name"]), known))
     return launches
 
 

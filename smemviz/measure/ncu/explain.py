@@ -190,8 +190,8 @@ class Unit:
         """Return by width the fields of ``Counts`` for each request, (5, n), left out and merged to ``wide`` bytes."""
         key = (log.width, leave_out, wide)
         if key not in self._costs:
-            kept = log.select(~self._avoided(log)) if leave_out else log
-            self._costs[key] = {part.width: np.stack(list(self._columns(part))) for part in merge(kept, wide)}
+            executed = log.select(~self._avoided(log)) if leave_out else log
+            self._costs[key] = {part.width: np.stack(list(self._columns(part))) for part in merge(executed, wide)}
         return self._costs[key]
 
     def _columns(self, log: Stream) -> Iterator[NDArray[np.int64]]:

@@ -97,8 +97,8 @@ def _with_compiled_view(
     return [
         compared
         if compared.sound or not other.sound
-        else through_compiled(launch, made, other, _cc(recording)) or compared
-        for launch, compared, made, other in launches
+        else through_compiled(launch, compiled_launch, other, _cc(recording)) or compared
+        for launch, compared, compiled_launch, other in launches
     ]
 
 
@@ -138,8 +138,8 @@ def through_compiled(
     hardware = []
     for number, summary in enumerate(written.summary(cc)):
         own = [other for other, place in enumerate(places) if place == number]
-        made = [(rows[other], reconciled.hardware[other]) for other in own]
-        hardware.append(_verdict(summary, made, written.sites[number].space))
+        counted = [(rows[other], reconciled.hardware[other]) for other in own]
+        hardware.append(_verdict(summary, counted, written.sites[number].space))
     return replace(reconciled, hardware=tuple(hardware))
 
 

@@ -139,15 +139,15 @@ def _cublas(job: Job, size: Size, matrices: Matrices) -> None:
 def _host(job: Job, size: Size, matrices: Matrices) -> None:
     a, b = matrices.on_host((size.m, size.k), (size.k, size.n), _FLOAT32)
     job.step(f"{NUMPY} {size.name}")
-    taken, c = by_numpy(a, b)
-    job.points.append(Point(NUMPY, size, None, "float32", taken, *matrices.error(c, a, b)))
+    time, c = by_numpy(a, b)
+    job.points.append(Point(NUMPY, size, None, "float32", time, *matrices.error(c, a, b)))
     job.step(f"{LOOPS} {size.name}")
     expected = loops_expected(a, b)
     if expected > job.limit_s:
         job.points.append(Point(LOOPS, size, None, "float32", None, skipped=job.too_long(expected)))
         return
-    taken, c = by_loops(a, b)
-    job.points.append(Point(LOOPS, size, None, "float32", taken, *matrices.error(c, a, b)))
+    time, c = by_loops(a, b)
+    job.points.append(Point(LOOPS, size, None, "float32", time, *matrices.error(c, a, b)))
 
 
 class _Watcher:
@@ -170,6 +170,6 @@ class _Watcher:
             return lambda log_bytes: count(kernel, config, arguments, log_bytes)
 
         if self._measure.takes(function.name, config, arguments):
-            with Arguments(arguments[:1]) as held:
-                self._measure.launch(function.name, config, arguments, held.values[0], launch, counter)
-                held.restore()
+            with Arguments(arguments[:1]) as on_device:
+                self._measure.launch(function.name, config, arguments, on_device.values[0], launch, counter)
+                on_device.restore()

@@ -56,5 +56,5 @@ def _read() -> dict[str, str]:
 def _reasons(bits: int) -> str:
     import pynvml
 
-    named = [text for name, text in _THROTTLE_REASONS.items() if bits & getattr(pynvml, name, 0)]
-    return ", ".join(named) or "nothing"
+    reasons = [text for name, text in _THROTTLE_REASONS.items() if bits & getattr(pynvml, name, 0)]
+    return ", ".join(reasons) or "nothing"

@@ -125,8 +125,8 @@ def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[S
     empty = None if flush is None else _replay(lambda values, stream: None, sets, flush, nodes)
 
     def sample() -> float:
-        taken = replay.microseconds()
-        return (taken - empty.microseconds() if empty else taken) / nodes
+        microseconds = replay.microseconds()
+        return (microseconds - empty.microseconds() if empty else microseconds) / nodes
 
     samples = sample_until_known(sample, time.monotonic)
     for graph in (replay, empty):
@@ -140,9 +140,9 @@ def _enough_nodes(issue: Issue, sets: Sequence[Sequence[Any]]) -> int:
     nodes = len(sets)
     while nodes < MAX_NODES:
         pilot = _replay(issue, sets, None, nodes)
-        taken = min(pilot.microseconds() for _ in range(3))
+        microseconds = min(pilot.microseconds() for _ in range(3))
         pilot.close()
-        if taken >= _REPLAY_MICROSECONDS:
+        if microseconds >= _REPLAY_MICROSECONDS:
             break
         nodes = min(10 * nodes, MAX_NODES)
     return nodes

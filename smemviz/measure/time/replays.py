@@ -41,9 +41,9 @@ def replayed(issue: Issue) -> ReplayTime:
     """Time what ``issue(stream)`` puts on a stream; it has been issued before, so that nothing is compiled here."""
     cuda.synchronize()
     pilot = Replay(issue)
-    taken = min(pilot.microseconds() for _ in range(2))
+    microseconds = min(pilot.microseconds() for _ in range(2))
     pilot.close()
-    nodes = _enough(taken)
+    nodes = _enough(microseconds)
 
     def work(stream: Any) -> None:
         for _ in range(nodes):

@@ -90,13 +90,13 @@ class _Timer(_Careful):
         notes = []
         if config.stream:
             notes.append(english("launched on a stream by main(); timed alone on another"))
-        with Arguments(arguments) as held:
-            written = _written(dispatcher, config, held, function)
+        with Arguments(arguments) as on_device:
+            written = _written(dispatcher, config, on_device, function)
             if written:
                 names = ", ".join(written)
                 notes.append(english("writes its input {names}: each replay sees what the last one left", names=names))
-            size = sum(array.nbytes for array in arrays_in(held.values))
-            sets = [held.values, *(_copied(held.values) for _ in range(self._meter.copies(size) - 1))]
+            size = sum(array.nbytes for array in arrays_in(on_device.values))
+            sets = [on_device.values, *(_copied(on_device.values) for _ in range(self._meter.copies(size) - 1))]
 
             def issue(values: Sequence[Any], stream: Any) -> None:
                 dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(*values)
@@ -104,7 +104,7 @@ class _Timer(_Careful):
             issue(sets[0], cuda.default_stream())  # compiles
             static = max(int(kernel.shared_mem_per_block) for kernel in dispatcher.overloads.values())
             timing = self._meter.timing(issue, sets, config, static, notes)
-            held.restore()
+            on_device.restore()
         self.kernels.append(function.name)
         self.times.append(timing)
         return True
@@ -162,9 +162,9 @@ class _Onlooker:
         """Make one launch and hash what it leaves."""
         if function.name not in self.kernels:
             return
-        with Arguments(arguments) as held:
-            dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
+        with Arguments(arguments) as on_device:
+            dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*on_device.values)
             cuda.synchronize()
-            arrays = [array.copy_to_host() for _, array in held.arrays_by_name(function)]
-            held.restore()
+            arrays = [array.copy_to_host() for _, array in on_device.arrays_by_name(function)]
+            on_device.restore()
         self.hashes.append(OutputHash(function.name, hashed(arrays)))

@@ -199,9 +199,9 @@ def _paired(before: Launch, after: Launch, places: _Places) -> list[tuple[int | 
 
     def match(key: Callable[[Site], Hashable]) -> None:
         waiting: dict[Hashable, list[int]] = defaultdict(list)
-        taken = set(pairs.values())
+        matched = set(pairs.values())
         for j, site in enumerate(after.sites):
-            if j not in taken:
+            if j not in matched:
                 waiting[at[1][j], key(site)].append(j)
         for i, site in enumerate(before.sites):
             if i not in pairs and waiting[at[0][i], key(site)]:

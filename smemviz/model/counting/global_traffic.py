@@ -88,9 +88,9 @@ def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
 
     They move other sectors, so that setting them side by side shows what the order of the indices is worth.
     """
-    made, moved = _request_counts(launch)
+    counts, moved = _request_counts(launch)
     same_block = [other for other in others if other is not launch and other.block == launch.block]
-    return [other for other in same_block if _request_counts(other)[0] == made and _request_counts(other)[1] != moved]
+    return [other for other in same_block if _request_counts(other)[0] == counts and _request_counts(other)[1] != moved]
 
 
 def _request_counts(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:

@@ -87,16 +87,16 @@ def _serve(
 def _chunks(tables: Sequence[NDArray[np.integer]]) -> Iterator[tuple[list[NDArray[np.integer]], int]]:
     """Divide tables, one after the other, into chunks; gives the pieces of each, and the number of its first row."""
     pieces: list[NDArray[np.integer]] = []
-    first = held = 0
+    first = filled = 0
     for table in tables:
         at = 0
         while at < len(table):
-            pieces.append(table[at : at + _CHUNK - held])
+            pieces.append(table[at : at + _CHUNK - filled])
             at += len(pieces[-1])
-            held += len(pieces[-1])
-            if held == _CHUNK:
+            filled += len(pieces[-1])
+            if filled == _CHUNK:
                 yield pieces, first
-                pieces, first, held = [], first + held, 0
+                pieces, first, filled = [], first + filled, 0
     if pieces:
         yield pieces, first
 

@@ -108,8 +108,8 @@ class _Walk:
             case ast.Compare():
                 sides = [self.value(side) for side in (node.left, *node.comparators)]
                 if all(type(op) in COMPARE for op in node.ops):
-                    held = [COMPARE[type(op)](*sides[i : i + 2]) for i, op in enumerate(node.ops)]
-                    return _as_number(reduce(np.logical_and, held))
+                    comparisons = [COMPARE[type(op)](*sides[i : i + 2]) for i, op in enumerate(node.ops)]
+                    return _as_number(reduce(np.logical_and, comparisons))
             case ast.BoolOp():
                 ends = isinstance(node.op, ast.Or)
                 return reduce(

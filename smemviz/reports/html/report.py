@@ -168,10 +168,10 @@ def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str
 
 def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
     """Return for every launch a table with a row per access."""
-    named = [(launch, launch_name(launch, number)) for launch, number in launches]
+    titled = [(launch, launch_name(launch, number)) for launch, number in launches]
     return "\n".join(
         _site_table(recording, launch, name, hardware) + folded_figures(recording, launch, name, hardware)
-        for launch, name in named
+        for launch, name in titled
     )
 
 

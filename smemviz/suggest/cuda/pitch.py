@@ -70,13 +70,13 @@ def is_term(written: str) -> bool:
 
 def as_pad(text: SourceText, name: str, more: int) -> Change | None:
     """Return the change of the part of a sum that is nothing but a pad: ``IPAD`` of ``PITCH (BDIMX + IPAD)``."""
-    made = text.definition(name)
-    parts = _SUM.fullmatch(made.text) if made else None
+    definition = text.definition(name)
+    parts = _SUM.fullmatch(definition.text) if definition else None
     pad = text.program.constants.get(parts[2]) if parts else None
     own = text.definition(pad.name) if pad else None
-    if made is None or pad is None or own is None or not isinstance(pad.value, int):
+    if definition is None or pad is None or own is None or not isinstance(pad.value, int):
         return None
-    if not _NUMBER.fullmatch(own.text) or _is_used(text, pad.name, (made.start, made.end), own.start):
+    if not _NUMBER.fullmatch(own.text) or _is_used(text, pad.name, (definition.start, definition.end), own.start):
         return None
     now = pad.value + more
     edits = () if own.text == str(now) else (text.edit((own.start, own.end), str(now)),)
@@ -100,9 +100,9 @@ def _constant_for(text: SourceText, name: str, more: int, at: int) -> str | None
     if not isinstance(value, int):
         return None
     for constant in text.program.constants.values():
-        made = text.definition(constant.name)
+        definition = text.definition(constant.name)
         parts = _SUM.fullmatch(constant.text)
-        if made and made.end < at and parts and parts[1] == name and constant.value == value + more:
+        if definition and definition.end < at and parts and parts[1] == name and constant.value == value + more:
             return constant.name
     return None
 

@@ -156,10 +156,10 @@ class CudaRewriting(Rewriter):
 
     def _sizes(self) -> list[str]:
         """Return the sizes as they are to be written: the names of the declaration, else numbers."""
-        taken = NAMES[len(self.array.shape)]
+        index_names = NAMES[len(self.array.shape)]
         written = map(self._text.at, self.declared.extents)
         return [
-            extent if _IDENTIFIER.fullmatch(extent) and extent not in taken else str(size)
+            extent if _IDENTIFIER.fullmatch(extent) and extent not in index_names else str(size)
             for extent, size in zip(written, self.array.shape, strict=True)
         ]
 

@@ -82,8 +82,8 @@ def _grid(
 ) -> Grid:
     asked = np.isin(element, _elements_of(picture, picture.setup.layout))
     longest = len(str(int(np.nanmax(value, initial=0))))
-    held = np.where(asked & (element >= 0), 0, -1)
-    return Grid(address, size, value, held, element.astype(object), element >= 0, longest, x_title, y_title)
+    thread = np.where(asked & (element >= 0), 0, -1)
+    return Grid(address, size, value, thread, element.astype(object), element >= 0, longest, x_title, y_title)
 
 
 def _elements_of(picture: RequestPicture, layout: Layout) -> NDArray[np.int64]:

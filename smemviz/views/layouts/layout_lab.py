@@ -219,12 +219,12 @@ def _cells(cost: Totals) -> list[str]:
 def array_text(setup: SetUp) -> str:
     """Say what the array takes."""
     layout = setup.layout
-    taken, name = count(layout.nbytes, "byte"), setup.hardware.name
+    size, name = count(layout.nbytes, "byte"), setup.hardware.name
     if layout.unused_bytes:
         return _(
             "{bytes} of shared memory, {unused} of them unused; banks by the rule for {hardware}.",
-            bytes=taken,
+            bytes=size,
             unused=count(layout.unused_bytes, "byte"),
             hardware=name,
         )
-    return _("{bytes} of shared memory; banks by the rule for {hardware}.", bytes=taken, hardware=name)
+    return _("{bytes} of shared memory; banks by the rule for {hardware}.", bytes=size, hardware=name)

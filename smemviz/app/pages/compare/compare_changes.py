@@ -99,10 +99,10 @@ def view_compiled(picks: Sequence[str], rows: Sequence[Row]) -> list[Component]:
         file, kernel = row.entry.file, row.entry.launch.kernel
         other = known.get(f"{file}{COMPILED}{pick.removeprefix(file)}")
         if other is not None:
-            made = compiled.rows(row.entry.launch, other.entry.launch, row.entry.hardware)
+            cells = compiled.rows(row.entry.launch, other.entry.launch, row.entry.hardware)
             title = _(_VIEWS, kernel=kernel)
             note = html.P(_(_COMPILED), className="note")
-            parts += [html.H3(title), note, _table(title, compiled.HEADS, made)]
+            parts += [html.H3(title), note, _table(title, compiled.HEADS, cells)]
     return parts
 
 

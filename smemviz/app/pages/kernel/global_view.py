@@ -124,9 +124,9 @@ def _peers(shown_run: ShownRun, launch: Launch, query: Query) -> list[Component 
     if not peers:
         return []
     chosen = next((other, nth) for other, nth in shown_run.numbered() if other is launch)
-    named = [chosen, *(firsts[id(launch)] for launch in peers)]
+    compared = [chosen, *(firsts[id(launch)] for launch in peers)]
     rest = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
-    picks = [("launch", pick_of(query["file"], launch.kernel, nth)) for launch, nth in named]
+    picks = [("launch", pick_of(query["file"], launch.kernel, nth)) for launch, nth in compared]
     names = listed(launch_name(*firsts[id(launch)]) for launch in peers)
     link = html.A(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(rest + picks)}")
     return rich("The same accesses in another order: {link}", link=link)

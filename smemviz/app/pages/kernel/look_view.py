@@ -97,8 +97,8 @@ def _present(now: RequestView) -> dict[str, int | str | None]:
     if now.row is None:
         return {"position": now.position, "block": now.block, "site": None}
     requests = now.launch.requests
-    named = {name: int(getattr(requests, name)[now.row]) for name in ("site", "warp", "step")}
-    return {"position": now.position, "block": now.block, **named}
+    request = {name: int(getattr(requests, name)[now.row]) for name in ("site", "warp", "step")}
+    return {"position": now.position, "block": now.block, **request}
 
 
 def _left_out(requests: int) -> str:

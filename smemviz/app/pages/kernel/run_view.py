@@ -225,8 +225,8 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
 def _access_link(access: tuple[int, int, int | None], query: Query) -> Component:
     """Lead to the access that a mistake was met in."""
     names = zip(("site", "block", "warp"), access, strict=True)
-    named = {name: str(value) for name, value in names if value is not None}
-    href = f"{page_of(query.get('file', ''))}?{urlencode(query | named)}"
+    changes = {name: str(value) for name, value in names if value is not None}
+    href = f"{page_of(query.get('file', ''))}?{urlencode(query | changes)}"
     return html.A(_("Show the access"), href=href, className="access-link")
 
 

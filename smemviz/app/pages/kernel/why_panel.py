@@ -86,8 +86,8 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, site: int, block: int
         return None
     now = request_view(launch, block, site=site)
     requests = launch.requests
-    named = {name: str(getattr(requests, name)[now.row]) for name in ("site", "block", "warp", "step")}
-    return html.A(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | named)}", className="on-gpus")
+    request = {name: str(getattr(requests, name)[now.row]) for name in ("site", "block", "warp", "step")}
+    return html.A(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | request)}", className="on-gpus")
 
 
 class _Same:

@@ -119,10 +119,10 @@ class Written:
         self._placed = placed
         self._threads = threads
         self._findings = findings
-        held = np.ones(cells.per_block, np.bool_)  # what lies between arrays belongs to nobody
+        undeclared = np.ones(cells.per_block, np.bool_)  # what lies between arrays belongs to nobody
         for array in placed:
-            held[cells.span(array)] = False
-        self._written = np.tile(held, cells.count // cells.per_block) if cells.per_block else held
+            undeclared[cells.span(array)] = False
+        self._written = np.tile(undeclared, cells.count // cells.per_block) if cells.per_block else undeclared
         self.complete = bool(self._written.all())
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:

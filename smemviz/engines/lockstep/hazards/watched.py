@@ -221,8 +221,8 @@ class Watched:
         """Return the element that a cell belongs to, as in ``out[3, 5]``; of several arrays, one that a site names."""
         address = self.start + cell * self.nbytes
         there = [array for array in self.arrays if 0 <= address - array.address < array.nbytes]
-        named = [array for array in there if array.name in names.split(" or ")]
-        array = (named or there or list(self.arrays))[0]
+        candidates = [array for array in there if array.name in names.split(" or ")]
+        array = (candidates or there or list(self.arrays))[0]
         rest, index = address - array.address, [0] * len(array.shape)
         for axis in sorted(range(len(array.shape)), key=lambda axis: -array.strides[axis]):
             index[axis], rest = divmod(rest, array.strides[axis]) if array.strides[axis] > 0 else (0, rest)

@@ -112,7 +112,7 @@ def _makers(body: list[Instruction]) -> dict[str, Instruction]:
     for instruction in body:
         for name in written_by(instruction):
             makers.setdefault(name, []).append(instruction)
-    return {name: made[0] for name, made in makers.items() if len(made) == 1 and made[0].guard is None}
+    return {name: writers[0] for name, writers in makers.items() if len(writers) == 1 and writers[0].guard is None}
 
 
 def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:

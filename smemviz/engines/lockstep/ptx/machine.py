@@ -176,10 +176,10 @@ class Machine:
         if lanes is None:
             self.values[slot] = value
             return
-        held = self.values[slot]
-        if held.shape != self.shape:
-            held = self.values[slot] = np.broadcast_to(held, self.shape).copy()
-        held.reshape(-1)[lanes] = value
+        register = self.values[slot]
+        if register.shape != self.shape:
+            register = self.values[slot] = np.broadcast_to(register, self.shape).copy()
+        register.reshape(-1)[lanes] = value
 
     def one_each(self, value: Value) -> NDArray[Any]:
         """Return a value with one element for each active thread."""

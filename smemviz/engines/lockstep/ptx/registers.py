@@ -73,11 +73,11 @@ def write(kernel: Kernel, operand: Operand, kind: str) -> Write:
         return lambda m, value: None
     if not isinstance(operand, Register):
         raise PtxError(f"{operand} is no register")
-    slot, held = kernel.slot(operand.name), kernel.registers[operand.name]
+    slot, declared = kernel.slot(operand.name), kernel.registers[operand.name]
     dtype = DTYPES[kind]
-    if held == "pred":
+    if declared == "pred":
         return lambda m, value: m.put(slot, value)
-    size = SIZES[held]
+    size = SIZES[declared]
     unsigned = UNSIGNED[size]
     if size == dtype.itemsize:
 
@@ -101,20 +101,20 @@ def write(kernel: Kernel, operand: Operand, kind: str) -> Write:
 
 
 def _register(kernel: Kernel, name: str, kind: str) -> Read:
-    slot, held, dtype = kernel.slot(name), kernel.registers[name], DTYPES[kind]
-    if kind == "pred" or held == "pred":
+    slot, declared, dtype = kernel.slot(name), kernel.registers[name], DTYPES[kind]
+    if kind == "pred" or declared == "pred":
         return lambda m: m.pick(m.values[slot])
-    if SIZES[held] == dtype.itemsize:
+    if SIZES[declared] == dtype.itemsize:
 
         def same(m: Machine) -> Value:
             value = m.values[slot]
             return (value if m.lanes is None or not value.ndim else m.pick(value)).view(dtype)
 
         return same
-    if SIZES[held] > dtype.itemsize:
+    if SIZES[declared] > dtype.itemsize:
         unsigned = UNSIGNED[dtype.itemsize]
         return lambda m: m.pick(m.values[slot]).astype(unsigned).view(dtype)
-    raise PtxError(f"a register of {held} is not read as {kind}")
+    raise PtxError(f"a register of {declared} is not read as {kind}")
 
 
 def _constant(number: Number, dtype: Any) -> Value:

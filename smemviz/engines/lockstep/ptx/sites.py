@@ -92,7 +92,7 @@ class SiteMap:
             line, column = self.line_of(self._fallback)
             return Site(line, column, line, column, "", "", space, op, width, dtype, kernel)
         function = text.function(access.line, access.column)
-        named = kernel if function is None or function.is_kernel else function.name
+        function_name = kernel if function is None or function.is_kernel else function.name
         return Site(
             access.line,
             access.column,
@@ -104,7 +104,7 @@ class SiteMap:
             op,
             width,
             dtype,
-            named,
+            function_name,
             file=text.file,
         )
 
@@ -113,18 +113,18 @@ def finished(
     sites: Sequence[Site], requests: Requests, totals: Totals | None, arrays: Sequence[ArrayInfo]
 ) -> tuple[tuple[Site, ...], Requests, Totals | None]:
     """Return the sites that made requests, in order of their lines, with the names of the arrays they reached."""
-    made = np.bincount(requests.site, minlength=len(sites)) if totals is None else totals.requests
-    used = [number for number in range(len(sites)) if made[number]]
+    request_counts = np.bincount(requests.site, minlength=len(sites)) if totals is None else totals.requests
+    used = [number for number in range(len(sites)) if request_counts[number]]
     used.sort(key=lambda number: (sites[number].file, sites[number].line))
     by_site = _split(requests, len(sites))
-    named = tuple(_with_array(sites[number], by_site[number], arrays) for number in used)
+    used_sites = tuple(_with_array(sites[number], by_site[number], arrays) for number in used)
     new = np.zeros(len(sites), np.int32)
     new[used] = np.arange(len(used))
     if totals is not None:
         totals = Totals(
             *(getattr(totals, name)[used] for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"))
         )
-    return named, replace(requests, site=new[requests.site]), totals
+    return used_sites, replace(requests, site=new[requests.site]), totals
 
 
 def _split(requests: Requests, sites: int) -> list[NDArray[np.int64]]:

@@ -225,9 +225,9 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     now = tuple(next(new) if index is None else index for index in before)
     ends = [end for part in parts if isinstance(part, slice) for end in (part.start, part.stop, part.step)]
     whole = picked and not new_axes and all(end is None for end in ends)
-    named = (now, view.whole or view.shape) if whole else ()
+    origin = (now, view.whole or view.shape) if whole else ()
     part = replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, picked=(), whole=())
-    return replace(part, picked=named[0], whole=named[1]) if named else part
+    return replace(part, picked=origin[0], whole=origin[1]) if origin else part
 
 
 def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:

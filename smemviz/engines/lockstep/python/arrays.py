@@ -255,8 +255,8 @@ def _is_written_out(frame: Frame, index: ast.expr) -> bool:
     if isinstance(index, ast.Name) and index.id in frame.names.locals:
         loops = (part for part in ast.walk(frame.function.node) if isinstance(part, ast.For))
         for loop in loops:
-            named = any(isinstance(part, ast.Name) and part.id == index.id for part in ast.walk(loop.target))
-            if named and isinstance(loop.iter, ast.Call):
+            is_target = any(isinstance(part, ast.Name) and part.id == index.id for part in ast.walk(loop.target))
+            if is_target and isinstance(loop.iter, ast.Call):
                 return frame.canonical(loop.iter.func) == "cuda.literal_unroll"
     return frame.names.literal(index) is not None
 

@@ -48,11 +48,11 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
     given = expressions.values(frame, node.args)
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
-    wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(named)]
-    if set(named) != set(wanted):
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(keywords)]
+    if set(keywords) != set(wanted):
         raise frame.none_of_numba(node, english("{function} with a keyword argument", function=name))
-    return given + [frame.value(named[parameter]) for parameter in wanted]
+    return given + [frame.value(keywords[parameter]) for parameter in wanted]
 
 
 def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
@@ -174,8 +174,8 @@ def _argument_values(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value
     if not fixed:
         return expressions.values(frame, node.args)
     wanted = [a.arg for a in (*tree.function.node.args.posonlyargs, *tree.function.node.args.args)]
-    taken = [None if name in fixed else frame.value(a) for name, a in zip(wanted, node.args, strict=False)]
-    return taken + expressions.values(frame, node.args[len(wanted) :])
+    values = [None if name in fixed else frame.value(a) for name, a in zip(wanted, node.args, strict=False)]
+    return values + expressions.values(frame, node.args[len(wanted) :])
 
 
 def _dtype(frame: Frame, node: ast.Call) -> Value:

@@ -183,8 +183,8 @@ def _has_a_name(value: ast.expr, own: Container[str]) -> bool:
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
-    named = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-    member = by_name(frame.names, node) if named else None
+    is_member = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    member = by_name(frame.names, node) if is_member else None
     if member is not None:
         return _host_value(frame, node, member)
     base = frame.value(node.value)

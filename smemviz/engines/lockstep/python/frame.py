@@ -104,8 +104,8 @@ class Frame:
         """Run the function with its arguments; return what it returns, None where nothing."""
         self.versions = self.language.versions(self, arguments)
         for name, value in arguments.items():
-            kept = self.versions.parameters.get(name, name)
-            self.variables[kept], self.owners[kept] = value, self.entry
+            variable = self.versions.parameters.get(name, name)
+            self.variables[variable], self.owners[variable] = value, self.entry
         end = self.block(self.function.node.body, self.entry)
         if self._result is _MISSING:
             return None
@@ -211,9 +211,9 @@ class Frame:
 
     def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
-        kept = self.versions.variables.get(at or node)
+        version = self.versions.variables.get(at or node)
         try:
-            value = self.variables[node.id if kept is None else kept[0]]
+            value = self.variables[node.id if version is None else version[0]]
             return value.here(self.mask.lanes) if type(value) in (Apart, Optional) else value
         except CannotMergeError as error:
             raise self.refuse(node, f"{node.id}: {error}") from None
@@ -224,9 +224,9 @@ class Frame:
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""
-        kept = self.versions.variables.get(node)
-        if kept is not None:
-            name, convert = kept
+        version = self.versions.variables.get(node)
+        if version is not None:
+            name, convert = version
             value = convert(value)
         self.keep(node, name, value)
 

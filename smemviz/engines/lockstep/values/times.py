@@ -29,8 +29,8 @@ _FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = dict(
 def rule(op: type[ast.AST], left: Dtype, right: Dtype) -> tuple[Dtype, Dtype, Callable[[Any, Any], Any]] | None:
     """Return how an operator is applied to two types of which one is of times, None where it is not."""
     kinds = "".join(dtype.kind if dtype.kind in KINDS else "n" for dtype in (left, right))
-    taken = ("mm", "MM") if op in COMPARE else _TAKEN.get(op, ())
-    if kinds not in taken:
+    accepted = ("mm", "MM") if op in COMPARE else _TAKEN.get(op, ())
+    if kinds not in accepted:
         return None
     sides = [dtype if dtype.kind in KINDS else FLOAT64 if dtype.kind == "f" else INT64 for dtype in (left, right)]
     if any(dtype.kind in "bc" for dtype in (left, right)):

@@ -40,8 +40,8 @@ def _attempt(host: Host, node: ast.Try) -> None:
 
 def _handler(host: Host, handlers: Sequence[ast.ExceptHandler], caught: Caught) -> ast.ExceptHandler | None:
     for handler in handlers:
-        named = None if handler.type is None else host.value(handler.type)
-        kinds = named if isinstance(named, tuple) else (named,)
+        caught_type = None if handler.type is None else host.value(handler.type)
+        kinds = caught_type if isinstance(caught_type, tuple) else (caught_type,)
         if handler.type is None:
             return handler
         if not all(isinstance(kind, Kind) for kind in kinds):

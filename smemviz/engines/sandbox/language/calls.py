@@ -181,8 +181,8 @@ def define(host: Host, node: ast.FunctionDef) -> None:
     decorator = node.decorator_list[0]
     call = decorator if isinstance(decorator, ast.Call) else None
     jit = host.modules["numba.cuda"].jit
-    named = host.value(call.func if call else decorator)
-    if type(named) is not type(jit) or named != jit:  # arrays compare their elements
+    value = host.value(call.func if call else decorator)
+    if type(value) is not type(jit) or value != jit:  # arrays compare their elements
         raise host.refuse(english("a decorator other than cuda.jit"))
     if call and call.args:
         raise host.refuse(english("a signature in cuda.jit"))

@@ -244,10 +244,10 @@ def values_of(value: Any) -> Iterable[str]:
 
 def module(name: str, members: Mapping[str, Any]) -> ModuleType:
     """Return a module that has these members and nothing else."""
-    made = ModuleType(name)
-    vars(made).clear()
-    vars(made).update({"__name__": name, **members})
-    return made
+    module = ModuleType(name)
+    vars(module).clear()
+    vars(module).update({"__name__": name, **members})
+    return module
 
 
 def numpy_module() -> ModuleType:

@@ -244,8 +244,8 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
             shape = arguments[0] if len(arguments) == 1 else TupleRef(tuple(arguments))
             return replace(receiver, ndim=len(shape.items) if isinstance(shape, TupleRef) else 1)
         case "view":
-            named = node.args and not isinstance(node.args[0], ast.Constant)  # Numba takes no text here
-            dtype = _dtype(visit, node.args[0]) if named else None
+            has_dtype = node.args and not isinstance(node.args[0], ast.Constant)  # Numba takes no text here
+            dtype = _dtype(visit, node.args[0]) if has_dtype else None
             if dtype is None:
                 raise visit.unsupported(node, english("the dtype of {code} is not constant", code=ast.unparse(node)))
             return replace(receiver, dtype=dtype)
@@ -322,11 +322,11 @@ def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
 
 def _element_type(visit: Visit, space: str, node: ast.expr) -> np.dtype[np.generic] | None:
     """Return the dtype of the elements of an array that is declared; Numba declares none of Python's types."""
-    named = None if isinstance(node, ast.Constant) else visit.names.constant(node)
-    if isinstance(named, type) and named in (bool, int, float, complex):
-        what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=named.__name__)
+    element = None if isinstance(node, ast.Constant) else visit.names.constant(node)
+    if isinstance(element, type) and element in (bool, int, float, complex):
+        what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=element.__name__)
         what = english(
-            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(named)}"
+            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(element)}"
         )
         raise visit.unsupported(node, what)
     return _dtype(visit, node)

@@ -210,8 +210,8 @@ def swept(path: Path, program: Program, kernel: str) -> tuple[Sweep, Point] | No
     if sweep.kernels.get(kernel) != digests(program).get(kernel):
         return None
     m, k, n, tile = (int(str(program.values[name])) for name in varied)
-    named = (point for point in sweep.points if point.kernel == kernel and point.time)
-    return next(((sweep, point) for point in named if (point.size, point.tile) == (Size(m, k, n), tile)), None)
+    timed = (point for point in sweep.points if point.kernel == kernel and point.time)
+    return next(((sweep, point) for point in timed if (point.size, point.tile) == (Size(m, k, n), tile)), None)
 
 
 @lru_cache(maxsize=4)

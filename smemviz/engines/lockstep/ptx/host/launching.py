@@ -66,7 +66,7 @@ class Prepared:
         self, configuration: Configuration, requests: Requests, totals: Totals | None, arrays: tuple[ArrayInfo, ...]
     ) -> Launch:
         """Return what a launch did as a recording has it."""
-        named, requests, totals = finished(self.sites.sites, requests, totals, arrays)
+        used_sites, requests, totals = finished(self.sites.sites, requests, totals, arrays)
         return Launch(
             kernel=self.entry.name,
             line=self.entry.line,
@@ -74,7 +74,7 @@ class Prepared:
             block=configuration.block,
             dynamic_shared=configuration.dynamic_shared,
             shared_bytes=self.layout.nbytes,
-            sites=named,
+            sites=used_sites,
             arrays=arrays,
             requests=requests,
             totals=totals,
@@ -156,8 +156,8 @@ def launch(
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
     arguments.copy_back()
-    made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
-    return made, findings.all()
+    recorded_launch = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
+    return recorded_launch, findings.all()
 
 
 def _run(machine: Machine, steps: Sequence[Step], limits: Limits, batches: Iterator[tuple[int, int]]) -> None:

@@ -124,8 +124,8 @@ def _value(text: str, width: int, number: int, pointers: dict[int, str]) -> Any:
         return int(text[2:], 16)
     if re.fullmatch(r"-?[0-9]\w*", text):
         return integer(text) & ((1 << 8 * width) - 1)
-    named = re.fullmatch(r"(?:generic\()?([\w$]+)\)?", text)
-    if named is None or width != 8:
+    symbol = re.fullmatch(r"(?:generic\()?([\w$]+)\)?", text)
+    if symbol is None or width != 8:
         raise PtxError(f"the initial value {text} is not read")
-    pointers[8 * number] = named[1]
+    pointers[8 * number] = symbol[1]
     return 0

@@ -157,10 +157,10 @@ def number_of(value: Any) -> Any:
 
 def macros(options: Any) -> tuple[str, ...]:
     """Return those of cuda.core's ``ProgramOptions``, or a dictionary of them, that decide what a text means."""
-    named = options if isinstance(options, dict) else vars(options or object)
+    by_name = options if isinstance(options, dict) else vars(options or object)
     arguments: list[str] = []
     for letter, name in (("D", "define_macro"), ("U", "undefine_macro")):
-        given = named.get(name) or []
+        given = by_name.get(name) or []
         for macro in [given] if isinstance(given, str | tuple) else given:
             arguments.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
     return tuple(arguments)

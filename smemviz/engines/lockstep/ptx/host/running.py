@@ -78,19 +78,19 @@ def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
     names = entry.program.kernel(plan.kernel, plan.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     scope = entry.program.values
-    made: list[Any] = []
+    arguments: list[Any] = []
     for name, node in zip(names, plan.arguments, strict=True):
         parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
         try:
             array = array_of(node, parameter, scope)
-            made.append(value_of(node, {**scope, "nullptr": 0}) if array is None else array)
+            arguments.append(value_of(node, {**scope, "nullptr": 0}) if array is None else array)
         except UnreadableError as error:
             raise LaunchError(
                 entry.program.file,
                 plan.line,
                 english("{text} is not read as an argument for {name}", text=error, name=name),
             ) from None
-    return made
+    return arguments
 
 
 class CudaFile:
@@ -137,8 +137,8 @@ class CudaKernel:
         place = (program.file, program.kernel(self._name, 1).line)
         compiled = compile_program(program, [self._name], program.view)
         entry = Entry(program, compiled, self._name)
-        made, findings = launch(entry, self._configuration(place), args, place)
-        recording = assembled(program.file, program.source, program.values, "lockstep", [made], findings)
+        recorded_launch, findings = launch(entry, self._configuration(place), args, place)
+        recording = assembled(program.file, program.source, program.values, "lockstep", [recorded_launch], findings)
         return replace(recording, view=program.view)
 
     def _configuration(self, place: tuple[str, int]) -> Configuration:

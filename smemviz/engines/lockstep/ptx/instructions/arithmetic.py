@@ -67,10 +67,10 @@ def _packed(kernel: Kernel, instruction: Instruction, function: Callable[..., Va
         return [to_float(value.astype(np.uint16)), to_float((value >> np.uint32(16)).astype(np.uint16))]
 
     def run(m: Machine) -> None:
-        made = [from_float(function(*each)) for each in zip(*(parts(source(m)) for source in sources), strict=True)]
-        value = made[0]
-        if len(made) == 2:
-            value = made[0].astype(np.uint32) | (made[1].astype(np.uint32) << np.uint32(16))
+        results = [from_float(function(*each)) for each in zip(*(parts(source(m)) for source in sources), strict=True)]
+        value = results[0]
+        if len(results) == 2:
+            value = results[0].astype(np.uint32) | (results[1].astype(np.uint32) << np.uint32(16))
         put(m, value)
 
     return run

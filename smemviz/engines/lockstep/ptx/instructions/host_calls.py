@@ -72,13 +72,13 @@ def _number(m: Machine, space: str, address: int, size: int) -> int:
 
 
 def _string(m: Machine, address: int) -> str:
-    made = bytearray()
-    while len(made) < _LONGEST:
-        byte = _number(m, "generic", address + len(made), 1)
+    text = bytearray()
+    while len(text) < _LONGEST:
+        byte = _number(m, "generic", address + len(text), 1)
         if not byte:
             break
-        made.append(byte)
-    return made.decode(errors="replace")
+        text.append(byte)
+    return text.decode(errors="replace")
 
 
 def _formatted(m: Machine, text: int, values: int) -> str:

@@ -45,7 +45,7 @@ def _wmma(kernel: Kernel, instruction: Instruction) -> Action:
     where, step = address_of(kernel, place), read(kernel, stride, "u32")
     space, width, by_rows = space_of(instruction), SIZES[kind], instruction.one_of("row", "col") == "row"
     site = kernel.memory_site(instruction, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
-    held = _Fragment(kernel, registers, kind)
+    in_registers = _Fragment(kernel, registers, kind)
     row, column = np.divmod(np.arange(rows * columns), columns)
 
     def run(machine: Machine) -> None:
@@ -60,7 +60,7 @@ def _wmma(kernel: Kernel, instruction: Instruction) -> Action:
         if not machine.inside(name, elements, width).all():
             machine.out_of_bounds(site, name, elements[~machine.inside(name, elements, width)])
             return
-        values = None if loads else held.read(machine, rows * columns)
+        values = None if loads else in_registers.read(machine, rows * columns)
         for first in range(0, rows * columns, 32):  # one request, whose lanes have several elements each
             at_once = elements.reshape(len(at), -1)[:, first : first + 32].reshape(-1)
             stored = [] if values is None else [machine.as_active(values[:, first : first + 32].reshape(-1))]
@@ -75,7 +75,7 @@ def _wmma(kernel: Kernel, instruction: Instruction) -> Action:
                 memory[numbers] = values.reshape(-1)[lanes]
         machine.set_lanes(before)
         if loads:
-            held.write(machine, fragment.reshape(len(at), -1))
+            in_registers.write(machine, fragment.reshape(len(at), -1))
 
     return run
 

@@ -30,10 +30,10 @@ def is_instance(frame: Frame, node: ast.Call) -> bool:
     """Tell whether a value is of one of the types named: of that very type, as Numba has it."""
     if len(node.args) != 2 or node.keywords:
         raise frame.wrong(node, english("{code}: isinstance takes a value and a type", code=short(node)))
-    value, named = frame.value(node.args[0]), node.args[1]
+    value, kinds = frame.value(node.args[0]), node.args[1]
     if _is_register(frame, node, node.args[0]):
         value = cast(value, INT32)
-    matches = [_is_of(frame, node, value, kind) for kind in (named.elts if isinstance(named, ast.Tuple) else [named])]
+    matches = [_is_of(frame, node, value, kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
     return any(matches)
 
 
