@@ -66,12 +66,12 @@ def progress_bar() -> Iterator[Callback]:
     if LINES.items() <= os.environ.items():
         yield _Lines()
         return
-    shown = _Bar()
+    bar = _Bar()
     try:
-        yield shown
+        yield bar
     finally:
-        if shown.bar.live.is_started:
-            shown.bar.stop()
+        if bar.bar.live.is_started:
+            bar.bar.stop()
 
 
 def _expected(seconds: float, text: str) -> str:

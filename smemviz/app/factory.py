@@ -205,8 +205,8 @@ def create_server(settings: Settings) -> Flask:
 
 def _speak() -> None:
     """Answer a request in the language of its ``?lang=``, else in the first of the browser's that is spoken here."""
-    asked = request.args.get("lang")
-    speak(best_of([asked] if asked else request.accept_languages.values()))
+    language = request.args.get("lang")
+    speak(best_of([language] if language else request.accept_languages.values()))
 
 
 def _page(services: Services, address: Address) -> list[Component] | Component:

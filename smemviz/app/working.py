@@ -50,8 +50,8 @@ def add_callbacks(app: Dash, library: Library) -> None:
             library.stop()
         return view_working(library)
 
-    asked = Input("working-asked", "data"), Input("stop-working", "n_clicks")
-    fill(app, WORKING_PROPERTIES, show_working, *asked, initially=False)
+    inputs = Input("working-asked", "data"), Input("stop-working", "n_clicks")
+    fill(app, WORKING_PROPERTIES, show_working, *inputs, initially=False)
 
 
 def view_working(library: Library) -> Filling:

@@ -127,12 +127,12 @@ class Picker:
 
     def takes(self, kernel: str) -> bool:
         """Note one launch of a kernel and tell whether it is to be recorded."""
-        asked = self.selection
+        selection = self.selection
         number = self._candidates()
         self.seen[kernel] += 1
-        if asked.kernels and kernel not in asked.kernels:
+        if selection.kernels and kernel not in selection.kernels:
             return False
-        if asked.launch not in (None, number) or self.taken == asked.max_launches:
+        if selection.launch not in (None, number) or self.taken == selection.max_launches:
             return False
         self.taken += 1
         return True
@@ -158,5 +158,5 @@ class Picker:
             raise InputError(f"there is no launch {self.selection.launch}{of}; the run made {launches}")
 
     def _candidates(self) -> int:
-        asked = self.selection.kernels
-        return sum(count for name, count in self.seen.items() if not asked or name in asked)
+        kernels = self.selection.kernels
+        return sum(count for name, count in self.seen.items() if not kernels or name in kernels)

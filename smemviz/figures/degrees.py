@@ -23,8 +23,8 @@ def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
     sentence = described_degrees(counted)
     if not counted.requests:
         return empty(colours, sentence)
-    shown = sorted({*_USUAL, *counted.requests})
-    clean, bad = ([n for n in shown if n in counted.requests and (n > 1) is conflict] for conflict in (False, True))
+    ticks = sorted({*_USUAL, *counted.requests})
+    clean, bad = ([n for n in ticks if n in counted.requests and (n > 1) is conflict] for conflict in (False, True))
     total = sum(counted.requests.values())
     rows = [
         (degree_name(n), counted.requests[n], percent(counted.requests[n] / total)) for n in sorted(counted.requests)
@@ -47,8 +47,8 @@ def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
                 _("degree; 1 is no conflict"),
                 type="category",
                 categoryorder="array",
-                categoryarray=[str(n) for n in shown],
-                range=[-0.5, len(shown) - 0.5],
+                categoryarray=[str(n) for n in ticks],
+                range=[-0.5, len(ticks) - 0.5],
                 tickangle=0,
             ),
             yaxis=axis(colours, _("requests"), range=[0, _ROOM * max(counted.requests.values())], showticklabels=False),

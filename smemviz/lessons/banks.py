@@ -48,9 +48,9 @@ def _pictures(picture: RequestPicture, caption_text: str, theme: ThemeName) -> t
 def _bank(values: Values) -> Stage:
     row, columns = int(values["ROW"]), int(values["COLUMNS"])
     layout = Layout((4, columns), "int32")
-    shown = _request(layout, _one_then_all(row * columns + _COLUMN, layout))
-    service = shown.service()
-    word, bank, banks = int(service.word[0]), int(service.bank[0]), shown.setup.where.banks
+    request = _request(layout, _one_then_all(row * columns + _COLUMN, layout))
+    service = request.service()
+    word, bank, banks = int(service.word[0]), int(service.bank[0]), request.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
 
     def hint(answer: str) -> str:
@@ -78,8 +78,8 @@ def _bank(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         by_bank = _("A row of cells is a row of banks. {said}", said=because)
         return (
-            Panel(_("As indexed"), lab_tile(shown, theme=theme), because),
-            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank),
+            Panel(_("As indexed"), lab_tile(request, theme=theme), because),
+            Panel(_("Rows of banks"), lab_tile(request, view="banks", theme=theme), by_bank),
         )
 
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
@@ -87,7 +87,7 @@ def _bank(values: Values) -> Stage:
                  element=element, columns=columns)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels,
-        lambda theme: asked_of(shown, theme),
+        lambda theme: asked_of(request, theme),
     )  # fmt: skip
 
 
@@ -117,8 +117,8 @@ BANK = Lesson(
 
 def _row(values: Values) -> Stage:
     width = int(values["WIDTH"])
-    shown = _request(Layout((8, 32), "float32"), Access("row", width=width))
-    lanes = shown.lanes()
+    request = _request(Layout((8, 32), "float32"), Access("row", width=width))
+    lanes = request.lanes()
     right, total = lanes.wavefronts, 32 * width
     at_once = total // lanes.ideal
 
@@ -136,7 +136,7 @@ def _row(values: Values) -> Stage:
                  width=width)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
+        lambda theme: _pictures(request, because, theme), lambda theme: asked_of(request, theme),
     )  # fmt: skip
 
 
@@ -163,8 +163,8 @@ ROW = Lesson(
 
 def _column(values: Values) -> Stage:
     columns = int(values["COLUMNS"])
-    shown = _request(Layout((32, columns), "float32"), Access("column"))
-    service, lanes_served = shown.service(), shown.lanes()
+    request = _request(Layout((32, columns), "float32"), Access("column"))
+    service, lanes_served = request.service(), request.lanes()
     right, banks = lanes_served.wavefronts, np.unique(service.bank)
     first = [int(bank) for bank in service.bank[:4]]
 
@@ -193,7 +193,7 @@ def _column(values: Values) -> Stage:
                  columns=columns, code=code("tile[i, 0]"))  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
+        lambda theme: _pictures(request, because, theme), lambda theme: asked_of(request, theme),
     )  # fmt: skip
 
 
@@ -223,8 +223,8 @@ _ASKED = 3  # the lane in question
 def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
     row = "i" if share == 1 else f"i // {share}"
-    shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
-    service, lanes_served = shown.service(), shown.lanes()
+    request = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
+    service, lanes_served = request.service(), request.lanes()
     word, bank = int(service.word[_ASKED]), int(service.bank[_ASKED])
     colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
     same_word = _lanes(service.lane, service.word == word)
@@ -259,7 +259,7 @@ def _share(values: Values) -> Stage:
                  columns=columns, code=code(f"tile[{row}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
         Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
+        lambda theme: _pictures(request, because, theme), lambda theme: asked_of(request, theme),
     )  # fmt: skip
 
 

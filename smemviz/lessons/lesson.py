@@ -145,8 +145,8 @@ class Lesson:
 
     def values(self, query: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every knob; what is not offered gives way to the default."""
-        asked = {knob.name: query.get(knob.name, knob.default) for knob in self.knobs}
-        return {k.name: asked[k.name] if asked[k.name] in k.options else k.default for k in self.knobs}
+        chosen = {knob.name: query.get(knob.name, knob.default) for knob in self.knobs}
+        return {k.name: chosen[k.name] if chosen[k.name] in k.options else k.default for k in self.knobs}
 
 
 def read_answer(question: Question, text: str) -> str:
@@ -155,17 +155,17 @@ def read_answer(question: Question, text: str) -> str:
     Raises:
         InputError: when it is none; says in the spoken language what an answer looks like.
     """
-    given = text.strip()
+    answer = text.strip()
     if question.kind == "number":
-        digits = given.replace(",", "")
+        digits = answer.replace(",", "")
         if not re.fullmatch(rf"-?\d{{1,{_MOST_DIGITS}}}", digits):
             raise InputError(_("Write a whole number."))
         return str(int(digits))
     if question.kind == "choice":
-        if given not in {option.value for option in question.options}:
+        if answer not in {option.value for option in question.options}:
             raise InputError(_("Choose one."))
-        return given
-    return _read_lanes(given)
+        return answer
+    return _read_lanes(answer)
 
 
 def written(question: Question, answer: str) -> str:

@@ -186,10 +186,10 @@ def _rectangle(values: Values) -> Stage:
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         access = recorded_access(recording, "set_row_read_col_pad", "load", "shared")
-        shown = range(max(8, smallest) + 1)
-        by_pad = (_("{name}: {value}", name=pad, value=costs[pad].wavefronts) for pad in shown)
+        pads = range(max(8, smallest) + 1)
+        by_pad = (_("{name}: {value}", name=pad, value=costs[pad].wavefronts) for pad in pads)
         sentence = _("Wavefronts of all loads by pad: {list}.", list=clauses(*by_pad))
-        bars = [Bar(str(pad), costs[pad].wavefronts, pad == smallest) for pad in shown]
+        bars = [Bar(str(pad), costs[pad].wavefronts, pad == smallest) for pad in pads]
         return (
             Panel(
                 _("Wavefronts by pad"),

@@ -132,11 +132,11 @@ def _svg(service: BankService, banks: int, label: str) -> str:
         f'<text x="{_LEFT + bank * _CELL + _CELL / 2}" y="{rows * _ROW + 12}" class="axis">{bank}</text>'
         for bank in range(0, banks, 4)
     ]
-    shown = _("lanes by bank (across) and wavefront (down)")
+    axes = _("lanes by bank (across) and wavefront (down)")
     if rows < service.wavefronts:
         total = service.wavefronts
-        shown = _("lanes by bank (across) and wavefront (down), the first {rows} of {total}", rows=rows, total=total)
-    ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{escape(shown)}</text>')
+        axes = _("lanes by bank (across) and wavefront (down), the first {rows} of {total}", rows=rows, total=total)
+    ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{escape(axes)}</text>')
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-label="{escape(label)}">{"".join(idle)}{"".join(cells)}{"".join(ticks)}</svg>'

@@ -66,9 +66,9 @@ def picture(
         if chosen.needs == "launches":
             return _comparison(recording, chosen, choice, FigureInput(recording, hardware, theme, view=view))
         launch, now = choose(recording, choice, hardware, chosen.space)
-        shown = _array(launch, now, array) if "array" in chosen.options else None
+        pictured = _array(launch, now, array) if "array" in chosen.options else None
         lines = partial(kernel_lines, recording, launch)
-        inputs = FigureInput(recording, hardware, theme, now, view=view, array=shown, banks=drawn_banks, lines=lines)
+        inputs = FigureInput(recording, hardware, theme, now, view=view, array=pictured, banks=drawn_banks, lines=lines)
         return Picture(chosen.draw(inputs), _caption(inputs, chosen), missing(recording, [launch]))
 
     drawn = draw()

@@ -246,10 +246,10 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
     """Break the key into rows that fit, each a legend of its own; returns how many there are."""
     if not figure.layout.showlegend:
         return 1
-    shown = [t for t in figure.data if t.name and t.showlegend is not False]
+    traces = [t for t in figure.data if t.name and t.showlegend is not False]
     rows: list[list[Any]] = [[]]
     room = plot
-    for trace in shown:
+    for trace in traces:
         need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name, _AVERAGE)
         if need > room and rows[-1]:
             rows.append([])

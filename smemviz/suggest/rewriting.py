@@ -116,12 +116,12 @@ def new_index(program: Program, laid: Layout, parts: Sequence[str], index: ast.e
         raise NotRewrittenError(index.lineno, english("{code} is not an index for each axis", code=ast.unparse(index)))
     for part, size in zip(written, laid.shape, strict=True):
         _check_element(part, size)
-    given = dict(zip(names, written, strict=True))
+    indices = dict(zip(names, written, strict=True))
     flattened = len(parts) < len(written)
-    times = Counter(name for part in parts for name in _names_in(part) if name in given)
+    times = Counter(name for part in parts for name in _names_in(part) if name in indices)
     numbers = {
         name: part.value
-        for name, part in given.items()
+        for name, part in indices.items()
         if isinstance(part, ast.Constant) and isinstance(part.value, int)
     }
     mixed = set(_names_in(parts[-1])) & set(names)
@@ -130,10 +130,10 @@ def new_index(program: Program, laid: Layout, parts: Sequence[str], index: ast.e
     elif not flattened and {numbers.get(name) for name in mixed - {names[-1]}} == {0}:
         text = source_text(program.source, written[-1])  # mixed with 0 it stays
     else:
-        for name, part in given.items():
+        for name, part in indices.items():
             if times[name] > 1:
                 _check_repeatable(part)
-        text = with_names(parts[-1], {name: source_text(program.source, part) for name, part in given.items()})
+        text = with_names(parts[-1], {name: source_text(program.source, part) for name, part in indices.items()})
     return replacing(index if flattened else written[-1], text)
 
 

@@ -43,8 +43,8 @@ def declaration(program: Program, array: ArrayInfo) -> Declaration:
                 ) if (
                     name == array.name and call.lineno == array.line and dotted_name(call.func).endswith("shared.array")
                 ):
-                    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
-                    return Declaration(name, given[0], function, array.line)
+                    shapes = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
+                    return Declaration(name, shapes[0], function, array.line)
     name = array.name if array.name.isidentifier() else "name"
     what = english("no statement {code} declares it", code=f"{name} = cuda.shared.array(...)")
     raise NotRewrittenError(array.line, what)

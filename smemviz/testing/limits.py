@@ -107,9 +107,9 @@ def _counted(
     meant = [(i, site) for i, site in enumerate(launch.sites) if selection.holds(site)]
     here = [(i, site) for i, site in meant if site.space == limit.space]
     if not here:
-        asked = f" at {selection.text}" if selection.text else ""
+        where = f" at {selection.text}" if selection.text else ""
         has = ", ".join(dict.fromkeys(f"{s.line} {s.source}" for s in launch.sites if s.space == limit.space)) or "none"
-        raise InputError(f"{place} has no access to {limit.space} memory{asked}; it has: {has}")
+        raise InputError(f"{place} has no access to {limit.space} memory{where}; it has: {has}")
     rows = summarize(launch, hardware)
     counted = [_Counted(i, site, rows[i]) for i, site in here]
     if not any(row.row.requests for row in counted):

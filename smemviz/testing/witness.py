@@ -139,8 +139,8 @@ def _shared_request(explaining: Explaining, row: int, service: BankService, coll
         return (took,)
     bank, lanes, words = fullest(service)
     different = list(dict.fromkeys(words))
-    asked = f"{'word' if len(different) == 1 else 'words'} {_briefly(different)}"
-    return took, f"bank {bank}: lanes {lane_ranges(lanes)} ask for {asked}"
+    addressed = f"{'word' if len(different) == 1 else 'words'} {_briefly(different)}"
+    return took, f"bank {bank}: lanes {lane_ranges(lanes)} ask for {addressed}"
 
 
 def _briefly(words: Sequence[int]) -> str:
@@ -164,15 +164,15 @@ def _draw(service: BankService, banks: int) -> Drawing:
 
 def _drawn(drawing: Drawing) -> list[str]:
     """Write a drawing in characters."""
-    shown = drawing.cells[:_MOST_DRAWN]
-    lines = ["  bank        " + "".join(f"{bank:3}" for bank in range(len(shown[0])))]
+    rows = drawing.cells[:_MOST_DRAWN]
+    lines = ["  bank        " + "".join(f"{bank:3}" for bank in range(len(rows[0])))]
     lines += [
         f"  wavefront {number:2}" + "".join(f"{cell:>3}" for cell in row)
-        for number, row in enumerate(shown, drawing.first)
+        for number, row in enumerate(rows, drawing.first)
     ]
-    more = drawing.more + len(drawing.cells) - len(shown)
+    more = drawing.more + len(drawing.cells) - len(rows)
     lines += [f"  ... and {more} more"] if more else []
-    several = any("*" in row for row in shown)
+    several = any("*" in row for row in rows)
     return [*lines, "  * several lanes on one word"] if several else lines
 
 

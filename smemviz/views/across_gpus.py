@@ -175,7 +175,7 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     """Say what a calibration found of the rules that count this access."""
     rows = [row for row in calibration.rows if _concerns(row, access)]
     when = day(datetime.fromisoformat(calibration.date))
-    asked = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
+    accesses = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
     deviating = [row for row in rows if not row.agrees]
     quoted = ""
     if deviating:
@@ -187,11 +187,11 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
             "By the card's clock, {date}: all {number} assumptions about {kind} hold.",
             date=when,
             number=len(rows),
-            kind=asked,
+            kind=accesses,
         )
     else:
         difference = ""
-        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=asked)
+        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=accesses)
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
     kind: BasisKind = "measured" if deviating or len(rows) > len(_EVERY_ACCESS) else "assumed"
     return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)

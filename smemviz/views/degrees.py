@@ -60,13 +60,13 @@ def described_degrees(degrees: Degrees) -> str:
     """Say how many requests are in conflict, of which degree the worst are, and which requests that is of."""
     if not degrees.requests:
         return _("No request of this launch has a degree.")
-    asked = count(sum(degrees.requests.values()), "request")
+    requests = count(sum(degrees.requests.values()), "request")
     if not degrees.conflicted:
-        sentence = _("{requests} to shared memory, none with a bank conflict.", requests=asked)
+        sentence = _("{requests} to shared memory, none with a bank conflict.", requests=requests)
     else:
         sentence = _(
             "{requests} to shared memory, {conflicted:,} of them with a bank conflict, at most {degree}.",
-            requests=asked,
+            requests=requests,
             conflicted=degrees.conflicted,
             degree=degree_name(max(degrees.requests)),
         )

@@ -206,14 +206,14 @@ def _submatrix(recording: Recording) -> tuple[Published, ...]:
     before, after = traffic(alone), traffic(shared)
     side = int(str(recording.constants["TILE"]))
     claimed = _("1 / (block size x block size), here 1/{n}", n=side * side)
-    asked = before.elements_loaded, after.elements_loaded
+    elements = before.elements_loaded, after.elements_loaded
     hardware = tuple(_sectors_counted(launch) for launch in (alone, shared))
     return (
         Published(
             _("accesses to global memory with sub-matrices, elements"),
             claimed,
             _(_NOT_NAMED),
-            _fraction_left(*asked),
+            _fraction_left(*elements),
             _("A block loads each element once for as many threads as it is wide: 1 / block size."),
         ),
         Published(

@@ -115,12 +115,12 @@ class Explaining:
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
         if steps and array is not None and _is_row(self.launch.arrays[array], site):
             steps = steps[:-1]
-        asked, why = described(pattern, steps, self.spelling), self._why(site, row, pattern)
+        lanes, why = described(pattern, steps, self.spelling), self._why(site, row, pattern)
         if share is None:
-            return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
+            return capital(_("{pattern}: {reason}.", pattern=lanes, reason=why))
         times, among = share
         requests = count(among, "request")
-        return _("In {n:,} of {requests}, {pattern}: {reason}.", n=times, requests=requests, pattern=asked, reason=why)
+        return _("In {n:,} of {requests}, {pattern}: {reason}.", n=times, requests=requests, pattern=lanes, reason=why)
 
     def _why(self, site: Site, row: int, pattern: Pattern) -> str:
         addresses = self.launch.requests.addresses[row]

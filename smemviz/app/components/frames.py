@@ -53,8 +53,8 @@ def notice(content: Any, title: str = "", *, kind: str = "", **more: Any) -> htm
 def section(identity: str, head: str | Component, *content: Any, kind: str = "", **more: Any) -> html.Section:
     """Frame what stands under a title, or a head that has one with the id ``identity-title``: it goes by that."""
     title = f"{identity}-title"
-    shown = html.H2(head, id=title) if isinstance(head, str) else head
-    return html.Section([shown, *content], className=f"panel {kind}".strip(), **{"aria-labelledby": title}, **more)
+    heading = html.H2(head, id=title) if isinstance(head, str) else head
+    return html.Section([heading, *content], className=f"panel {kind}".strip(), **{"aria-labelledby": title}, **more)
 
 
 def text_button(text: str, **more: Any) -> html.Button:

@@ -19,13 +19,13 @@ from smemviz.reports.html.page import CONFIG
 
 def graph(identity: str | dict[str, Any], figure: go.Figure | None = None, *, still: bool = False) -> dcc.Graph:
     """Place a figure, or room for one that a callback fills in; ``still`` for one that does not answer to the mouse."""
-    shown = {"figure": figure, "style": {"height": figure.layout.height}} if figure is not None else None
+    drawing = {"figure": figure, "style": {"height": figure.layout.height}} if figure is not None else None
     return dcc.Graph(
         id=identity,
         config={**CONFIG, "staticPlot": still},
         responsive=True,
         className="graph",
-        **shown or {"figure": empty(THEMES["light"], "")},
+        **drawing or {"figure": empty(THEMES["light"], "")},
     )
 
 
@@ -83,5 +83,5 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
 
 
 def _head(title: str, identity: str, controls: Sequence[Any]) -> html.Div:
-    shown = html.Div([*controls, download(title)], className="panel-controls")
-    return html.Div([Written(html.H2(title, id=f"{identity}-title")), shown], className="panel-head")
+    tools = html.Div([*controls, download(title)], className="panel-controls")
+    return html.Div([Written(html.H2(title, id=f"{identity}-title")), tools], className="panel-head")

@@ -147,11 +147,11 @@ def _of_lab(run: Query) -> ComparedAccess:
     setup = state.sides["A"].setup
     if setup is None:
         raise InputError("; ".join(dict.fromkeys(state.sides["A"].errors.values())))
-    shown = picture(setup, state.access, state.request)
-    addresses = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
-    access = Access(addresses, shown.width, shown.kind.op, setup.layout.dtype)
+    request = picture(setup, state.access, state.request)
+    addresses = requests(request.kind, setup.layout).reshape(-1, WARP_SIZE)
+    access = Access(addresses, request.width, request.kind.op, setup.layout.dtype)
     hardware = RunState.read(run).hardware or H200
-    name = _("{access} of {layout}", access=access_text(shown.kind), layout=setup.layout.text)
+    name = _("{access} of {layout}", access=access_text(request.kind), layout=setup.layout.text)
     return ComparedAccess(access, name, f"{LAB}?{query_of(run)}", hardware)
 
 

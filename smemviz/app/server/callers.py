@@ -57,9 +57,9 @@ def _is_address(host: str) -> bool:
 
 def _is_link_to_a_page() -> bool:
     """Tell whether a reader followed a link to a page; what computes at once, or is part of a page, is none."""
-    asked = [request.headers.get(f"Sec-Fetch-{name}") for name in ("Mode", "Dest")]
+    fetch = [request.headers.get(f"Sec-Fetch-{name}") for name in ("Mode", "Dest")]
     is_page = not request.path.startswith("/_") and not PurePosixPath(request.path).suffix
-    return request.method == "GET" and asked == ["navigate", "document"] and is_page
+    return request.method == "GET" and fetch == ["navigate", "document"] and is_page
 
 
 def _refusal(what: str) -> Response:

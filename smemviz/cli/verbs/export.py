@@ -116,7 +116,7 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         raise InputError(f"{arguments.output}: a figure ends in .svg, .pdf, .png or .html")
     if not arguments.figure and kind == "image":
         raise InputError(f"{arguments.output}: an image is of one figure; name it with --figure {'|'.join(EXPORTED)}")
-    given = [name for name, value in vars(arguments).items() if value is not None and value is not False]
+    options = [name for name, value in vars(arguments).items() if value is not None and value is not False]
     here = {
         *_ALWAYS,
         *(_OF_FIGURES if arguments.figure else ()),
@@ -125,7 +125,7 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         *(FIGURES[arguments.figure].options if arguments.figure else ()),
         *_OF_KIND[kind],
     }
-    wrong = next((name for name in given if name not in here), None)
+    wrong = next((name for name in options if name not in here), None)
     if wrong:
         of_figure = arguments.figure and wrong not in (*_OF_IMAGES, "dpi")
         what = f"the figure {arguments.figure}" if of_figure else arguments.output.suffix.lower()

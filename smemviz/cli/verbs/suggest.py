@@ -94,12 +94,12 @@ def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
     from smemviz.cli.cluster import cluster, results
     from smemviz.progress import progress_bar
 
-    asked = [(arguments.file, constants, arguments.engine, arguments.view) for constants in combinations(arguments)]
+    points = [(arguments.file, constants, arguments.engine, arguments.view) for constants in combinations(arguments)]
     if arguments.dask:
         with cluster(arguments.dask) as client:
-            yield from results(client, _answer, asked)
+            yield from results(client, _answer, points)
         return
-    for point in asked:
+    for point in points:
         with progress_bar() as progress:
             answered = _answer(*point, progress)
         yield answered

@@ -67,8 +67,8 @@ def launch(
     check_launch(place, configuration.grid, configuration.block, target)
     check_threads(place, configuration, options.limits.threads)
     names = parameters(kernel, args, place)
-    given = Arguments(place, space or AddressSpace())
-    values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
+    memory = Arguments(place, space or AddressSpace())
+    values = [memory.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
     check_stores(kernel, table.sites, names, args)
     if table.cooperative:
@@ -86,7 +86,7 @@ def launch(
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
     machine = Machine(kernel.name, table, configuration, layout, log, options.limits, place, findings, races)
     arguments = dict(
-        zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
+        zip(names, [memory.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"), telling(findings):
         at_once = options.limits.blocks_at_once(warps * WARP_SIZE, layout.nbytes)
@@ -94,7 +94,7 @@ def launch(
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
-    given.copy_back()
+    memory.copy_back()
     recorded_launch = Launch(
         kernel=kernel.name,
         line=kernel.node.lineno,

@@ -42,26 +42,26 @@ def roofline(
     cuBLAS stands where every element crosses the bus once, for what it moves was not counted.
     """
     colours = THEMES[theme]
-    shown = [row for row in rows if row.intensity and row.point and row.point.time]
+    timed = [row for row in rows if row.intensity and row.point and row.point.time]
     float32 = sweep.ceiling("float32") if sweep else None
-    if sweep is None or float32 is None or not shown:
+    if sweep is None or float32 is None or not timed:
         return empty(colours, _("No kernel was both timed and counted at this size."), height=200)
-    size = shown[0].size
+    size = timed[0].size
     once = best_intensity(size, 4)
-    x = [row.intensity or 0 for row in shown]
-    rates = [row.point.rate or 0 for row in shown if row.point]
+    x = [row.intensity or 0 for row in timed]
+    rates = [row.point.rate or 0 for row in timed if row.point]
     low, high = min(*x, once) / 2, max(*x, once) * 2
     ridge = [sweep.ceiling(name) for name, _dash in _ROOFS]
     high = max(high, *(2 * float32.rate / ceiling.rate for ceiling in ridge if ceiling))
     bottom = min(*rates, float32.rate) / 3
-    traces: list[go.Scatter] = [_kernels(shown, colours)]
+    traces: list[go.Scatter] = [_kernels(timed, colours)]
     for ceiling, (_name, dash) in zip(ridge, _ROOFS, strict=True):
         if ceiling:
             traces.append(_roof(ceiling, float32, (low, high), dash, colours))
     if cublas and cublas.rate:
         traces.append(_cublas(cublas, once, colours))
     top = float32.rate * 1.8
-    fastest = max(shown, key=lambda row: row.point.rate or 0 if row.point else 0)
+    fastest = max(timed, key=lambda row: row.point.rate or 0 if row.point else 0)
     sentence = _("the fastest is {kernel}: {rate}", kernel=fastest.kernel, rate=_rate(max(rates)))
     return go.Figure(
         traces,
@@ -76,7 +76,7 @@ def roofline(
             annotations=[
                 *_roof_labels(ridge, float32, low, high, colours),
                 _once_label(once, bottom, colours),
-                *_names(shown, cublas, (bottom, top), colours),
+                *_names(timed, cublas, (bottom, top), colours),
             ],
         ),
     )

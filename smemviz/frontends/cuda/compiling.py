@@ -86,13 +86,13 @@ def _compile(
     name = Path(file).name
     functions = find_functions(source)
     device = without_host(source)
-    given = {name: device}
+    sources = {name: device}
     texts = {name: Text("", source)}
     for header, text in beside:
-        given[header] = without_host(text)
+        sources[header] = without_host(text)
         texts[header] = Text((Path(file).parent / header).as_posix(), text)
     exploded = {}
-    for own_file, text in given.items():
+    for own_file, text in sources.items():
         exploded[own_file], places = one_token_a_line(text)
         texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
     headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}

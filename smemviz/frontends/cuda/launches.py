@@ -77,10 +77,10 @@ def offered(program: CudaProgram) -> list[str]:
         if stop is None or first is None or stop + 1 >= len(tokens) or tokens[stop + 1].text != "(":
             continue
         end = closing(tokens, stop + 1)
-        given = program.source[tokens[stop + 1].end : tokens[end].start]
+        launch_arguments = program.source[tokens[stop + 1].end : tokens[end].start]
         kernel = kernels[tokens[first].text]
         shape = " ".join(program.source[tokens[first].start : tokens[stop].end].split())
-        comments.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, given))})")
+        comments.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, launch_arguments))})")
     return comments or [
         f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, function, ''))})"
         for name, function in kernels.items()

@@ -79,11 +79,11 @@ def compile_ptx(
     """
     library = _library()
     program = ctypes.c_void_p()
-    given = [(name.encode(), text.encode()) for name, text in headers.items()]
-    texts = (ctypes.c_char_p * len(given))(*(text for _, text in given))
-    called = (ctypes.c_char_p * len(given))(*(name for name, _ in given))
+    files = [(name.encode(), text.encode()) for name, text in headers.items()]
+    texts = (ctypes.c_char_p * len(files))(*(text for _, text in files))
+    called = (ctypes.c_char_p * len(files))(*(name for name, _ in files))
     _check(library, library.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), file.encode(), len(given), texts, called
+        ctypes.byref(program), source.encode(), file.encode(), len(files), texts, called
     ))  # fmt: skip
     try:
         for name in names:

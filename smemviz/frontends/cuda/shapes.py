@@ -144,8 +144,8 @@ def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:
 
 def _comment(what: str, number: int, values: Sequence[str]) -> str:
     places = " ".join(f"%{i}" for i in range(len(values)))
-    given = ", ".join(f'"n"((int)({value}))' for value in values)
-    return f' asm volatile("//@smemviz {what} {number} {places}" :: {given});'
+    operands = ", ".join(f'"n"((int)({value}))' for value in values)
+    return f' asm volatile("//@smemviz {what} {number} {places}" :: {operands});'
 
 
 def _element(kind: int, size: int) -> Element:

@@ -42,8 +42,8 @@ def script_of(text: str, file: str) -> str:
     if language.lower() != "python":
         raise InputError(english("{path}: is a notebook in {language}, not in Python", path=file, language=language))
     parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]
-    shown = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
-    return ("display = print  # which a notebook knows by itself\n" if shown else "") + "".join(parts)
+    displays = any(re.search(r"^\s*display\(", part, re.MULTILINE) for part in parts)
+    return ("display = print  # which a notebook knows by itself\n" if displays else "") + "".join(parts)
 
 
 def without_magics(text: str) -> str:

@@ -32,8 +32,8 @@ def read_revision(name: str) -> Program:
     if not revision or revision.startswith("-"):
         raise InputError(f"{name}: no such file; write FILE, or REVISION:FILE such as HEAD~1:{file or 'square.py'}")
     here = _git("show", f"{revision}:./{Path(file).as_posix()}")
-    shown = here if here.returncode == 0 else _git("show", f"{revision}:{Path(file).as_posix()}")
-    return _parsed(name, shown, file)
+    answer = here if here.returncode == 0 else _git("show", f"{revision}:{Path(file).as_posix()}")
+    return _parsed(name, answer, file)
 
 
 def _parsed(name: str, git_show: subprocess.CompletedProcess[bytes], file: str) -> Program:

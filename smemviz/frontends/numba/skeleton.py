@@ -96,9 +96,9 @@ def _passed(call: ast.Call, known: dict[str, ast.FunctionDef], depth: int) -> It
         yield first.id, len(index.elts) if isinstance(index, ast.Tuple) else 1
     elif depth and called in known:
         inner = _dimensions(known[called], known, depth - 1)
-        for given, dimensions in zip(call.args, inner.values(), strict=False):
-            if isinstance(given, ast.Name):
-                yield given.id, dimensions
+        for argument, dimensions in zip(call.args, inner.values(), strict=False):
+            if isinstance(argument, ast.Name):
+                yield argument.id, dimensions
 
 
 def _is_shape(node: ast.AST) -> bool:

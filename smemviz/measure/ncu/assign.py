@@ -77,11 +77,11 @@ class _Search:
 
     def _explain(self, unit: Unit, numbers: tuple[int, ...]) -> Explanation | None:
         if (unit, numbers) not in self._known:
-            given = [instruction for stack, n in zip(self.stacks, numbers, strict=True) for instruction in stack[:n]]
-            counts = counts_of(given)
-            explanation = unit.agree(counts, given)
+            chosen = [instruction for stack, n in zip(self.stacks, numbers, strict=True) for instruction in stack[:n]]
+            counts = counts_of(chosen)
+            explanation = unit.agree(counts, chosen)
             if explanation is None and self.may_change:
-                explanation = unit.explain(counts, given)
+                explanation = unit.explain(counts, chosen)
             self._known[unit, numbers] = explanation
         return self._known[unit, numbers]
 

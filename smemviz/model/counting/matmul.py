@@ -48,8 +48,8 @@ class Counted:
 
 def filled(size: Size, a: Sequence[int], b: Sequence[int]) -> Size | None:
     """Return the size of the product of matrices of these shapes where zeros made it larger than ``size``."""
-    given = Size(a[0], a[1], b[1])
-    return None if given == size else given
+    filled_size = Size(a[0], a[1], b[1])
+    return None if filled_size == size else filled_size
 
 
 def counted(launch: Launch, size: Size) -> Counted:

@@ -138,14 +138,14 @@ def bytes_wasted(launch: Launch, site: int, hardware: Hardware = H200) -> int | 
     the requests was not logged, so that it is not known what they asked for.
     """
     chosen, row = launch.sites[site], summarize(launch, hardware)[site]
-    asked = launch.requests.addresses[launch.requests.site == site]
-    if not row.complete or len(asked) < row.requests:
+    addresses = launch.requests.addresses[launch.requests.site == site]
+    if not row.complete or len(addresses) < row.requests:
         return None
     if row.sectors is not None:
-        return row.sectors * SECTOR_BYTES - int(bytes_used(asked, chosen.width).sum())
+        return row.sectors * SECTOR_BYTES - int(bytes_used(addresses, chosen.width).sum())
     if row.wavefronts is None:
         return None
     rule = shared_rule(chosen.width, chosen.op, hardware)
-    asked = asked.copy()
-    asked[:, rule.lanes :] = -1  # past the last matrix no lane asks
-    return (row.wavefronts << rule.row_shift) - int(bytes_used(asked, chosen.width).sum())
+    addresses = addresses.copy()
+    addresses[:, rule.lanes :] = -1  # past the last matrix no lane asks
+    return (row.wavefronts << rule.row_shift) - int(bytes_used(addresses, chosen.width).sum())

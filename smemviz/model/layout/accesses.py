@@ -79,10 +79,10 @@ class Access:
     @property
     def text(self) -> str:
         """As ``access_of`` reads it: ``column; op=store; width=16``."""
-        given = {"width": self.width, "warps": self.warps, "steps": self.steps, "across": self.across}
+        options = {"width": self.width, "warps": self.warps, "steps": self.steps, "across": self.across}
         parts = [self.pattern] + [f"op={self.op}"] * (self.op != "load")
         parts += [
-            f"{name}={value}" for name, value in given.items() if value is not None and (name, value) != ("warps", 1)
+            f"{name}={value}" for name, value in options.items() if value is not None and (name, value) != ("warps", 1)
         ]
         return "; ".join(parts)
 
@@ -112,20 +112,20 @@ def elements(access: Access, layout: Layout) -> Integers:
     """
     width = access.bytes_per_lane(layout)
     vector, rest = divmod(width, layout.itemsize)
-    given = {"access": access.text, "width": width, "columns": layout.columns, "dtype": layout.dtype}
+    words = {"access": access.text, "width": width, "columns": layout.columns, "dtype": layout.dtype}
     if rest:
-        raise InputError(english("{access}: {width} bytes are no whole number of {dtype}", **given))
+        raise InputError(english("{access}: {width} bytes are no whole number of {dtype}", **words))
     if access.pattern not in PATTERNS:
         return _by_formula(access, layout, vector)
     if layout.columns % vector:
-        raise InputError(english("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **given))
+        raise InputError(english("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **words))
     rows, pieces = layout.rows, layout.columns // vector
     patch = _patch(access)
     most = patches(patch, rows, pieces) if patch else -(-rows * pieces // WARP)
     steps = access.steps or -(-most // access.warps)
     if (steps - 1) * access.warps >= most:
-        given |= {"steps": steps, "most": most, "layout": layout.text}
-        raise InputError(english("{access}: {steps} steps are too many, {most} requests cover {layout}", **given))
+        words |= {"steps": steps, "most": most, "layout": layout.text}
+        raise InputError(english("{access}: {steps} steps are too many, {most} requests cover {layout}", **words))
     request = np.arange(steps * access.warps).reshape(steps, access.warps)
     if patch:
         row, piece = patched(patch, request, rows, pieces)
@@ -186,14 +186,14 @@ def totals(access: Access, layout: Layout, hardware: Hardware = H200) -> Totals:
     Raises:
         InputError: as ``requests``, and for what the compute capability does not have or cannot align.
     """
-    asked = requests(access, layout)
+    addresses = requests(access, layout)
     check_predictable(access, layout, hardware.cc)
     width = access.bytes_per_lane(layout)
-    counts = count(asked, width, access.op, hardware)
-    used = int(bytes_used(asked, width).sum())
+    counts = count(addresses, width, access.op, hardware)
+    used = int(bytes_used(addresses, width).sum())
     wavefronts = int(counts.wavefronts.sum())
     return Totals(
-        int((asked >= 0).any(axis=-1).sum()),
+        int((addresses >= 0).any(axis=-1).sum()),
         wavefronts,
         int(counts.ideal.sum()),
         int(counts.degree.max(initial=0)),
@@ -245,8 +245,8 @@ def lanes(
     """
     all_elements = elements(access, layout)
     if not (0 <= step < len(all_elements) and 0 <= warp < access.warps):
-        given = {"access": access.text, "steps": len(all_elements), "warps": access.warps}
-        raise InputError(english("{access} has {steps} steps of {warps} warps, counted from 0", **given))
+        words = {"access": access.text, "steps": len(all_elements), "warps": access.warps}
+        raise InputError(english("{access} has {steps} steps of {warps} warps, counted from 0", **words))
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
     check_predictable(access, layout, hardware.cc)
     address = addresses(element, width, layout)
@@ -275,8 +275,8 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
     values = formula(access.pattern).values({"lane": lane, "warp": warp, "step": step})
     sizes = layout.shape if len(values) >= len(layout.shape) else (prod(layout.shape),)
     if not len(sizes) <= len(values) <= len(sizes) + 1:
-        given = {"n": len(values), "layout": layout.text, "axes": len(layout.shape)}
-        raise InputError(f"{access.text}: " + english("gives {n} numbers; {layout} has {axes} dimensions", **given))
+        words = {"n": len(values), "layout": layout.text, "axes": len(layout.shape)}
+        raise InputError(f"{access.text}: " + english("gives {n} numbers; {layout} has {axes} dimensions", **words))
     on = lane < MATRIX_ROWS * MATRICES.get(access.op, WARP)
     if len(values) > len(sizes):
         on &= values[-1] != 0
@@ -292,6 +292,6 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
 def _check_inside(access: Access, layout: Layout, outside: NDArray[np.bool_], index: Integers) -> None:
     if outside.any():
         step, warp, lane = np.argwhere(outside)[0]
-        given = {"lane": lane, "warp": warp, "step": step, "index": index[step, warp, lane], "layout": layout.text}
-        what = english("lane {lane} of warp {warp} at step {step} asks for index {index}, outside of {layout}", **given)
+        words = {"lane": lane, "warp": warp, "step": step, "index": index[step, warp, lane], "layout": layout.text}
+        what = english("lane {lane} of warp {warp} at step {step} asks for index {index}, outside of {layout}", **words)
         raise InputError(f"{access.text}: {what}")

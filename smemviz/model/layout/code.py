@@ -55,8 +55,8 @@ def index_code(layout: Layout, indices: Sequence[str]) -> str:
     names = NAMES[len(layout.shape)]
     if len(indices) != len(names):
         raise InputError(f"{layout.text} has {len(names)} dimensions, not {len(indices)}")
-    given = dict(zip(names, indices, strict=True))
-    return ", ".join(given[part] if part in given else with_names(part, given) for part in index_parts(layout))
+    texts = dict(zip(names, indices, strict=True))
+    return ", ".join(texts[part] if part in texts else with_names(part, texts) for part in index_parts(layout))
 
 
 def index_parts(layout: Layout, sizes: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -53,9 +53,9 @@ class Layout:
             sizes = _sizes(self.shape) or "none"
             raise InputError(english("a shape has one to four sizes of at least 1, not {sizes}", sizes=sizes))
         if self.pitch is not None and self.pitch < (self.columns if len(self.shape) > 1 else 1):
-            given = {"pitch": self.pitch, "columns": self.columns}
+            words = {"pitch": self.pitch, "columns": self.columns}
             raise InputError(
-                english("pitch is {pitch}; a row has {columns} elements and cannot overlap the next", **given)
+                english("pitch is {pitch}; a row has {columns} elements and cannot overlap the next", **words)
             )
         if self.pad < 0 or self.base < 0:
             raise InputError(english("pad and base cannot be negative: {n}", n=min(self.pad, self.base)))

@@ -89,11 +89,11 @@ def _bars(trace: go.Bar, names: list[str], most: int, step: int, hatch: str) -> 
 
 def table(figure: go.Figure) -> str:
     """Write the table that a figure says of itself."""
-    shown: Mapping[str, list[object]] = figure.layout.meta["table"]
-    head = "".join(f'<th scope="col">{text_of(str(name))}</th>' for name in shown["columns"])
+    cells: Mapping[str, list[object]] = figure.layout.meta["table"]
+    head = "".join(f'<th scope="col">{text_of(str(name))}</th>' for name in cells["columns"])
     rows = "".join(
         f"<tr>{''.join(f'<td>{text_of(_cell(cell))}</td>' for cell in row)}</tr>"
-        for row in shown["rows"]
+        for row in cells["rows"]
         if isinstance(row, list | tuple)
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

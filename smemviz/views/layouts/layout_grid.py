@@ -80,9 +80,9 @@ def _grid(
     x_title: str,
     y_title: str,
 ) -> Grid:
-    asked = np.isin(element, _elements_of(picture, picture.setup.layout))
+    accessed = np.isin(element, _elements_of(picture, picture.setup.layout))
     longest = len(str(int(np.nanmax(value, initial=0))))
-    thread = np.where(asked & (element >= 0), 0, -1)
+    thread = np.where(accessed & (element >= 0), 0, -1)
     return Grid(address, size, value, thread, element.astype(object), element >= 0, longest, x_title, y_title)
 
 

@@ -38,8 +38,8 @@ class SetUp:
     @property
     def basis(self) -> BasisKind:
         """The weakest that the counts rest on."""
-        asked = ((access.op, access.bytes_per_lane(self.layout)) for access in self.accesses)
-        return weakest(asked, self.hardware.cc)
+        operations = ((access.op, access.bytes_per_lane(self.layout)) for access in self.accesses)
+        return weakest(operations, self.hardware.cc)
 
     def totals(self, access: int) -> Totals:
         """Count an access.
@@ -110,9 +110,9 @@ def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
         InputError: when the array cannot be accessed so, or the part cannot do it.
     """
     chosen = setup.accesses[access]
-    asked = requests(chosen, setup.layout).reshape(-1, 32)
+    addresses = requests(chosen, setup.layout).reshape(-1, 32)
     width = chosen.bytes_per_lane(setup.layout)
-    counts = count_wavefronts(asked, width, chosen.op, setup.hardware)
+    counts = count_wavefronts(addresses, width, chosen.op, setup.hardware)
     return counts.wavefronts - counts.ideal
 
 

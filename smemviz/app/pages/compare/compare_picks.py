@@ -26,8 +26,8 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
     standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
     if not standard:
         raise shown_run.refusal("")
-    asked = [pick for pick in query.get("launch", "").split(SEVERAL) if pick]
-    return list(dict.fromkeys(asked)) or standard, standard
+    picks = [pick for pick in query.get("launch", "").split(SEVERAL) if pick]
+    return list(dict.fromkeys(picks)) or standard, standard
 
 
 def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[str]) -> list[Entry]:

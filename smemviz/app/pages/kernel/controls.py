@@ -37,17 +37,17 @@ def knobs(program: Program, kernel: str | None = None) -> Component:
     """
     read = _read(program, kernel)
     knobs_by_name = {name: _knob(program, constant) for name, constant in program.constants.items()}
-    shown = [knob for name, knob in knobs_by_name.items() if name in read]
+    fields = [knob for name, knob in knobs_by_name.items() if name in read]
     others = [name for name in knobs_by_name if name not in read]
     if others:
         head = html.Summary(_("Not read by this kernel: {names}", names=names(*others)))
         inside = html.Div([knobs_by_name[name] for name in others], className="knobs")
-        shown.append(
+        fields.append(
             html.Details(
                 [head, inside], className="other-knobs", open=any(name in program.overrides for name in others)
             )
         )
-    return html.Div(shown, id="knobs", className="knobs")
+    return html.Div(fields, id="knobs", className="knobs")
 
 
 def knob_kinds(program: Program, kernel: str | None = None) -> list[list[str]]:

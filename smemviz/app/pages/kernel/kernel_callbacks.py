@@ -72,10 +72,10 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     def why(run: Query, block: object, look: Query) -> Filling:
         return explained(library, run, look)
 
-    asked = (Input(name, "data") for name in ("run", "look", ids.VERSION))
+    stores = (Input(name, "data") for name in ("run", "look", ids.VERSION))
     # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
     place = (State(ids.STEPPED, "data"),) if followed else ()
-    fill(app, _PROPERTIES, show, *asked, State("shown-run", "data"), *place, initially=False)
+    fill(app, _PROPERTIES, show, *stores, State("shown-run", "data"), *place, initially=False)
     drawn, look = Input("drawn-run", "data"), State("look", "data")
     present, stepped = Input("present", "data"), Input(ids.STEPPED_GLOBALLY, "data")
     block = Input("shown-block", "data")

@@ -54,31 +54,31 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
     values = lesson.values(query)
     stage = lesson.stage(values)
     outcome, feedback = judge(stage, query.get("ANSWER", ""))
-    shown = outcome in ("right", "shown")
+    is_solved = outcome in ("right", "shown")
     filling: Filling = {
         "learn-set.children": lesson.set_to(values),
         "learn-question.children": stage.question.text,
         "learn-feedback.children": feedback,
         "learn-feedback.className": f"learn-feedback is-{outcome}",
-        "learn-waiting.hidden": shown,
-        "learn-pictures.hidden": not shown,
-        f"{ids.LEARN_BECAUSE}.children": stage.because if shown else "",
-        "learn-origin.children": stage.origin if shown else "",
-        f"{ids.LEARN_ANSWER_PLACE}.hidden": shown,
-        f"{ids.LEARN_CHECK}.hidden": shown,
-        "learn-show.hidden": shown,
-        "learn-again.hidden": not shown,
+        "learn-waiting.hidden": is_solved,
+        "learn-pictures.hidden": not is_solved,
+        f"{ids.LEARN_BECAUSE}.children": stage.because if is_solved else "",
+        "learn-origin.children": stage.origin if is_solved else "",
+        f"{ids.LEARN_ANSWER_PLACE}.hidden": is_solved,
+        f"{ids.LEARN_CHECK}.hidden": is_solved,
+        "learn-show.hidden": is_solved,
+        "learn-again.hidden": not is_solved,
         "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
     }
     colours = LookState.read({"theme": theme}).theme
-    panels = stage.panels(colours) if shown else (stage.before(colours),)
+    panels = stage.panels(colours) if is_solved else (stage.before(colours),)
     if "present" in query:
         figures, beside = slide([panel.figure for panel in panels])
         panels = tuple(replace(panel, figure=figure) for panel, figure in zip(panels, figures, strict=True))
         filling[f"{ids.LEARN_PANELS}.className"] = "learn-panels beside" if beside else "learn-panels"
     else:
         panels = tuple(replace(panel, figure=legible(panel.figure)) for panel in panels)
-    places = (*map(str, PANELS),) if shown else (SCENE,)
+    places = (*map(str, PANELS),) if is_solved else (SCENE,)
     drawn = dict(zip(places, panels, strict=False))
     return filling | {k: v for at in (*map(str, PANELS), SCENE) for k, v in _panel(at, drawn.get(at)).items()}
 

@@ -40,7 +40,7 @@ def register(app: Dash, services: Services) -> None:
     data = Products(services.job, services.texts, local=library.local, sandbox=library.sandbox)
     linked, mistakes = FILE in library.files, MISTAKES in library.files
 
-    asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
+    stores = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
 
     # What is known comes at once; what has to run comes when it has.
     def measured(query: Query, theme: str, latest: int | None) -> Filling:
@@ -52,10 +52,10 @@ def register(app: Dash, services: Services) -> None:
     def saved(query: Query, theme: str, latest: int | None, hidden: bool) -> Filling:
         return view_saved(data, query, theme)
 
-    fill(app, MEASURED_PROPERTIES, measured, *asked, at=MATMUL)
-    fill(app, COUNTED_PROPERTIES, counted, *asked, at=MATMUL)
+    fill(app, MEASURED_PROPERTIES, measured, *stores, at=MATMUL)
+    fill(app, COUNTED_PROPERTIES, counted, *stores, at=MATMUL)
     # The other tiles come last: Dash waits for what the callback above puts out.
-    fill(app, SAVED_PROPERTIES, saved, *asked, Input("products-results", "hidden"), at=MATMUL)
+    fill(app, SAVED_PROPERTIES, saved, *stores, Input("products-results", "hidden"), at=MATMUL)
     fill(app, STEP_PROPERTIES, partial(view_step, data), Input("run", "data"), Input("look", "data"), at=MATMUL)
 
     @app.callback(  # type: ignore[untyped-decorator]
@@ -65,8 +65,8 @@ def register(app: Dash, services: Services) -> None:
         State(_CONTROLS, "id"),
     )
     def show_controls(query: Query, ids: list[dict[str, str]]) -> tuple[list[str], dict[str, str]]:
-        shown = control_values(data, query or {})
-        return [shown.get(identity["name"], "") for identity in ids], shown
+        values = control_values(data, query or {})
+        return [values.get(identity["name"], "") for identity in ids], values
 
     def measure(
         clicks: int | None, cancels: int | None, polls: int | None, query: Query, latest: int | None

@@ -153,8 +153,8 @@ def _note(row: Beside, linked: bool) -> object:
     if not quoted.mistake:
         return _(quoted.note) if quoted.note else ""
     query = {"file": MISTAKES, "kernel": quoted.mistake, "elements": "c", "scope": "launch"}
-    shown = dcc.Link(quoted.mistake, href=f"{KERNEL}?{urlencode(query)}") if linked else html.Code(quoted.mistake)
-    return rich("{note} {kernel} does the same.", note=_(quoted.note), kernel=shown)
+    kernel = dcc.Link(quoted.mistake, href=f"{KERNEL}?{urlencode(query)}") if linked else html.Code(quoted.mistake)
+    return rich("{note} {kernel} does the same.", note=_(quoted.note), kernel=kernel)
 
 
 def step_table(touched: Sequence[Loaded]) -> Component:

@@ -164,8 +164,8 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
         launch, steps = data.steps(pictured if pictured in PICTURED else DEFAULT_PICTURED)
     except (SmemvizError, KeyError) as error:
         return {"step-text.children": rich("There is nothing to picture: {why}", why=translated(str(error)))}
-    asked = LookState.read(look).step or 1
-    index = min(max(asked, 1), len(steps)) - 1
+    step = LookState.read(look).step or 1
+    index = min(max(step, 1), len(steps)) - 1
     return {
         "step-text.children": sentence(launch, steps, index),
         **drawn("steps", scene(launch, steps, index, theme=LookState.read(look).theme)),

@@ -202,14 +202,14 @@ class Watched:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
         number, stored, storing = self._last_store
         took_part = then == number
-        asked = np.flatnonzero(took_part)
-        if len(asked):
-            cells, threads = cells[asked], threads[asked]
+        lanes = np.flatnonzero(took_part)
+        if len(lanes):
+            cells, threads = cells[lanes], threads[lanes]
             first, end = (np.searchsorted(storing, threads, side) for side in ("left", "right"))
-            among_stored = np.zeros(len(asked), np.bool_)
+            among_stored = np.zeros(len(lanes), np.bool_)
             for place in range(int((end - first).max())):  # a thread stores in several cells at once, but few
                 among_stored |= (first + place < end) & (stored.take(first + place, mode="clip") == cells)
-            took_part[asked] = among_stored
+            took_part[lanes] = among_stored
         return np.asarray(took_part)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:

@@ -29,8 +29,8 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
         LaunchError: for another number of arguments.
         UnsupportedError: for parameters that Numba does not take either.
     """
-    given, names = kernel.node.args, positional(kernel.node)
-    if given.vararg or given.kwarg or given.kwonlyargs:
+    signature, names = kernel.node.args, positional(kernel.node)
+    if signature.vararg or signature.kwarg or signature.kwonlyargs:
         raise UnsupportedError(
             kernel.file,
             kernel.node.lineno,
@@ -129,8 +129,8 @@ def check_stores(kernel: Function, sites: Sequence[Site], names: Sequence[str], 
     Raises:
         UnsupportedError: naming the line.
     """
-    given = zip(names, args, strict=True)
-    read_only = {name for name, arg in given if isinstance(arg, np.ndarray) and not arg.flags.writeable}
+    by_name = zip(names, args, strict=True)
+    read_only = {name for name, arg in by_name if isinstance(arg, np.ndarray) and not arg.flags.writeable}
     for site in sites:
         if site.op != "load" and not read_only.isdisjoint(site.array.split(" or ")):
             what = english(

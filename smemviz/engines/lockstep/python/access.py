@@ -148,8 +148,8 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
 
 def _record_access(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tuple[int, ...]]:
     """Return the index of a thread, as it would be written, and the shape of the array that it is of."""
-    given = iter(indices)
-    parts = [next(given) if index is None else index for index in view.picked] if view.picked else list(indices)
+    in_turn = iter(indices)
+    parts = [next(in_turn) if index is None else index for index in view.picked] if view.picked else list(indices)
     while parts and parts[-1] is Ellipsis:
         parts.pop()
     at = ", ".join(":" if part is Ellipsis else str(_of_slot(part, slot)) for part in parts)
@@ -184,8 +184,8 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
         parts = (*parts[:at], *(slice(None),) * missing, *parts[at + 1 :])
     parts = (*parts, *(slice(None),) * (view.ndim + new_axes - len(parts)))
     if len(parts) > view.ndim + new_axes:  # an index may be a tuple that a function gave
-        given = {"code": ast.unparse(node), "indices": len(parts) - new_axes, "axes": view.ndim}
-        raise frame.wrong(node, english("{code} has {indices} indices for {axes} axes", **given))
+        words = {"code": ast.unparse(node), "indices": len(parts) - new_axes, "axes": view.ndim}
+        raise frame.wrong(node, english("{code} has {indices} indices for {axes} axes", **words))
     shape: list[Any] = []
     strides: list[int] = []
     indices: list[Value] = []
@@ -234,8 +234,8 @@ def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
     """Return the items along the first axis of an array that is unpacked: as many as it has, or nothing fits."""
     size = view.shape[0]
     if not (type(size) is int and size == count):
-        given = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
-        raise frame.wrong(node, english("{code} has {size} items for {names} names", **given))
+        words = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
+        raise frame.wrong(node, english("{code} has {size} items for {names} names", **words))
     return tuple(item(frame, node, view, k) for k in range(count))
 
 
@@ -285,15 +285,15 @@ def _slice(frame: Frame, node: ast.expr, part: slice, size: Any) -> tuple[Any, A
     step = 1 if part.step is None else as_index(frame, node, part.step)
     if not isinstance(step, int) or step == 0:
         raise frame.refuse(node, f"the step of {ast.unparse(node)}")
-    given = [None if end is None else as_index(frame, node, end) for end in (part.start, part.stop)]
-    if isinstance(size, int) and all(end is None or isinstance(end, int) for end in given):
-        start, stop, _ = slice(given[0], given[1], step).indices(size)
+    written = [None if end is None else as_index(frame, node, end) for end in (part.start, part.stop)]
+    if isinstance(size, int) and all(end is None or isinstance(end, int) for end in written):
+        start, stop, _ = slice(written[0], written[1], step).indices(size)
         return start, len(range(start, stop, step)), step
     low, high = (0, size) if step > 0 else (-1, size - 1)
     default = (0, size) if step > 0 else (size - 1, -1)
     ends = [
         other if end is None else np.clip(np.where(np.asarray(end) < 0, end + size, end), low, high)
-        for end, other in zip(given, default, strict=True)
+        for end, other in zip(written, default, strict=True)
     ]
     length = np.maximum(0, -((ends[0] - ends[1]) // step))
     return ends[0], length, step

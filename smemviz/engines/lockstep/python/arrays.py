@@ -152,9 +152,9 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         if name == "item":
             return base
     elif isinstance(base, str) and name in _OF_TEXT:
-        given = [frame.value(argument) for argument in node.args]
-        if not node.keywords and all(isinstance(argument, str) for argument in given):
-            return getattr(base, name)(*given)
+        arguments = [frame.value(argument) for argument in node.args]
+        if not node.keywords and all(isinstance(argument, str) for argument in arguments):
+            return getattr(base, name)(*arguments)
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
         raise frame.wrong(node, english("{code} is no function; leave () out", code=ast.unparse(node.func)))
@@ -200,10 +200,10 @@ def local_array(frame: Frame, node: ast.Call) -> View:
     """Return the local array that ``cuda.local.array`` declares, the same one whenever it is reached."""
     view = frame.local_arrays.get(node)
     if view is None:
-        given = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given |= {k.arg: k.value for k in node.keywords if k.arg}
-        shape = _fixed(frame, node, _flat(frame.value(given["shape"])))
-        dtype = dtype_argument(frame, given["dtype"])
+        arguments = dict(zip(("shape", "dtype"), node.args, strict=False))
+        arguments |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = _fixed(frame, node, _flat(frame.value(arguments["shape"])))
+        dtype = dtype_argument(frame, arguments["dtype"])
         name = f"local array at line {node.lineno}"
         view = frame.local_arrays[node] = frame.machine.local_array(name, shape, dtype)
     return view

@@ -47,12 +47,12 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
-    given = expressions.values(frame, node.args)
+    arguments = expressions.values(frame, node.args)
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-    wanted = names.PARAMETERS.get(name, ())[len(given) :][: len(keywords)]
+    wanted = names.PARAMETERS.get(name, ())[len(arguments) :][: len(keywords)]
     if set(keywords) != set(wanted):
         raise frame.none_of_numba(node, english("{function} with a keyword argument", function=name))
-    return given + [frame.value(keywords[parameter]) for parameter in wanted]
+    return arguments + [frame.value(keywords[parameter]) for parameter in wanted]
 
 
 def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
@@ -61,13 +61,13 @@ def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
     def run(frame: Frame, node: ast.Call) -> Value:
         if len(node.args) != 1 or node.keywords:
             raise frame.wrong(node, english("{code}: it takes a type", code=short(node)))
-        given = node.args[0]
+        argument = node.args[0]
         if (
-            isinstance(given, ast.Name) and given.id in frame.names.locals
+            isinstance(argument, ast.Name) and argument.id in frame.names.locals
         ):  # a number or an array, of whose type they are
-            value = frame.value(given)
+            value = frame.value(argument)
             return types.limits(frame, node, kind, value.dtype if isinstance(value, View) else dtype_of(value))
-        return types.limits(frame, node, kind, arrays.dtype_argument(frame, given))
+        return types.limits(frame, node, kind, arrays.dtype_argument(frame, argument))
 
     return run
 
@@ -108,13 +108,13 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
 
 
 def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
-    given = dict(zip(target._fields, expressions.values(frame, node.args), strict=False))
-    given |= {k.arg: frame.value(k.value) for k in node.keywords if k.arg}
-    if set(given) != set(target._fields) or len(node.args) + len(node.keywords) != len(target._fields):
+    fields = dict(zip(target._fields, expressions.values(frame, node.args), strict=False))
+    fields |= {k.arg: frame.value(k.value) for k in node.keywords if k.arg}
+    if set(fields) != set(target._fields) or len(node.args) + len(node.keywords) != len(target._fields):
         names = ", ".join(target._fields)
         what = english("{function} takes ({names}); the call does not fit", function=short(node.func), names=names)
         raise frame.wrong(node, what)
-    return target(**given)
+    return target(**fields)
 
 
 def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
@@ -131,9 +131,9 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
         )
     if any(k.arg is None for k in node.keywords):
         raise frame.none_of_numba(node, english("** in the call of {function}", function=tree.function.name))
-    given = _argument_values(frame, node, tree)
+    values = _argument_values(frame, node, tree)
     wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    bound = dict(zip(wanted, given, strict=False))
+    bound = dict(zip(wanted, values, strict=False))
     fixed = tree.function.fixed
     bound |= {k.arg: None if k.arg in fixed else frame.value(k.value) for k in node.keywords if k.arg}
     first_default = len(wanted) - len(parameters.defaults)
@@ -143,7 +143,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
                 bound[name] = bound[default.id]
             else:
                 bound[name] = frame.callee(tree).value(default)
-    if (len(given) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
+    if (len(values) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         raise frame.wrong(
             node,
             english(
@@ -153,7 +153,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
             ),
         )
     if parameters.vararg:
-        bound[parameters.vararg.arg] = tuple(given[len(wanted) :])
+        bound[parameters.vararg.arg] = tuple(values[len(wanted) :])
     return {name: value for name, value in bound.items() if name not in fixed}
 
 

@@ -70,8 +70,8 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
     """Yield where there is a next item, and how to get it, for what a loop goes over."""
     name = frame.canonical(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name == "builtins.enumerate" and node.args:
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        number = frame.value(given[1]) if len(given) == 2 else 0
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        number = frame.value(arguments[1]) if len(arguments) == 2 else 0
         for test, item in _items_of(frame, node.args[0]):
             yield test, partial(_pair, number, item)
             number = binary(ast.Add, number, 1)
@@ -91,8 +91,8 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
 
 def _places(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
     """Yield every index into an array of a shape, the last axis fastest, and where it is inside."""
-    given = expressions.values(frame, node.args)
-    shape = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+    arguments = expressions.values(frame, node.args)
+    shape = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
     for inside, index in _indices_within([access.as_index(frame, node, size) for size in shape]):
         yield inside, partial(_same, index)
 
@@ -115,8 +115,8 @@ def _enumerated(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[
 
 def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
     """Yield each element of one array, or of several of one shape, as an array without axes."""
-    (given,) = expressions.values(frame, node.args)
-    views = given if isinstance(given, tuple) else (given,)
+    (argument,) = expressions.values(frame, node.args)
+    views = argument if isinstance(argument, tuple) else (argument,)
     whole = all(isinstance(view, View) and view.contiguous and view.shape == views[0].shape for view in views)
     if not whole or not views:
         what = english("{code}, but for whole arrays of one shape,", code=ast.unparse(node))
@@ -126,7 +126,7 @@ def _alongside(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[
         )
     for inside, index in _indices_within(views[0].shape):
         items = tuple(access.subview(frame, node, view, index) for view in views)
-        yield inside, partial(_same, items if isinstance(given, tuple) and len(items) > 1 else items[0])
+        yield inside, partial(_same, items if isinstance(argument, tuple) and len(items) > 1 else items[0])
 
 
 def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -25,8 +25,8 @@ def _each(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], out: NDArray[Any]) 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
     """Return ``a * b + c`` of float32 or of float64, each an array or a scalar of NumPy."""
-    given = np.broadcast_arrays(a, b, c)
-    x, y, z = (np.ascontiguousarray(each).reshape(-1) for each in given)
-    out = np.empty(given[0].shape, given[0].dtype)
+    operands = np.broadcast_arrays(a, b, c)
+    x, y, z = (np.ascontiguousarray(each).reshape(-1) for each in operands)
+    out = np.empty(operands[0].shape, operands[0].dtype)
     _each(x, y, z, out.reshape(-1))
     return out[()]

@@ -93,8 +93,8 @@ def _refuse_where(host: Host, options: dict[str, Any]) -> None:
 def _call_cuda(host: Host, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
     """Call a function of ``numba.cuda``."""
     name = function.__name__
-    given = [argument for argument in (*arguments, *options.values()) if not isinstance(argument, Stream | Event)]
-    host.afford(elements(given))
+    data = [argument for argument in (*arguments, *options.values()) if not isinstance(argument, Stream | Event)]
+    host.afford(elements(data))
     if name in ("device_array", "pinned_array", "mapped_array", "managed_array"):
         shape = options.get("shape", arguments[0] if arguments else 0)
         host.afford(host.guarded(lambda: min(MANY, 2 * count(shape))))
@@ -118,10 +118,10 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
     elif name in methods_of(base):
         _refuse_where(host, options)
         size = methods_of(base)[name]
-        given = (
+        operands = (
             arguments if isinstance(base, list | np.random.Generator | np.random.RandomState) else [base, *arguments]
         )
-        numbers = host.guarded(lambda: min(MANY, size(*given, **options)))
+        numbers = host.guarded(lambda: min(MANY, size(*operands, **options)))
         host.afford(numbers)
         if isinstance(base, list):
             host.guarded(getattr(base, name), *arguments, **options)
@@ -154,8 +154,8 @@ def _launch(host: Host, configured: Configured, arguments: list[Any], options: d
     if host.launches > host.limits.launches:
         raise host.error(english("more than {most} launches; the editor makes no more", most=host.limits.launches))
     host.afford(elements(arguments))
-    given = tuple(host.handed(argument) for argument in arguments)
-    host.launcher(configured.kernel.definition, configured.configuration, given, (host.file, host.line))
+    handed = tuple(host.handed(argument) for argument in arguments)
+    host.launcher(configured.kernel.definition, configured.configuration, handed, (host.file, host.line))
 
 
 def _function(host: Host, node: ast.FunctionDef) -> HostFunction:

@@ -143,8 +143,8 @@ def sized(*before: str) -> Sizer:
     """Return the sizer of a random generator's method: its size comes after so many other arguments."""
 
     def size(*arguments: Any, **options: Any) -> int:
-        given = options.get("size", arguments[len(before)] if len(arguments) > len(before) else None)
-        return 1 if given is None else count(given)
+        shape = options.get("size", arguments[len(before)] if len(arguments) > len(before) else None)
+        return 1 if shape is None else count(shape)
 
     return size
 

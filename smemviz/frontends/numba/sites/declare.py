@@ -33,12 +33,12 @@ def declared_array(
 
     array = f"cuda.{space}.array"
 
-    given = {k.arg: k.value for k in node.keywords} | dict(
+    arguments = {k.arg: k.value for k in node.keywords} | dict(
         zip(("shape", "dtype", "alignment"), node.args, strict=False)
     )
-    if not {"shape", "dtype"} <= set(given):
+    if not {"shape", "dtype"} <= set(arguments):
         raise unsupported(english("{array} needs a shape and a dtype", array=array))
-    shape = _shape(given["shape"], names)
+    shape = _shape(arguments["shape"], names)
     if isinstance(shape, ast.expr):
         text = ast.unparse(shape)
         what = english("'{code}' is not a constant", code=text)
@@ -70,14 +70,14 @@ def declared_array(
                 shape=shape,
             )
         )
-    dtype = dtype_of(given["dtype"])
+    dtype = dtype_of(arguments["dtype"])
     if dtype is None:
-        code = ast.unparse(given["dtype"])
+        code = ast.unparse(arguments["dtype"])
         what = english("{array} needs a dtype; '{code}' is none", array=array, code=code)
         if near := get_close_matches(code.rpartition(".")[2].strip("'").lower(), DTYPES, n=1, cutoff=0.75):
             what = english("{what}; did you mean {near}?", what=what, near=near[0])
         raise unsupported(what)
-    alignment = _alignment(given.get("alignment"), names)
+    alignment = _alignment(arguments.get("alignment"), names)
     if alignment is None:
         raise unsupported(
             english("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)

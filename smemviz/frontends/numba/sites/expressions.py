@@ -155,8 +155,8 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         callee = function_of(FUNCTIONS[name].py_func)
     fields = getattr(visit.names.constant(node.func), "_fields", ())
     if fields and callee is None:
-        given = dict(zip(fields, arguments, strict=False)) | keywords
-        return TupleRef(tuple(given.get(name) for name in fields), tuple(fields))
+        values = dict(zip(fields, arguments, strict=False)) | keywords
+        return TupleRef(tuple(values.get(name) for name in fields), tuple(fields))
     if callee is None:
         return _known(visit, node, name, arguments)
     if isinstance(visit.names.constant(node.func), Inner):
@@ -230,9 +230,9 @@ def _device_function(
     rest = callee.node.args.vararg
     if rest:
         bound[rest.arg] = TupleRef(tuple(arguments[len(names) :]))
-    given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
-    given |= {k.arg: k.value for k in node.keywords if k.arg}
-    inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, given))
+    values = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
+    values |= {k.arg: k.value for k in node.keywords if k.arg}
+    inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, values))
     return visited(visit.callee(inner, bound, (node.lineno, node.col_offset)))
 
 

@@ -81,8 +81,8 @@ def _is_number(visit: Visit, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float | complex)
     if isinstance(node, ast.Name) and node.id in visit.names.locals:
-        given = assignments(visit.function.node).get(node.id, ())
-        return bool(given) and all(not isinstance(value, ast.Name) and _is_number(visit, value) for value in given)
+        values = assignments(visit.function.node).get(node.id, ())
+        return bool(values) and all(not isinstance(value, ast.Name) and _is_number(visit, value) for value in values)
     numbers = visit.names.canonical(node.func if isinstance(node, ast.Call) else node).startswith(_OF_THREADS)
     return numbers or isinstance(node, ast.BinOp | ast.UnaryOp) or _is_element(visit, node)
 
@@ -97,9 +97,9 @@ def is_member(names: Names, node: ast.expr, *, plain: bool = True) -> bool:
     if isinstance(node, ast.IfExp):
         return all(is_member(names, part, plain=plain) for part in (node.body, node.orelse))
     if isinstance(node, ast.Name) and node.id in names.locals:
-        given = assignments(names.function.node).get(node.id, ())
-        of_variables = any(isinstance(value, ast.Name) and value.id in names.locals for value in given)
-        return bool(given) and not of_variables and all(is_member(names, value, plain=plain) for value in given)
+        values = assignments(names.function.node).get(node.id, ())
+        of_variables = any(isinstance(value, ast.Name) and value.id in names.locals for value in values)
+        return bool(values) and not of_variables and all(is_member(names, value, plain=plain) for value in values)
     value = by_name(names, node) if isinstance(node, ast.Subscript) else names.constant(node)
     return isinstance(value, enum.Enum) and not (plain and isinstance(value, enum.IntEnum))
 

@@ -42,9 +42,9 @@ class Names:
         """Return what ``np.dtype`` of a name or of a type of NumPy's gives, None for another call."""
         if len(node.args) != 1 or node.keywords or self.canonical(node.func) != "numpy.dtype":
             return None
-        given = node.args[0].value if isinstance(node.args[0], ast.Constant) else self.constant(node.args[0])
-        of_numpy = isinstance(given, type) and issubclass(given, np.generic)
-        return as_dtype(given) if of_numpy or isinstance(given, str) else None
+        dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else self.constant(node.args[0])
+        of_numpy = isinstance(dtype, type) and issubclass(dtype, np.generic)
+        return as_dtype(dtype) if of_numpy or isinstance(dtype, str) else None
 
     def called(self, node: ast.expr) -> object:
         """Return the object of the module that a call is of, an item of a tuple of functions too."""
@@ -90,8 +90,8 @@ class Names:
 
     def _only_value(self, name: str, visited: frozenset[str]) -> object:
         """Return the one value that a variable is ever given."""
-        given = assignments(self.function.node).get(name, ())
-        values = [self._known(value, visited) for value in given]
+        nodes = assignments(self.function.node).get(name, ())
+        values = [self._known(value, visited) for value in nodes]
         if not values or not isinstance(values[0], int | float | tuple):
             return None
         return values[0] if all(type(value) is type(values[0]) and value == values[0] for value in values) else None
@@ -148,7 +148,7 @@ def assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
                 continue
         for name, assigned in pairs:
             values.setdefault(name, []).append(assigned)
-    return {name: given for name, given in values.items() if stores[name] == len(given) and name not in other}
+    return {name: only for name, only in values.items() if stores[name] == len(only) and name not in other}
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:

@@ -31,8 +31,8 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
     Raises:
         UnsupportedError: when which array a name stands for cannot be told, or a shape is not constant.
     """
-    given = zip(positional(kernel.node), arguments, strict=False)
-    bound = {name: argument_ref(name, value) for name, value in given}
+    by_name = zip(positional(kernel.node), arguments, strict=False)
+    bound = {name: argument_ref(name, value) for name, value in by_name}
     refs: dict[Calls, dict[str, Ref]] = {}
     while True:  # what a name stands for only ever widens, so this ends; once when nothing is swapped in a loop
         before = {calls: dict(names) for calls, names in refs.items()}

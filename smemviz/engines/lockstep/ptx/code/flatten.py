@@ -144,17 +144,17 @@ class _Copy:
     def _call(self, instruction: Instruction, operands: tuple[Operand, ...], guard: Guard | None) -> None:
         results = operands[0].items if isinstance(operands[0], Group) else ()
         target = operands[int(isinstance(operands[0], Group))]
-        given = operands[-1].items if isinstance(operands[-1], Group) and operands[-1] is not operands[0] else ()
+        arguments = operands[-1].items if isinstance(operands[-1], Group) and operands[-1] is not operands[0] else ()
         if not isinstance(target, Symbol):
             raise PtxError("a call through a pointer is not executed", instruction.place)
         name = target.name
         if name in HOST_CALLS:
-            call = Instruction((name,), guard, (*results, *given), instruction.place, instruction.text)
+            call = Instruction((name,), guard, (*results, *arguments), instruction.place, instruction.text)
             self.flat.body.append(call)
             return
         function = self.module.functions.get(name)
         if function is not None and not function.has_body and self.linked:
-            call = Instruction(("call",), guard, (Group(results), target, Group(given)), instruction.place, name)
+            call = Instruction(("call",), guard, (Group(results), target, Group(arguments)), instruction.place, name)
             self.flat.body.append(call)
             return
         if function is None or not function.has_body:
@@ -169,7 +169,7 @@ class _Copy:
                 Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), instruction.place, instruction.text)
             )
         places = (*function.parameters, *function.results)
-        passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
+        passed = {place.name: operand for place, operand in zip(places, (*arguments, *results), strict=True)}
         calls = (*self.calls, instruction.place)
         _Copy(self.module, self.flat, function, prefix, passed, calls, self.names, self.linked).copy()
 

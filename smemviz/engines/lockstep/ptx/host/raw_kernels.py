@@ -160,8 +160,8 @@ def macros(options: Any) -> tuple[str, ...]:
     by_name = options if isinstance(options, dict) else vars(options or object)
     arguments: list[str] = []
     for letter, name in (("D", "define_macro"), ("U", "undefine_macro")):
-        given = by_name.get(name) or []
-        for macro in [given] if isinstance(given, str | tuple) else given:
+        defined = by_name.get(name) or []
+        for macro in [defined] if isinstance(defined, str | tuple) else defined:
             arguments.append(f"-{letter}{macro if isinstance(macro, str) else '='.join(map(str, macro))}")
     return tuple(arguments)
 
@@ -196,10 +196,10 @@ def embedded(
 def definitions(options: Sequence[str]) -> tuple[str, ...]:
     """Return those of a compiler's options that decide what a text means: its macros."""
     flags: list[str] = []
-    given = iter(options)
-    for option in given:
+    remaining = iter(options)
+    for option in remaining:
         if option in ("-D", "--define-macro", "-U", "--undefine-macro"):
-            flags.append(f"-{'U' if 'U' in option or 'un' in option else 'D'}{next(given, '')}")
+            flags.append(f"-{'U' if 'U' in option or 'un' in option else 'D'}{next(remaining, '')}")
         elif match := re.match(r"(?:-D|--define-macro=)(.+)", option):
             flags.append(f"-D{match[1]}")
         elif match := re.match(r"(?:-U|--undefine-macro=)(.+)", option):

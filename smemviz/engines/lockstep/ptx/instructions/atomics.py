@@ -65,14 +65,14 @@ def _change(name: str, dtype: Any, returns: bool) -> Callable[[Any, NDArray[np.i
     is_number = dtype.kind == "f" and name in ("min", "max")
 
     def change(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> Any:
-        typed, given = elements.view(dtype), [np.ascontiguousarray(value).view(dtype) for value in values]
+        typed, operands = elements.view(dtype), [np.ascontiguousarray(value).view(dtype) for value in values]
         if rule is None:
-            old = in_turn(typed, numbers, given, swap)
+            old = in_turn(typed, numbers, operands, swap)
         elif not returns and rule.at_once is not None and not is_number:
-            rule.at_once.at(typed, numbers, given[0])
+            rule.at_once.at(typed, numbers, operands[0])
             return 0
         else:
-            old = in_turn(typed, numbers, given, rule.update)
+            old = in_turn(typed, numbers, operands, rule.update)
         return old.view(elements.dtype)
 
     return change

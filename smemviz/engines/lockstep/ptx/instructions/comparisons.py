@@ -131,12 +131,12 @@ def _convert(kernel: Kernel, instruction: Instruction) -> Action:
         return _convert_two(kernel, instruction, to)
     value = read(kernel, instruction.operands[1], "b16" if source == "bf16" else source)
     put = write(kernel, instruction.operands[0], {"bf16": "b16", "tf32": "b32"}.get(to, to))
-    dtype, given = DTYPES[to], DTYPES[source]
+    dtype, source_dtype = DTYPES[to], DTYPES[source]
     function: Callable[[Value], Value]
     if source == "bf16":
         wide: Callable[[Value], Value] = from_bf16
         function = lambda v: wide(v).astype(np.float32)  # noqa: E731
-        given = np.dtype(np.float32)
+        source_dtype = np.dtype(np.float32)
     else:
         function = lambda v: v  # noqa: E731
     last: Callable[[Value], Value]
@@ -144,9 +144,9 @@ def _convert(kernel: Kernel, instruction: Instruction) -> Action:
         last = lambda v: as_tf32(v).view(np.uint32)  # noqa: E731
     elif to == "bf16":
         last = lambda v: as_bf16(v.astype(np.float32))  # noqa: E731
-    elif given.kind == "f" and dtype.kind in "iu":
+    elif source_dtype.kind == "f" and dtype.kind in "iu":
         last = _to_integer(dtype, rounding)
-    elif given.kind == "f" and rounding.endswith("i"):
+    elif source_dtype.kind == "f" and rounding.endswith("i"):
         last = lambda v: _ROUNDING[rounding[1]](v).astype(dtype)  # noqa: E731
     elif instruction.has("sat") and dtype.kind == "f":
         last = lambda v: np.clip(np.nan_to_num(v, nan=0.0), 0, 1).astype(dtype)[()]  # noqa: E731

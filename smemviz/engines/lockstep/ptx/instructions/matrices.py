@@ -51,10 +51,10 @@ def _matrix(kernel: Kernel, instruction: Instruction) -> Action:
         whole_warps(m, instruction)
         at = m.one_each(where(m).astype(np.int64) - (SHARED_WINDOW if generic else 0))
         rows = at.reshape(-1, 32)
-        asked = np.flatnonzero(8 * count > _LANE)
-        lanes = (np.arange(len(rows))[:, None] * 32 + asked).reshape(-1)
+        row_lanes = np.flatnonzero(8 * count > _LANE)
+        lanes = (np.arange(len(rows))[:, None] * 32 + row_lanes).reshape(-1)
         with m.only(lanes):
-            used = rows[:, asked].reshape(-1)
+            used = rows[:, row_lanes].reshape(-1)
             if not m.inside("shared", used, _ROW_BYTES).all():
                 m.out_of_bounds(site, "shared", used[~m.inside("shared", used, _ROW_BYTES)])
                 return

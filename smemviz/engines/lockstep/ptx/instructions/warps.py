@@ -42,8 +42,8 @@ def _shuffle(kernel: Kernel, instruction: Instruction) -> Action:
     def run(m: Machine) -> None:
         values = m.in_warps(_one_each(m, value(m)), 0)
         step = m.in_warps(_one_each(m, by(m)), 0).astype(np.int64) & 31
-        given = m.in_warps(_one_each(m, limits(m)), 0).astype(np.int64)
-        segment, clamp = (given >> 8) & 31, given & 31
+        limit = m.in_warps(_one_each(m, limits(m)), 0).astype(np.int64)
+        segment, clamp = (limit >> 8) & 31, limit & 31
         first = _LANES & segment
         last = first | (clamp & ~segment)
         if mode == "up":
@@ -67,9 +67,9 @@ def _vote(kernel: Kernel, instruction: Instruction) -> Action:
     synchronous = instruction.has("sync")
 
     def run(m: Machine) -> None:
-        asked = m.in_warps(_one_each(m, members(m)), 0) if synchronous else np.uint32(0xFFFFFFFF)
-        yes = _words(m.in_warps(_one_each(m, test(m)), False)) & asked
-        there = _words(_active(m)) & asked
+        membermask = m.in_warps(_one_each(m, members(m)), 0) if synchronous else np.uint32(0xFFFFFFFF)
+        yes = _words(m.in_warps(_one_each(m, test(m)), False)) & membermask
+        there = _words(_active(m)) & membermask
         result = {"ballot": yes, "any": yes != 0, "all": yes == there, "uni": (yes == 0) | (yes == there)}[mode]
         put(m, m.from_warps(result).copy())
 
@@ -135,11 +135,11 @@ def _reduce(kernel: Kernel, instruction: Instruction) -> Action:
 
     def run(m: Machine) -> None:
         values = m.in_warps(_one_each(m, value(m)), neutral)
-        asked = m.in_warps(_one_each(m, members(m)), 0)
-        if m.lanes is None and bool((asked == 0xFFFFFFFF).all()):
+        membermask = m.in_warps(_one_each(m, members(m)), 0)
+        if m.lanes is None and bool((membermask == 0xFFFFFFFF).all()):
             result = function.reduce(values, axis=1, keepdims=True)
         else:  # groups of a warp reduce apart
-            inside = ((asked[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)).astype(bool)
+            inside = ((membermask[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)).astype(bool)
             result = function.reduce(np.where(inside, values[:, None, :], dtype.type(neutral)), axis=2)
         put(m, m.from_warps(result.astype(dtype)).copy())
 

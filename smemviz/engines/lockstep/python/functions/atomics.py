@@ -107,16 +107,16 @@ def _run(
         frame.machine.request(site, array.memory, array.address(element), reached)
     flat = array.memory.elements(dtype)
     at = np.broadcast_to(np.asarray(array.memory.place(element, dtype)), slots.shape)[lanes]
-    given = [np.broadcast_to(np.asarray(cast(v, dtype)), slots.shape)[lanes] for v in operands]
+    values = [np.broadcast_to(np.asarray(cast(v, dtype)), slots.shape)[lanes] for v in operands]
     for operand in operands:
         dtype_of(operand)
     if at_once is not None and not frame.is_used(node):
         if at_once in (np.maximum, np.minimum) and dtype.kind == "f":
-            numbers = ~np.isnan(given[0])
-            at, given = at[numbers], [given[0][numbers]]
-        at_once.at(flat, at, given[0])
+            numbers = ~np.isnan(values[0])
+            at, values = at[numbers], [values[0][numbers]]
+        at_once.at(flat, at, values[0])
         return None
-    slots[lanes] = in_turn(flat, at, given, update)
+    slots[lanes] = in_turn(flat, at, values, update)
     return slots
 
 

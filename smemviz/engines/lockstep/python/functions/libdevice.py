@@ -125,8 +125,8 @@ def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
     """Return the rule of a function whose arguments and result have these types."""
 
     def run(*x: Value) -> Value:
-        given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        result_value = function(*given)
+        values = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
+        result_value = function(*values)
         if result is None:
             return result_value
         return np.asarray(result_value).astype(result)[()]
@@ -136,8 +136,8 @@ def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
 
 def _pair(function: _Function, first: Dtype, second: Dtype, *dtypes: Dtype) -> Rule:
     def run(*x: Value) -> Value:
-        given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        low, high = function(*given)
+        values = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
+        low, high = function(*values)
         return np.asarray(low).astype(first)[()], np.asarray(high).astype(second)[()]
 
     return plain(run, len(dtypes))

@@ -46,8 +46,8 @@ def _is_register(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
     body = frame.function.node.body
     parts = [part for part in ast.walk(frame.function.node) if isinstance(part, ast.Name) and part.id == node.id]
     stores = [part for part in parts if isinstance(part.ctx, ast.Store)]
-    given = {target: value for statement in ast.walk(frame.function.node) for target, value in _assigned(statement)}
-    registers = [frame.canonical(given[part]).startswith(_REGISTERS) if part in given else False for part in stores]
+    values = {target: value for statement in ast.walk(frame.function.node) for target, value in _assigned(statement)}
+    registers = [frame.canonical(values[part]).startswith(_REGISTERS) if part in values else False for part in stores]
     if not any(registers) or all(registers):
         return any(registers)
     straight = [part for statement in body for part, _ in _assigned(statement)]

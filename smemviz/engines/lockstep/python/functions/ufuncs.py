@@ -187,13 +187,13 @@ def _rule(function: np.ufunc) -> Rule:
 
 def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
     """Compute every element of the last argument, one after the other, as each thread does on the GPU."""
-    *given, out = arguments
-    same = all(view.shape == out.shape for view in given if isinstance(view, View)) if isinstance(out, View) else False
+    *inputs, out = arguments
+    same = all(view.shape == out.shape for view in inputs if isinstance(view, View)) if isinstance(out, View) else False
     if not same or any(not isinstance(size, int) for size in out.shape):
         raise frame.refuse(node, english("{code}: arrays of other shapes", code=ast.unparse(node)))
     for index in np.ndindex(*out.shape):
         frame.machine.tick(frame.function.file, node.lineno)
-        pairs = zip(given, node.args, strict=False)
+        pairs = zip(inputs, node.args, strict=False)
         numbers = [
             access.load(frame, at, argument, index) if isinstance(argument, View) else argument
             for argument, at in pairs

@@ -77,10 +77,10 @@ def _exchanged(frame: Frame, node: ast.Call, value: Value) -> NDArray[Any]:
 
 def _shuffle(source: Callable[[Any, Any], Any], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Return each lane the value of another; ``source(lane, b)`` may be outside the warp, then it is its own."""
-    given, value, b = arguments
+    mask, value, b = arguments
     if dtype_of(b).kind not in "iu":
         raise NoRuleError(f"{ast.unparse(node.func)} with a lane of {dtype_of(b)}")
-    _member_mask(frame, node, given)
+    _member_mask(frame, node, mask)
     values = _exchanged(frame, node, value)
     lane = frame.machine.registers["cuda.laneid"]
     other = source(lane, cast(cast(b, _UINT32), INT64) & _LANE_BITS)
@@ -90,10 +90,10 @@ def _shuffle(source: Callable[[Any, Any], Any], frame: Frame, node: ast.Call, ar
 
 def _ballot(frame: Frame, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
     """Return, for each lane, the active lanes of its mask and those of them whose predicate holds."""
-    given, predicate = arguments
+    mask, predicate = arguments
     if dtype_of(predicate).kind not in "biu":
         raise NoRuleError(f"{ast.unparse(node.func)} of {dtype_of(predicate)}")
-    members = _member_mask(frame, node, given)
+    members = _member_mask(frame, node, mask)
     holds = _each(_words(frame.mask.lanes & _spread(frame, truth(predicate))))
     members = members & _each(_words(frame.mask.lanes))
     return members, holds & members
@@ -117,11 +117,11 @@ def _matched(dtype: Dtype) -> Dtype | None:
 
 def _matching(frame: Frame, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
     """Return, for each lane, the active lanes of its mask and those of them that have its value, bit by bit."""
-    given, value = arguments
+    mask, value = arguments
     dtype = _matched(dtype_of(value))
     if dtype is None:
         raise NoRuleError(f"{ast.unparse(node.func)} of {dtype_of(value)}")
-    members = _member_mask(frame, node, given) & _each(_words(frame.mask.lanes))
+    members = _member_mask(frame, node, mask) & _each(_words(frame.mask.lanes))
     value = cast(value, dtype)
     values = np.ascontiguousarray(_spread(frame, value)).view(f"u{dtype.itemsize}").reshape(-1, WARP_SIZE)
     same = values[:, :, None] == values[:, None, :]

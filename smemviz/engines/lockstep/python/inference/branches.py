@@ -34,8 +34,8 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
         rules = Language(
             {**frame.language.expressions, **_EXPRESSIONS}, {**frame.language.statements, **_STATEMENTS}, versions_of
         )
-        given = {field.name: getattr(machine, field.name) for field in fields(Machine)}
-        machine.study = Study(**given, real=frame.language, rules=rules)
+        shared = {field.name: getattr(machine, field.name) for field in fields(Machine)}
+        machine.study = Study(**shared, real=frame.language, rules=rules)
     versions: Versions = machine.study.of(frame.tree, arguments)[0]
     return versions
 

@@ -62,8 +62,8 @@ class Study(Machine):
         key = (id(tree), *(kind_of(value) for value in arguments.values()))
         studied = self.studied.get(key)
         if studied is None:
-            given = {name: _of_one_warp(value) for name, value in arguments.items()}
-            studied = self.studied[key] = Visit(self, tree).all_of(given)
+            of_one_warp = {name: _of_one_warp(value) for name, value in arguments.items()}
+            studied = self.studied[key] = Visit(self, tree).all_of(of_one_warp)
         return studied
 
     def request(self, *_: Any, **__: Any) -> None:
