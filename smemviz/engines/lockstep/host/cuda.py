@@ -22,7 +22,7 @@ from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
 from smemviz.engines.lockstep.host.random import Random
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
-from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function

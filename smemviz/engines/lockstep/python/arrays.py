@@ -10,7 +10,7 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory.memory import Flat, Memory, View, c_strides
 from smemviz.engines.lockstep.memory.records import field_view, is_known
-from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics, types

@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.memory.records import is_known
-from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access, arrays, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names

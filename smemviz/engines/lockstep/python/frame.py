@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.nearest import instead, is_none_of_numba, neighbour
+from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
