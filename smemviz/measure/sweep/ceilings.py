@@ -12,7 +12,6 @@ import numpy as np
 from numba import cuda, float32, uint64
 
 from smemviz.engines.gpu.recorder import quiet
-from smemviz.engines.options import Progress
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import replayed
 from smemviz.messages import english
@@ -31,15 +30,10 @@ _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(n * _THREADS) for n in range(1, 9))
 _WARP, _HALF, _FURTHER = np.uint64(32), np.uint64(_SHARED_WORDS // 2 - 1), np.uint64(37)
 
 
-def measure_ceilings(progress: Progress | None = None) -> tuple[Ceiling, ...]:
+def measure_ceilings() -> tuple[Ceiling, ...]:
     """Measure every ceiling of the card."""
-    ceilings = []
     with quiet():
-        for index, (name, measure) in enumerate(_MEASURES.items()):
-            if progress:
-                progress(index, len(_MEASURES), name)
-            ceilings.append(measure(name))
-    return tuple(ceilings)
+        return tuple(measure(name) for name, measure in _MEASURES.items())
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
