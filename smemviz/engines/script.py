@@ -83,9 +83,7 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     if kind == "gpu":
         what = english(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
-            "Those that Numba makes of @vectorize and @guvectorize are recorded with engine lockstep, "
-            "those of cuda.reduce, PyCUDA and the driver itself with none: write a kernel, or launch them with "
-            "cupy.RawKernel or cuda.core"
+            "Those of PyCUDA and of the driver itself are not recorded: launch them with cupy.RawKernel or cuda.core"
         )
         return KernelFileError(program.file, 1, what)
     if not program.kernels:

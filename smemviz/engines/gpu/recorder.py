@@ -38,9 +38,11 @@ from smemviz.engines.host import (
 )
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import RefusedLaunchError, UnsupportedError
+from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
 from smemviz.recordings.data import UNSAFE, Finding, Launch
@@ -89,6 +91,13 @@ class Recorder(recorder.Recorder):
             return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
+
+    def has_no_text(self, kernel: FunctionType, place: tuple[str, int]) -> None:
+        """Note that a kernel is not recorded, because it is made of a text that is not in a file."""
+        what = english("{kernel} is made of a text; define it in a file to see its accesses", kernel=kernel.__name__)
+        error = UnsupportedError(*place, what)
+        error.kernel = kernel.__name__
+        self._not_recorded.setdefault(kernel, error)
 
     def end(self) -> None:
         """Note which kernels ran without being recorded.
@@ -223,11 +232,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
 
         def launch(*arguments: Any) -> None:
             function = _function(self.py_func, program)
-            expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
-            if len(arguments) != expected:
-                place = launch_place(program.file)
-                wanted = {"kernel": function.name, "expected": expected, "given": len(arguments)}
-                raise LaunchError(*place, english("{kernel} takes {expected} arguments; {given} were given", **wanted))
+            check_number(launch_place(program.file), function, arguments)
             cuda.synchronize()
             if watcher.launch(self, function, config, arguments) is not False:
                 clean(*arguments)
@@ -251,6 +256,15 @@ def check(place: tuple[str, int], config: Configuration) -> None:
                     most=limits.static_shared,
                 ),
             )
+
+
+def check_number(place: tuple[str, int], function: Function, arguments: Sequence[Any]) -> None:
+    """Refuse another number of arguments than a kernel takes; with a star it takes any."""
+    names = positional(function.node)
+    if len(arguments) != len(names) and not function.node.args.vararg:
+        error = wrong_number(*place, function.name, names, len(arguments))
+        error.kernel = function.name
+        raise error
 
 
 def _function(function: FunctionType, program: Program) -> Function:
