@@ -20,7 +20,7 @@ from numba.cuda.kernels import reduction
 from numba.cuda.kernels.reduction import _gpu_reduce_factory
 from numba.cuda.vectorizers import CUDAGUFuncVectorize
 
-from smemviz.engines.gpu import intercept, recorder
+from smemviz.engines.gpu import device, intercept, recorder
 from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
 from smemviz.engines.host import configuration
 from smemviz.engines.options import RunOptions
@@ -113,7 +113,7 @@ def of_numba():
 @pytest.fixture
 def launched(monkeypatch):
     """Return a function that launches a kernel; it returns what was shown of it, and how often it happened."""
-    monkeypatch.setattr(intercept, "device", lambda: None)
+    monkeypatch.setattr(intercept, "require", lambda: None)
     monkeypatch.setattr(recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     happened = []
@@ -167,3 +167,25 @@ def test_another_number_of_arguments_is_told_with_the_names(launched):
 
     with pytest.raises(LaunchError, match=r"kernel takes 1 argument \(out\); the launch gives 2"):
         launched(kernel, np.ones(1), 2)
+
+
+def test_a_process_that_is_forked_after_the_first_use_is_told_so_and_fails_as_it_does_by_itself(launched, monkeypatch):
+    monkeypatch.setattr(device.driver, "pid", -1)
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = 1
+
+    watcher = recorder.Recorder(RunOptions())
+    assert launched(kernel, np.ones(1), watcher=watcher)[1] == 1
+    (finding,) = watcher.findings
+    assert (finding.kind, finding.kernel) == ("launch_refused", "kernel")
+    assert finding.message.startswith("a process that is forked from one that has used the GPU cannot use it; start it")
+
+
+def test_whether_there_is_a_gpu_is_asked_without_the_driver_in_this_process(monkeypatch):
+    monkeypatch.setattr(device.driver, "pid", None)
+    monkeypatch.setattr(device, "available", lambda: pytest.fail("this process cannot fork any more"))
+    device.is_there.cache_clear()
+    assert device.is_there() in (True, False)
+    device.is_there.cache_clear()

@@ -10,7 +10,7 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
 from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
@@ -26,16 +26,23 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
     Kernels of Numba itself are launched and not shown, unless they are made of a function of the script, as those of
     ``cuda.reduce`` and ``@vectorize`` are.
 
+    The driver is left alone until the first launch: a process that is forked before can use the GPU.
+
     Raises:
         MissingError: when there is no GPU.
     """
-    device()
+    require()
     call = CUDADispatcher.call
 
     def watched(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> None:
         # Numba calls a kernel again where it has compiled one for this very configuration.
         if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
             place = launch_place("")
+            if forked_too_late():
+                if isinstance(watcher, Recorder):
+                    watcher.cannot_launch(kernel.py_func, place)
+                call(kernel, args, launch)  # which raises what it does by itself
+                return
             try:
                 function = find(with_text(kernel.py_func, args))
             except InputError:  # made from a text that nobody kept

@@ -25,6 +25,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines import recorder
 from smemviz.engines.gpu.device import available as available
 from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.device import is_there as is_there
 from smemviz.engines.gpu.launching import MarkedKernel, count
 from smemviz.engines.gpu.preflight import Preflight, not_run
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
@@ -73,6 +74,12 @@ class Recorder(recorder.Recorder):
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> bool:
         """Count one launch, if it is one of those to be recorded; keep from happening what may do harm."""
+        with self.handing_over():
+            return self._counted(dispatcher, function, config, arguments)
+
+    def _counted(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> bool:
         if not self.picker.takes(function.name) or dispatcher.py_func in self._not_recorded:
             return True
         if not self._is_safe(function, config, arguments):
@@ -87,7 +94,7 @@ class Recorder(recorder.Recorder):
                 self._marked[key] = MarkedKernel(function, arguments, kept)
             launch = count(self._marked[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         except (UnsupportedError, CoreError, NumbaError) as error:
-            self._not_recorded[dispatcher.py_func] = _refusal(function, error)
+            self._leave_out(dispatcher.py_func, _refusal(function, error))
             return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
@@ -97,6 +104,22 @@ class Recorder(recorder.Recorder):
         what = english("{kernel} is made of a text; define it in a file to see its accesses", kernel=kernel.__name__)
         error = UnsupportedError(*place, what)
         error.kernel = kernel.__name__
+        with self.handing_over():
+            self._leave_out(kernel, error)
+
+    def cannot_launch(self, kernel: FunctionType, place: tuple[str, int]) -> None:
+        """Note that a process cannot launch a kernel, because it was forked from one that had used the GPU."""
+        what = english(
+            "a process that is forked from one that has used the GPU cannot use it; start it with "
+            "multiprocessing.get_context('spawn'), or fork it before the first use"
+        )
+        with self.handing_over():
+            self.refuse(kernel.__name__, RefusedLaunchError(*place, what))
+
+    def _leave_out(self, kernel: FunctionType, error: UnsupportedError) -> None:
+        """Note once that a kernel is not recorded; a child process has no end at which it could be told."""
+        if kernel not in self._not_recorded and self.children.is_child:
+            self.findings.append(not_recorded(error, has_run=True))
         self._not_recorded.setdefault(kernel, error)
 
     def end(self) -> None:
@@ -105,6 +128,7 @@ class Recorder(recorder.Recorder):
         Raises:
             UnsupportedError: when there is nothing else to tell.
         """
+        super().end()
         if self.is_empty:
             for error in self._not_recorded.values():
                 raise error
