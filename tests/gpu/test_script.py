@@ -291,8 +291,9 @@ assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
     shapes = [(launch.grid[0], launch.block[0]) for launch in recording.launches]
     assert shapes == [(2, 128), (1, 44), (1, 3), (1, 64)]
     assert {Path(launch.file).name for launch in recording.launches} == {"reduction.py"}
-    stores = {row.site.line: row.wavefronts for row in recording.launches[0].summary() if row.wavefronts}
-    assert stores[32] == 16  # eight warps store 8 bytes a lane, in two groups of 16
+    first = recording.launches[0]
+    counted = {site.source: row.wavefronts for site, row in zip(first.sites[:3], first.summary()[:3], strict=True)}
+    assert counted["sm_this[laneid]"] == 16  # eight warps store 8 bytes a lane, in two groups of 16
 
 
 def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path: Path) -> None:
