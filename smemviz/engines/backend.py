@@ -33,6 +33,9 @@ class GpuEngine(Protocol):
     def available(self) -> bool:
         """Tell whether there is a GPU that Numba can use."""
 
+    def is_there(self) -> bool:
+        """Tell whether there is a GPU, without a word to the driver in this process."""
+
     def device(self) -> Device:
         """Describe the GPU in use."""
 
@@ -55,7 +58,7 @@ def chosen(engine: Engine) -> EngineName:
         raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
     if engine != "auto":
         return engine
-    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
+    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().is_there() else "lockstep"
 
 
 class CudaGpuEngine(Protocol):

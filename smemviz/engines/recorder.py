@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from smemviz.engines.children import Children, renumbered
 from smemviz.engines.host import main_failed, not_recorded, stopped
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
@@ -24,6 +25,7 @@ class Recorder:
         self.options = options or RunOptions()
         self.picker = self.options.picker
         self.log_bytes = self.options.log_bytes
+        self.children = Children()
 
     @property
     def is_empty(self) -> bool:
@@ -69,6 +71,17 @@ class Recorder:
             LaunchError: for a launch that cannot be made; one that no device would start is a finding.
             UnsupportedError: for a kernel that is not executed.
         """
+        with self.handing_over():
+            return self._made(kernel, make, row_bytes, file)
+
+    @contextmanager
+    def handing_over(self) -> Iterator[None]:
+        """Hand what a launch added to the process that the run began in, if this is a child of it."""
+        self.children.enter(self.launches, self.findings)
+        yield
+        self.children.leave(self.launches, self.findings)
+
+    def _made(self, kernel: str, make: Make, row_bytes: int, file: str) -> bool:
         recorded = self.picker.takes(kernel)
         options = LaunchOptions(
             progress=self.options.progress,
@@ -101,7 +114,14 @@ class Recorder:
         self.findings.append(not_recorded(error, in_cell=True))
 
     def end(self) -> None:
-        """Note what is known only once the run is over."""
+        """Add what child processes recorded, which is known only once the run is over."""
+        for launches, findings in self.children.collected():
+            self.take_over(launches, findings)
+
+    def take_over(self, launches: Sequence[Launch], findings: Sequence[Finding]) -> None:
+        """Add what another recorder saw."""
+        self.findings += renumbered(findings, len(self.launches))
+        self.launches += launches
 
     def result(self) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
         """Return everything that was seen.

@@ -33,6 +33,8 @@ def remedy(error: BaseException) -> str:
         return "; " + english("the file is a part of a package: run the script that imports it")
     if older := isinstance(error, AttributeError) and re.search(r"use `(\w+)` by itself", str(error)):
         return "; " + english("it is written for an older NumPy: write {name} instead", name=older[1])
+    if "CUDA initialized before forking" in str(error):
+        return "; " + english("start processes with multiprocessing.get_context('spawn'), or fork before the first use")
     return ""
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
+from smemviz.engines.children import Children, entering, run_in_child
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
-from smemviz.engines.script_host import execute
+from smemviz.engines.script_host import execute, execute_as_child
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.functions import Function, function_in, function_of
@@ -46,18 +47,43 @@ def run_script(
             launched; later that is a finding.
     """
     kind = chosen(engine)
-
-    def find(kernel: FunctionType) -> Function:
-        return function_in(kernel, program.file, program.source, program.tree)
-
+    options = options or RunOptions()
     failed = _cell_failed if program.is_notebook else _script_failed
-    seeing = _seeing(kind, find, options or RunOptions())
-    with seeing as recorder, _seeing_cuda_cpp(kind, program, recorder), recorder.recording(failed):
+    with _seeing_script(kind, program, options) as recorder, recorder.recording(failed):
         execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
         raise _nothing_launched(kind, program)
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
+
+
+@contextmanager
+def _seeing_script(
+    kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
+) -> Iterator[Recorder]:
+    """Let a recorder see what a script launches, here and in the processes that it starts.
+
+    One that is such a process hands what it records to ``children``.
+    """
+
+    def find(kernel: FunctionType) -> Function:
+        return function_in(kernel, program.file, program.source, program.tree)
+
+    with _seeing(kind, find, options) as recorder:
+        if children is not None:
+            recorder.children = children
+        further = kind, program, replace(options, progress=None), recorder.children
+        with _seeing_cuda_cpp(kind, program, recorder), entering(_enter, *further):
+            yield recorder
+
+
+def _enter(kind: EngineName, program: Program, options: RunOptions, children: Children) -> None:
+    """Record, to its end, what a process launches that a script started anew."""
+    _entered.enter_context(_seeing_script(kind, program, options, children))
+    run_in_child(lambda: execute_as_child(program))
+
+
+_entered = ExitStack()
 
 
 @contextmanager
@@ -83,9 +109,7 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     if kind == "gpu":
         what = english(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
-            "Those that Numba makes of @vectorize and @guvectorize are recorded with engine lockstep, "
-            "those of cuda.reduce, PyCUDA and the driver itself with none: write a kernel, or launch them with "
-            "cupy.RawKernel or cuda.core"
+            "Those of PyCUDA and of the driver itself are not recorded: launch them with cupy.RawKernel or cuda.core"
         )
         return KernelFileError(program.file, 1, what)
     if not program.kernels:

@@ -42,11 +42,7 @@ def execute(
         KernelFileError: when the script raises, or exits with anything but 0; it names the line.
         MissingError: when it asks something of the GPU that only one there can answer.
     """
-    module = ModuleType("__main__")
-    module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
-    linecache.checkcache()
-    lines = program.source.splitlines(keepends=True)  # the file may have others, of a notebook and with magics
-    linecache.cache[program.file] = (len(program.source), None, lines, program.file)
+    module = _module("__main__", program)
     failed: list[PlaceError] = []
     with _as_main(module, program.file, arguments):
         for code in program.parts():
@@ -65,6 +61,23 @@ def execute(
         raise KernelFileError(first.file, first.line, what) from first
     if failed:
         raise failed[0]
+
+
+def execute_as_child(program: Program) -> None:
+    """Run a script as ``multiprocessing`` does in a process that it has started anew."""
+    module = sys.modules["__main__"] = sys.modules["__mp_main__"] = _module("__mp_main__", program)
+    for code in program.parts():
+        exec(code, module.__dict__)
+
+
+def _module(name: str, program: Program) -> ModuleType:
+    """Return the module that a script runs in, its text known by its file's name."""
+    module = ModuleType(name)
+    module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
+    linecache.checkcache()
+    lines = program.source.splitlines(keepends=True)  # the file may have others, of a notebook and with magics
+    linecache.cache[program.file] = (len(program.source), None, lines, program.file)
+    return module
 
 
 def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Sequence[str], *, has_gpu: bool) -> None:

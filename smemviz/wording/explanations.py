@@ -145,7 +145,7 @@ class Explaining:
         return bank_service(now, bank_layout(self.launch, self.hardware), self.hardware)
 
     def cost(self, site: Site, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return the wavefronts in excess of requests, 0 where they cannot be told, or their sectors."""
+        """Return the wavefronts in excess of requests, -1 where they cannot be told, or their sectors."""
         addresses = self.launch.requests.addresses[rows]
         if site.space == "global":
             return sectors(addresses, site.width)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
+from multiprocessing import spawn
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from helpers.accepted import HEAD, LANE, kernel, script
 
 import smemviz
+from smemviz.engines.lockstep.host import stand_in
 from smemviz.errors import KernelFileError, UnsupportedError
 
 # --- scripts that launch late, elsewhere, or what is refused
@@ -160,6 +163,22 @@ def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: st
     recording = script(tmp_path, FORKED.replace("METHOD", method))
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
     assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_started_anew_enter_the_recorder(
+    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU, which a forked process cannot use once its parent has."""
+    monkeypatch.setattr(stand_in, "_forking", nullcontext)
+    text = FORKED.replace("METHOD", method).replace("out[cuda.grid(1)] = 1", "out[cuda.grid(1)] = N")
+    text = text.replace("[4, 2]) == [4, 2]", "[4, 2]) == [4 * N, 2 * N]")
+    (tmp_path / "script.py").write_text(text.replace("import multi", "N = 1\nimport multi"))
+    before = spawn.get_preparation_data
+    recording = smemviz.run(tmp_path / "script.py", engine="lockstep", constants={"N": 3})
+    assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
+    assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
+    assert spawn.get_preparation_data is before
 
 
 def test_a_script_of_cuda_reduce_alone_is_told_that_its_kernels_are_not_recorded(tmp_path: Path) -> None:

@@ -355,5 +355,5 @@ def test_on_the_gpu_a_script_that_launches_nothing_is_told_what_is_not_recorded_
     seeing = module._seeing
     monkeypatch.setattr(module, "chosen", lambda engine: "gpu")
     monkeypatch.setattr(module, "_seeing", lambda kind, *rest: seeing("lockstep", *rest))
-    with pytest.raises(InputError, match="@vectorize and @guvectorize are recorded"):
+    with pytest.raises(InputError, match="Those of PyCUDA and of the driver itself are not recorded"):
         run(small(tmp_path, ""))

@@ -7,6 +7,7 @@ import pytest
 from helpers.script_files import write_script
 
 import smemviz
+from smemviz.errors import LaunchError
 
 pytestmark = pytest.mark.gpu
 
@@ -102,14 +103,12 @@ def test_an_exception_passes_and_leaves_everything_as_it_was():
 
 def test_what_numba_launches_for_itself_happens_and_is_not_recorded():
     from numba import cuda
-
-    @cuda.reduce
-    def total(a, b):
-        return a + b
+    from numba.cuda.random import create_xoroshiro128p_states
 
     with smemviz.recording() as recorded:
+        create_xoroshiro128p_states(64, seed=1)
         kernel_under_test()[1, 32](np.zeros(32, np.int32))
-        assert total(np.arange(100, dtype=np.int64)) == 4950
+        cuda.synchronize()
     assert [launch.kernel for launch in recorded.launches] == ["kernel"]
 
 
@@ -235,21 +234,92 @@ assert out.copy_to_host().sum() == 4 * 2 + 28 * 2
     assert finding.message.endswith("It ran and is not recorded.")
 
 
-def test_a_vectorized_function_runs_beside_kernels(tmp_path: Path) -> None:
-    text = """
-@vectorize(["float64(float64, float64)"], target="cuda")
+VECTORIZED = """
+from numba import guvectorize
+
+@vectorize(["float32(float32, float32)", "float64(float64, float64)"], target="cuda")
 def plus(a, b):
-    return a + b
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
 
 @cuda.jit
 def kernel(out):
     out[cuda.grid(1)] += 1
 
-out = plus(np.ones(32), np.ones(32))
-kernel[1, 32](out)
-assert set(out) == {3.0}
+a = np.arange(64.0)
+out = plus(a, a)
+kernel[2, 32](out)
+assert np.array_equal(out, 3 * a + 1)
+assert np.array_equal(plus(cuda.to_device(a), cuda.to_device(a)).copy_to_host(), 3 * a)
+assert np.array_equal(plus(a.reshape(8, 8), 1.0), a.reshape(8, 8) + 2)
+assert np.array_equal(scaled(a.reshape(16, 4), np.arange(16.0)), a.reshape(16, 4) * np.arange(16.0)[:, None])
+assert plus.reduce(np.ones(3)) == 5
+"""
+
+
+def test_vectorized_functions_are_recorded_as_in_lockstep(tmp_path: Path) -> None:
+    """Numba takes other blocks than lockstep, and reads a number that is given for an array where that is."""
+    (tmp_path / "script.py").write_text(HEAD + VECTORIZED)
+    seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
+    assert seen.findings == predicted.findings == ()
+    names = ["vectorized_plus", "kernel", "vectorized_plus", "vectorized_plus", "vectorized_scaled"]
+    assert [launch.kernel for launch in seen.launches] == names + ["vectorized_plus"] * 2
+    for one, other in zip(seen.launches[:5], predicted.launches[:5], strict=True):
+        assert (one.sites, one.file) == (other.sites, other.file)
+        assert [row.requests for row in one.summary()] == [row.requests for row in other.summary()]
+    assert seen.sources == predicted.sources
+
+
+def test_the_kernels_of_a_reduction_are_recorded_with_numba_s_lines(tmp_path: Path) -> None:
+    """300 numbers are two blocks of 128, then 44, then the three that these leave."""
+    text = """
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+assert total(np.arange(300.0)) == 44850
+assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
 """
     (tmp_path / "script.py").write_text(HEAD + text)
     recording = smemviz.run(tmp_path / "script.py", engine="gpu")
     assert recording.findings == ()
-    assert "kernel" in {launch.kernel for launch in recording.launches}
+    assert {launch.kernel for launch in recording.launches} == {"gpu_reduce_block_strided"}
+    shapes = [(launch.grid[0], launch.block[0]) for launch in recording.launches]
+    assert shapes == [(2, 128), (1, 44), (1, 3), (1, 64)]
+    assert {Path(launch.file).name for launch in recording.launches} == {"reduction.py"}
+    first = recording.launches[0]
+    counted = {site.source: row.wavefronts for site, row in zip(first.sites[:3], first.summary()[:3], strict=True)}
+    assert counted["sm_this[laneid]"] == 16  # eight warps store 8 bytes a lane, in two groups of 16
+
+
+def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path: Path) -> None:
+    text = """
+scope = {"cuda": cuda}
+exec("def ones(out): out[cuda.grid(1)] = 1", scope)
+out = np.zeros(32)
+cuda.jit(scope["ones"])[1, 32](out)
+assert out.sum() == 32
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] += 1
+
+kernel[1, 32](out)
+assert out.sum() == 64
+"""
+    (tmp_path / "script.py").write_text(HEAD + text)
+    recording = smemviz.run(tmp_path / "script.py", engine="gpu")
+    assert [launch.kernel for launch in recording.launches] == ["kernel"]
+    (finding,) = recording.findings
+    assert "ones is made of a text" in finding.message
+
+
+def test_another_number_of_arguments_is_told_with_the_names(tmp_path: Path) -> None:
+    text = "\n@cuda.jit\ndef kernel(out):\n    out[0] = 1\n\nkernel[1, 32](np.zeros(1), 2)\n"
+    (tmp_path / "script.py").write_text(HEAD + text)
+    with pytest.raises(LaunchError, match=r"kernel takes 1 argument \(out\); the launch gives 2"):
+        smemviz.run(tmp_path / "script.py", engine="gpu")

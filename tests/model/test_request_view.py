@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from helpers.synthetic import requests, square_recording
 
-from smemviz.model.playback.request_view import blocks, contents, element_addresses, playback_order, request_view
+from smemviz.model.counting.costs import excess_at
+from smemviz.model.hardware.hardware import H200
+from smemviz.model.playback.request_view import (
+    blocks,
+    contents,
+    element_addresses,
+    playback_order,
+    request_view,
+    worst_request,
+)
 
 LAUNCH = square_recording()["set_row_read_col"]
 
@@ -23,6 +32,20 @@ def test_a_warp_that_passed_more_barriers_comes_later_though_its_step_is_lower()
     launch = replace(LAUNCH, requests=requests([(0, 0, 0, 1), (0, 1, 0, 0), (0, 1, 1, 0)], lanes, off))
     rows = playback_order(launch, 0)
     assert launch.requests.warp[rows].tolist() == [1, 1, 0]
+
+
+def test_the_worst_of_float_atomics_in_global_memory_moves_the_most_sectors() -> None:
+    """What they ask for are sectors, as of a load; in shared memory they are a loop, of which no addresses tell."""
+    site = replace(LAUNCH.sites[2], op="atomic_add", dtype="float32", width=4)
+    assert site.space == "global"
+    lanes = [4 * stride * np.arange(32) for stride in (1, 8)]
+    off = [np.full(32, np.nan)] * 2
+    launch = replace(
+        LAUNCH, requests=requests([(2, 0, 0, 0), (2, 0, 1, 0)], lanes, off), sites=(*LAUNCH.sites[:2], site)
+    )
+    assert excess_at(site, launch.requests.addresses).tolist() == [0, 28]
+    assert worst_request(launch, H200, site=2).row == 1
+    assert excess_at(replace(site, space="shared"), launch.requests.addresses).tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(

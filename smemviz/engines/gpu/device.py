@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from functools import cache
 
 from numba import cuda
+from numba.cuda.cudadrv.driver import driver
 from numba.cuda.device_init import is_available
 
 from smemviz.errors import MissingError
 from smemviz.recordings.data import Device
 
+_NONE = "no GPU here that Numba can use; smemviz run --engine lockstep counts without one"
+
 
 def available() -> bool:
     """Tell whether there is a GPU that Numba can use, also while lockstep stands in for ``cuda``."""
     return bool(is_available())
+
+
+def forked_too_late() -> bool:
+    """Tell whether this process was forked from one that had used the driver, which it cannot use itself."""
+    return driver.pid is not None and driver.pid != os.getpid()
+
+
+@cache
+def is_there() -> bool:
+    """Tell whether there is a GPU, without a word to the driver in this process, which may fork others yet."""
+    if driver.pid is not None:
+        return available()
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    asked = f"import ctypes; raise SystemExit(ctypes.CDLL({name!r}).cuInit(0) != 0)"
+    return subprocess.run([sys.executable, "-I", "-S", "-c", asked], capture_output=True).returncode == 0
+
+
+def require() -> None:
+    """Refuse to go on without a GPU.
+
+    Raises:
+        MissingError: when there is none.
+    """
+    if not is_there():
+        raise MissingError(_NONE)
 
 
 @cache
@@ -25,7 +55,7 @@ def device() -> Device:
         MissingError: when there is none.
     """
     if not available():
-        raise MissingError("no GPU here that Numba can use; smemviz run --engine lockstep counts without one")
+        raise MissingError(_NONE)
     current = cuda.get_current_device()
     name = current.name.decode() if isinstance(current.name, bytes) else str(current.name)
     major, minor = current.compute_capability

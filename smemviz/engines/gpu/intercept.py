@@ -10,11 +10,12 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
-from smemviz.engines.gpu.recorder import Recorder, Watcher, check, quiet
+from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
+from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
-from smemviz.errors import InputError, LaunchError, RefusedLaunchError
+from smemviz.errors import InputError, RefusedLaunchError
 from smemviz.frontends.numba.functions import Function
 
 
@@ -22,21 +23,31 @@ from smemviz.frontends.numba.functions import Function
 def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> Iterator[None]:
     """Let ``watcher`` see every launch of this process while this lasts; ``find`` gives the definition of a kernel.
 
-    Kernels of Numba itself, those of ``cuda.reduce`` and ``@vectorize`` for example, are launched and not shown.
+    Kernels of Numba itself are launched and not shown, unless they are made of a function of the script, as those of
+    ``cuda.reduce`` and ``@vectorize`` are.
+
+    The driver is left alone until the first launch: a process that is forked before can use the GPU.
 
     Raises:
         MissingError: when there is no GPU.
     """
-    device()
+    require()
     call = CUDADispatcher.call
 
     def watched(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> None:
         # Numba calls a kernel again where it has compiled one for this very configuration.
         if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
             place = launch_place("")
+            if forked_too_late():
+                if isinstance(watcher, Recorder):
+                    watcher.cannot_launch(kernel.py_func, place)
+                call(kernel, args, launch)  # which raises what it does by itself
+                return
             try:
-                function = find(kernel.py_func)
-            except InputError:  # made from text, as those of @vectorize are
+                function = find(with_text(kernel.py_func, args))
+            except InputError:  # made from a text that nobody kept
+                if isinstance(watcher, Recorder):
+                    watcher.has_no_text(kernel.py_func, place)
                 call(kernel, args, launch)
                 return
             config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
@@ -47,11 +58,7 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
                     raise
                 watcher.refuse(kernel.py_func.__name__, error)
                 return
-            expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
-            if len(args) != expected:
-                wrong = LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
-                wrong.kernel = function.name
-                raise wrong
+            check_number(place, function, args)
             cuda.synchronize()
             with quiet():
                 if watcher.launch(kernel, function, config, args) is False:
@@ -66,5 +73,6 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
 
 
 def _is_ours(kernel: FunctionType) -> bool:
-    """Tell whether a kernel is one that counts, or one that comes with Numba."""
-    return kernel.__name__.startswith(PREFIX) or is_library(kernel.__code__.co_filename)
+    """Tell whether a kernel is one that counts, or one that comes with Numba and is made of nothing else."""
+    of_numba = is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
+    return kernel.__name__.startswith(PREFIX) or of_numba

@@ -25,6 +25,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines import recorder
 from smemviz.engines.gpu.device import available as available
 from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.device import is_there as is_there
 from smemviz.engines.gpu.launching import MarkedKernel, count
 from smemviz.engines.gpu.preflight import Preflight, not_run
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
@@ -38,9 +39,11 @@ from smemviz.engines.host import (
 )
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import RefusedLaunchError, UnsupportedError
+from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
 from smemviz.recordings.data import UNSAFE, Finding, Launch
@@ -71,6 +74,12 @@ class Recorder(recorder.Recorder):
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> bool:
         """Count one launch, if it is one of those to be recorded; keep from happening what may do harm."""
+        with self.handing_over():
+            return self._counted(dispatcher, function, config, arguments)
+
+    def _counted(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> bool:
         if not self.picker.takes(function.name) or dispatcher.py_func in self._not_recorded:
             return True
         if not self._is_safe(function, config, arguments):
@@ -85,10 +94,33 @@ class Recorder(recorder.Recorder):
                 self._marked[key] = MarkedKernel(function, arguments, kept)
             launch = count(self._marked[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         except (UnsupportedError, CoreError, NumbaError) as error:
-            self._not_recorded[dispatcher.py_func] = _refusal(function, error)
+            self._leave_out(dispatcher.py_func, _refusal(function, error))
             return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
+
+    def has_no_text(self, kernel: FunctionType, place: tuple[str, int]) -> None:
+        """Note that a kernel is not recorded, because it is made of a text that is not in a file."""
+        what = english("{kernel} is made of a text; define it in a file to see its accesses", kernel=kernel.__name__)
+        error = UnsupportedError(*place, what)
+        error.kernel = kernel.__name__
+        with self.handing_over():
+            self._leave_out(kernel, error)
+
+    def cannot_launch(self, kernel: FunctionType, place: tuple[str, int]) -> None:
+        """Note that a process cannot launch a kernel, because it was forked from one that had used the GPU."""
+        what = english(
+            "a process that is forked from one that has used the GPU cannot use it; start it with "
+            "multiprocessing.get_context('spawn'), or fork it before the first use"
+        )
+        with self.handing_over():
+            self.refuse(kernel.__name__, RefusedLaunchError(*place, what))
+
+    def _leave_out(self, kernel: FunctionType, error: UnsupportedError) -> None:
+        """Note once that a kernel is not recorded; a child process has no end at which it could be told."""
+        if kernel not in self._not_recorded and self.children.is_child:
+            self.findings.append(not_recorded(error, has_run=True))
+        self._not_recorded.setdefault(kernel, error)
 
     def end(self) -> None:
         """Note which kernels ran without being recorded.
@@ -96,6 +128,7 @@ class Recorder(recorder.Recorder):
         Raises:
             UnsupportedError: when there is nothing else to tell.
         """
+        super().end()
         if self.is_empty:
             for error in self._not_recorded.values():
                 raise error
@@ -223,11 +256,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
 
         def launch(*arguments: Any) -> None:
             function = _function(self.py_func, program)
-            expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
-            if len(arguments) != expected:
-                place = launch_place(program.file)
-                wanted = {"kernel": function.name, "expected": expected, "given": len(arguments)}
-                raise LaunchError(*place, english("{kernel} takes {expected} arguments; {given} were given", **wanted))
+            check_number(launch_place(program.file), function, arguments)
             cuda.synchronize()
             if watcher.launch(self, function, config, arguments) is not False:
                 clean(*arguments)
@@ -251,6 +280,15 @@ def check(place: tuple[str, int], config: Configuration) -> None:
                     most=limits.static_shared,
                 ),
             )
+
+
+def check_number(place: tuple[str, int], function: Function, arguments: Sequence[Any]) -> None:
+    """Refuse another number of arguments than a kernel takes; with a star it takes any."""
+    names = positional(function.node)
+    if len(arguments) != len(names) and not function.node.args.vararg:
+        error = wrong_number(*place, function.name, names, len(arguments))
+        error.kernel = function.name
+        raise error
 
 
 def _function(function: FunctionType, program: Program) -> Function:

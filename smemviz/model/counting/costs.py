@@ -85,9 +85,9 @@ def rule_at(site: Site, hardware: Hardware = H200) -> Rule | None:
 
 
 def excess_at(site: Site, addresses: NDArray[np.int64], hardware: Hardware = H200) -> NDArray[np.int64]:
-    """Return what requests of a site cost beyond what would do; 0 for operations that are not counted ahead."""
-    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
-        return np.zeros(len(addresses), np.int64)
+    """Return what requests of a site cost beyond what would do, -1 where it cannot be told from the addresses."""
+    if rule_at(site, hardware) is None:
+        return np.full(len(addresses), -1, np.int64)
     cost, least = cost_and_least(site, addresses, hardware)
     return cost - least
 

@@ -6,7 +6,6 @@ The kernel is written here as Numba writes it, and launched like any other, so a
 from __future__ import annotations
 
 import importlib
-import linecache
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.frontends.numba.functions import as_dtype
+from smemviz.frontends.numba.vectorized import kernel_of_arrays, kernel_of_numbers
 
 Signature = tuple[Sequence[Any], Any]
 
@@ -54,14 +54,10 @@ class Vectorized:
     def __init__(self, cuda: Cuda, function: FunctionType, signatures: Sequence[Signature]) -> None:
         self.__name__ = function.__name__
         self._cuda = cuda
-        count = function.__code__.co_argcount
-        given = [f"a{k}" for k in range(count)]
-        items = ", ".join(f"{name}[i]" for name in given)
-        call = f"out[i] = {_core(function)}({items})"
         self._kernels = {
             tuple(as_dtype(argument) for argument in arguments): (
                 as_dtype(result),
-                _kernel(cuda, function, (arguments, result), [*given, "out"], "out.shape[0]", call),
+                cuda.jit(kernel_of_numbers(function, _core(cuda, function, (arguments, result)), cuda)),
             )
             for arguments, result in signatures
         }
@@ -120,15 +116,13 @@ class GeneralVectorized:
         self._cuda = cuda
         inputs, outputs = (_axes(part) for part in layout.split("->"))
         self._inputs, self._outputs = inputs, outputs
-        names = [f"a{k}" for k in range(len(inputs) + len(outputs))]
+        axes = [len(names) for names in (*inputs, *outputs)]
         self._kernels = []
         for signature in signatures:
             types = signature[0]
-            parts = [_part(*part) for part in zip(names, [*inputs, *outputs], types, strict=True)]
-            call = f"{_core(function)}({', '.join(parts)})"
-            kernel = _kernel(cuda, function, signature, names, f"{names[-1]}.shape[0]", call)
+            kernel = kernel_of_arrays(function, _core(cuda, function, signature), cuda, axes, types)
             dtypes: list[Any] = [as_dtype(getattr(dtype, "dtype", dtype)) for dtype in types]
-            self._kernels.append((dtypes, kernel))
+            self._kernels.append((dtypes, cuda.jit(kernel)))
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply the function to every array of the stacks."""
@@ -165,30 +159,10 @@ def _axes(text: str) -> list[tuple[str, ...]]:
     return [tuple(name for name in part.split(",") if name) for part in parts]
 
 
-def _part(name: str, axes: Sequence[str], kind: Any) -> str:
-    """Return what of a stack one thread is given."""
-    if axes:
-        return f"{name}[i, {', '.join(':' for _ in axes)}]"
-    return f"{name}[i:i + 1]" if hasattr(kind, "ndim") else f"{name}[i]"
-
-
-def _core(function: FunctionType) -> str:
-    return function.__name__ if function.__name__ != "<lambda>" else "function"
-
-
-def _kernel(
-    cuda: Cuda, function: FunctionType, signature: Signature, names: Sequence[str], size: str, call: str
-) -> Any:
-    """Make the kernel in which each thread calls the function once."""
-    core = _core(function)
-    text = f"def vectorized_{core}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {size}:\n        {call}\n"
-    file = f"<{core}, vectorized>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+def _core(cuda: Cuda, function: FunctionType, signature: Signature) -> Any:
+    """Return a function as the device function that its kernel calls."""
     arguments, result = signature
-    compiled = arguments if result is None else result(*arguments)
-    namespace = {"cuda": cuda, core: cuda.jit(compiled, device=True)(function)}
-    exec(compile(text, file, "exec"), namespace)
-    return cuda.jit(namespace[f"vectorized_{core}"])
+    return cuda.jit(arguments if result is None else result(*arguments), device=True)(function)
 
 
 def _array(value: Any) -> Any:
