@@ -77,6 +77,7 @@ class Accesses:
         self.noted: list[int] = []
         self.groups: list[int] = []
         self.stored: list[Any] = []
+        self.astray = False  # whether -1 may be among what was noted since
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
@@ -90,8 +91,12 @@ class Accesses:
         self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
         self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
         self._base = np.array([view.memory.base for view in reached], np.int64)
+        self._even = not (self._base % self.size).any()
         self.dtypes = [view.dtype for view in reached]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
+        shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
+        width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
+        self._in_cells = all(view.memory is self._machine.shared and view.dtype.itemsize == width for view in shared)
         self.writes = np.array([effect_of(made[site].op) != "load" for site, _ in sites], np.bool_)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
         by_memory: dict[Memory, list[int]] = {}
@@ -142,9 +147,19 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.groups:
             return
+        only_counted = self.alone and not self.astray and self._is_only_counted
+        if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
+            self._count(np.array(self.groups, np.int64))
+            self._clear()
+            return
+        self.astray = False
         groups, places = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
         self.noted.clear()
         self.groups.clear()
+        if only_counted and self._are_safe(groups, places):
+            self._count(groups)
+            self._clear()
+            return
         if not self.alone:
             self._did.append((groups, places))
             if sum(len(groups) for groups, _ in self._did) * self._mask.count > _MOST_TOGETHER:
@@ -168,6 +183,29 @@ class Accesses:
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
         self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
+
+    @property
+    def _is_only_counted(self) -> bool:
+        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
+        return self._even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
+
+    def _are_safe(self, groups: NDArray[np.int64], places: NDArray[np.int64]) -> bool:
+        if not self._in_cells:
+            return False
+        if not self.in_shared.all():
+            places = places[self.in_shared[self.numbers_in(groups)]]
+        return self._machine.hazards.are_safe(places)
+
+    def _count(self, groups: NDArray[np.int64]) -> None:
+        each = np.bincount(groups, minlength=len(self.length))
+        times = np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+        numbers = np.flatnonzero(times)
+        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
+
+    def _clear(self) -> None:
+        self.noted.clear()
+        self.groups.clear()
+        self.stored.clear()
 
     def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the groups of all accesses and their places, None where there are none."""

@@ -43,6 +43,7 @@ class Runner:
         if not self._accesses.alone:
             raise NotTogetherError
         self._accesses.hand_on()
+        self._accesses.astray = True
         self._frame.mask = self._mask
         return self._frame
 
