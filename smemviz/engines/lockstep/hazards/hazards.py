@@ -87,6 +87,10 @@ class Hazards:
         """How many bytes a cell has."""
         return self._cells.nbytes
 
+    def are_safe_within(self, low: int, high: int) -> bool:
+        """Tell the same of all cells from ``low`` to ``high``."""
+        return self._threads == 1 and self._written.expects_within(low, high)
+
     def are_safe(self, cells: NDArray[np.int64]) -> bool:
         """Tell whether nothing can go wrong in cells: all of them are written, by the only thread of a block."""
         return self._threads == 1 and self._written.expects(cells)
@@ -156,10 +160,13 @@ class Written:
 
     def expects(self, cells: NDArray[np.int64]) -> bool:
         """Tell whether cells will have been written."""
-        if self._expected is None or not len(cells):
-            return self._expected is not None
-        around = self._expected[cells.min() : cells.max() + 1]
-        return bool(around.all() or self._expected.take(cells).all())
+        return self._expected is not None and bool(self._expected.take(cells).all())
+
+    def expects_within(self, low: int, high: int) -> bool:
+        """Tell whether all cells from ``low`` to ``high`` are there, and will have been written."""
+        if self._expected is None or not 0 <= low <= high < len(self._expected):
+            return False
+        return bool(self._expected[low : high + 1].all())
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""

@@ -43,9 +43,12 @@ class Runner:
         if not self._accesses.alone:
             raise NotTogetherError
         self._accesses.hand_on()
-        self._accesses.astray = True
         self._frame.mask = self._mask
         return self._frame
+
+    def leave_out(self, several: int) -> None:
+        """Leave out the first of the accesses that are noted next: they have been noted, or done by the interpreter."""
+        self._accesses.left_out = several
 
     def statement(self, node: ast.stmt) -> bool:
         """Do a statement; return whether the thread goes on."""
