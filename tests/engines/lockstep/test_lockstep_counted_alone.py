@@ -50,6 +50,19 @@ LOOPS = {
                 x += stack[k - 29]
     """,
     "from the end, and outside": "for k in range(30):\n    x += s[k - 3] + s[k % 4]\n    s[-k] = k\n    s[k % 5] += k",
+    "an index that moves on": """
+        for k in range(30):
+            j = k % 20
+            x += s[j] + s[j + 1]
+            j += 1
+            s[j - 1] = x % 30
+            x += s[j] - s[5]
+    """,
+    "outside, and inside beside it": """
+        for k in range(26):
+            x += s[k - 2] + s[k - 1] + s[k] + s[k + 1] + s[30] + s[3]
+            s[k - 1] += s[k]
+    """,
     "global memory": "for k in range(30):\n    out[k % 7] += real[k]\n    x += out[k]",
     "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
     "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",
@@ -88,7 +101,7 @@ def _handed_on_often(monkeypatch):
 
 
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
-@pytest.mark.parametrize("rows", [5, 60, 100])
+@pytest.mark.parametrize("rows", [5, 60, 100, 5000])
 @pytest.mark.parametrize(("grid", "block"), SHAPES)
 @pytest.mark.parametrize(
     "written", ["pass", "for k in range(16):\n    stack[k] = 0\nfor k in range(4):\n    wide[k] = 0"]
