@@ -1,11 +1,14 @@
 """What first steps look like: kernels of one thread that are nothing but loops, by their number."""
 
 import numpy as np
-from numba import cuda
+from numba import cuda, float32, int32
 
 NAMES = ["product", "bubble", "scan", "sieve", "lcs", "lcg", "collatz", "histogram"]
 NAMES += ["mandelbrot", "mandelbrot_in_floats", "mandelbrot_by_abs", "called"]
+FLOORS = {"bubble_in_shared": 0.8, "insertion_in_shared": 0.65, "stack_in_shared": 0.8}
+NAMES += FLOORS
 KERNEL = 0
+MOST = 5000
 SCALE = 1.0
 
 
@@ -157,6 +160,60 @@ def called(out, n):
         out[i % 64] = x
 
 
+@cuda.jit
+def bubble_in_shared(values):
+    """Sort in shared memory."""
+    s = cuda.shared.array(MOST, float32)
+    n = values.shape[0]
+    for i in range(n):
+        s[i] = values[i]
+    for i in range(n):
+        for j in range(n - i - 1):
+            if s[j] > s[j + 1]:
+                t = s[j]
+                s[j] = s[j + 1]
+                s[j + 1] = t
+    for i in range(n):
+        values[i] = s[i]
+
+
+@cuda.jit
+def insertion_in_shared(values):
+    """Sort in shared memory by insertion."""
+    s = cuda.shared.array(MOST, float32)
+    n = values.shape[0]
+    for i in range(n):
+        s[i] = values[i]
+    for i in range(1, n):
+        key = s[i]
+        j = i - 1
+        while j >= 0 and s[j] > key:
+            s[j + 1] = s[j]
+            j -= 1
+        s[j + 1] = key
+    for i in range(n):
+        values[i] = s[i]
+
+
+@cuda.jit
+def stack_in_shared(out, n):
+    """Take numbers apart with a stack in shared memory."""
+    stack = cuda.shared.array(64, int32)
+    total = 0
+    for k in range(n):
+        stack[0] = k % 97 + 20
+        top = 1
+        while top > 0:
+            top -= 1
+            x = stack[top]
+            total += x
+            if x > 1:
+                stack[top] = x // 2
+                stack[top + 1] = x // 3
+                top += 2
+        out[k % 64] = total
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(2, int(n * SCALE ** (1 / power)))
@@ -170,6 +227,15 @@ def main():
             n = size(60, 3)
             out = np.zeros((n, n))
             product[1, 1](rng.random((n, n)), rng.random((n, n)), out)
+        case "bubble_in_shared":
+            out = rng.random(size(2000, 2), dtype=np.float32)
+            bubble_in_shared[1, 1](out)
+        case "insertion_in_shared":
+            out = rng.random(size(3200, 2), dtype=np.float32)
+            insertion_in_shared[1, 1](out)
+        case "stack_in_shared":
+            out = np.zeros(64, np.int32)
+            stack_in_shared[1, 1](out, size(40_000))
         case "bubble":
             out = rng.random(size(450, 2), dtype=np.float32)
             bubble[1, 1](out)

@@ -7,7 +7,7 @@ goes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -140,6 +140,22 @@ class Log:
         self._step[warp] += len(sites)
         self._append(_Serial(sites, warp, lanes, addresses, step, epoch, values), len(sites))
 
+    def keeps(self, slot: int) -> bool:
+        """Tell whether requests of a thread are kept from here on, and not only counted."""
+        if self.totals is None:
+            return True
+        return self._kept_rows * ROW_BYTES <= self._limit and bool(self._chosen_in_batch[slot // WARP_SIZE])
+
+    def count_alone(self, slot: int, sites: NDArray[np.int32], addresses: NDArray[np.int64], times: Any) -> None:
+        """Count requests of one thread that are not kept: of each site as many ``times``, like that at an address."""
+        assert self.totals is not None
+        for number, address, many in zip(sites.tolist(), addresses.tolist(), times.tolist(), strict=True):
+            _count_alike(self.totals, self.sites, number, address, many)
+        many = int(times.sum())
+        self._step = self._step.copy()
+        self._step[slot // WARP_SIZE] += many
+        self._rows += many
+
     def _append(self, execution: _Execution | _Serial, rows: int) -> None:
         self._pending.append(execution)
         self._rows += rows
@@ -188,9 +204,7 @@ class Log:
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
             if isinstance(execution, _Serial):
-                for number in np.unique(execution.sites).tolist():
-                    for table in execution.of(execution.sites == number).tables():
-                        add_requests(self.totals, number, self.sites[number], [table], 1)
+                self._count_serial(execution)
                 self._keep_serial(execution)
                 continue
             rows, times = _distinct_rows(execution)
@@ -205,6 +219,16 @@ class Log:
             add_requests(self.totals, site, self.sites[site], tables, times)
         self._pending = []
         self._pending_rows = 0
+
+    def _count_serial(self, execution: _Serial) -> None:
+        assert self.totals is not None
+        for number in np.flatnonzero(np.bincount(execution.sites)).tolist():
+            own = execution.of(execution.sites == number)
+            if len(own.lanes) == 1 and not (own.addresses % self.sites[number].width).any():
+                _count_alike(self.totals, self.sites, number, int(own.addresses[0, 0]), len(own.sites))
+                continue
+            for table in own.tables():
+                add_requests(self.totals, number, self.sites[number], [table], 1)
 
     def _keep_serial(self, execution: _Serial) -> None:
         """Keep the first of the requests of a chosen block, as far as the limit goes."""
@@ -277,6 +301,13 @@ class Log:
         return Requests(addresses, site, block, (warp % self._warps_per_block).astype(np.int32), step, epoch, values)
 
 
+def _count_alike(totals: Totals, sites: Sequence[Site], number: int, address: int, times: int) -> None:
+    """Count requests of one lane, of elements that lie at multiples of their width: each costs what any other does."""
+    row = np.full((1, WARP_SIZE), -1, np.int64)
+    row[0, 0] = address
+    add_requests(totals, number, sites[number], [row], times)
+
+
 class NoLog(Log):
     """The log of a launch that is run and not recorded."""
 
@@ -285,6 +316,13 @@ class NoLog(Log):
 
     def add_serial(self, *request: object) -> None:
         """Note nothing."""
+
+    def keeps(self, slot: int) -> bool:
+        """Keep nothing."""
+        return False
+
+    def count_alone(self, *requests: object) -> None:
+        """Count nothing."""
 
     def barrier(self, mask: Mask) -> None:
         """Note nothing."""

@@ -48,6 +48,7 @@ class Hazards:
         self.fence, self.grid_barrier = in_global.fence, in_global.grid_barrier
         self._cells = cells
         self._blocks = blocks
+        self._threads = threads
         self._written = Written(cells, placed, threads, findings)
         self._races = Races(cells, placed, findings)
         self._pending: list[SharedAccess | SerialAccesses] = []
@@ -69,10 +70,30 @@ class Hazards:
         """Note what threads did one after the other, or in one site execution after the other."""
         self._number += 1
         serial = SerialAccesses(self._cells, self._number, self._sites, accesses, self._phase)
+        if self._threads == 1:
+            self._written.expect(serial.parts)
         self._pending_lanes += serial.count
         self._pending.append(serial)
         if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing that is done to shared memory can go wrong: all is written, by the only thread of a block."""
+        return self._threads == 1 and self._written.is_all_expected
+
+    @property
+    def cell_bytes(self) -> int:
+        """How many bytes a cell has."""
+        return self._cells.nbytes
+
+    def are_safe_within(self, low: int, high: int) -> bool:
+        """Tell the same of all cells from ``low`` to ``high``."""
+        return self._threads == 1 and self._written.expects_within(low, high)
+
+    def are_safe(self, cells: NDArray[np.int64]) -> bool:
+        """Tell whether nothing can go wrong in cells: all of them are written, by the only thread of a block."""
+        return self._threads == 1 and self._written.expects(cells)
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
@@ -123,7 +144,29 @@ class Written:
         for array in placed:
             undeclared[cells.span(array)] = False
         self._written = np.tile(undeclared, cells.count // cells.per_block) if cells.per_block else undeclared
-        self.complete = bool(self._written.all())
+        self.complete = self.is_all_expected = bool(self._written.all())
+        self._expected: NDArray[np.bool_] | None = None
+
+    def expect(self, parts: Sequence[SerialAccess]) -> None:
+        """Look ahead at what will have been written, once site executions that wait for it are checked."""
+        if self.is_all_expected:
+            return
+        if self._expected is None:
+            self._expected = self._written.copy()
+        for part in parts:
+            if not part.loads:
+                self._expected[part.cells] = True
+        self.is_all_expected = bool(self._expected.all())
+
+    def expects(self, cells: NDArray[np.int64]) -> bool:
+        """Tell whether cells will have been written."""
+        return self._expected is not None and bool(self._expected.take(cells).all())
+
+    def expects_within(self, low: int, high: int) -> bool:
+        """Tell whether all cells from ``low`` to ``high`` are there, and will have been written."""
+        if self._expected is None or not 0 <= low <= high < len(self._expected):
+            return False
+        return bool(self._expected[low : high + 1].all())
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""
@@ -138,6 +181,7 @@ class Written:
             if not access.loads:
                 self._written[access.cells] = True
         self.complete = bool(self._written.all())
+        self.is_all_expected = self.is_all_expected or self.complete
 
     def _check_serial(self, parts: Sequence[SerialAccess]) -> None:
         """Find what of each site is read first before it is written, by what was there and by what is written here."""

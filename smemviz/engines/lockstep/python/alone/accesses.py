@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
+from smemviz.engines.lockstep.python.alone.atoms import Entry
 from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
@@ -24,12 +25,16 @@ _MOST_TOGETHER = 1 << 23  # loads, which are kept until all threads are done: 16
 
 @dataclass(frozen=True)
 class Access:
-    """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has."""
+    """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has.
+
+    One that ``is_by_index`` is noted by its index and not by its place.
+    """
 
     name: str
     dtype: Dtype
     axes: int
     number: int
+    is_by_index: bool
 
 
 def way_to(machine: Machine, view: View) -> str:
@@ -77,10 +82,11 @@ class Accesses:
         self.noted: list[int] = []
         self.groups: list[int] = []
         self.stored: list[Any] = []
+        self.left_out = 0  # of the first accesses that are noted since
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
-        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[int, ...]], views: Mapping[str, View]
+        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[Entry, ...]], views: Mapping[str, View]
     ) -> None:
         """Take what is noted: the site and the access of each number, and the numbers in each group."""
         made = self._machine.table.sites
@@ -90,8 +96,12 @@ class Accesses:
         self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
         self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
         self._base = np.array([view.memory.base for view in reached], np.int64)
+        self._even = not (self._base % self.size).any()
         self.dtypes = [view.dtype for view in reached]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
+        shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
+        width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
+        self._in_cells = all(view.memory is self._machine.shared and view.dtype.itemsize == width for view in shared)
         self.writes = np.array([effect_of(made[site].op) != "load" for site, _ in sites], np.bool_)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
         by_memory: dict[Memory, list[int]] = {}
@@ -104,7 +114,10 @@ class Accesses:
                 self._owned[watched].append(number)
         self.length = np.array([len(group) for group in groups], np.int64)
         self._first = np.cumsum(self.length) - self.length
-        self._numbers = np.array([number for group in groups for number in group], np.int64)
+        self._names = np.array([1 + max(which for _, which, _ in group) for group in groups], np.int64)
+        entries = np.array([entry for group in groups for entry in group], np.int64).reshape(-1, 3)
+        self._numbers, self._which, self._constant = entries.T
+        self._offset = self._constant + self._begins(sites, views)[self._numbers]
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
@@ -113,6 +126,15 @@ class Accesses:
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
             self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
+        self._names, self._which, self._constant = first._names, first._which, first._constant
+        self._offset = self._constant + self._begins(sites, views)[self._numbers]
+
+    def _begins(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
+        """Return for every number the place of what the index 0 stands for, where accesses are noted by their index."""
+        own = [views[access.name] for _, access in sites]
+        begins = [open_value(view.offset, self.slot) + self._shift_of(view) for view in own]
+        by_index = [access.is_by_index for _, access in sites]
+        return np.where(np.array(by_index, np.bool_), np.array(begins, np.int64), 0)
 
     def _scale_of(self, view: View) -> int:
         return len(view.memory.lanes) if isinstance(view.memory, LocalMemory) else 1
@@ -142,17 +164,25 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.groups:
             return
-        groups, places = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
+        only_counted = self.alone and not self.left_out and self._is_only_counted
+        if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
+            self._count(np.array(self.groups, np.int64))
+            self._clear()
+            return
+        groups, noted = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
         self.noted.clear()
         self.groups.clear()
+        if only_counted and self._are_safe(groups, noted):
+            self._count(groups)
+            self._clear()
+            return
         if not self.alone:
-            self._did.append((groups, places))
+            self._did.append((groups, noted))
             if sum(len(groups) for groups, _ in self._did) * self._mask.count > _MOST_TOGETHER:
                 raise NotTogetherError
             return
-        numbers = self.numbers_in(groups)
-        if places.min() < 0:
-            numbers, places = numbers[places >= 0], places[places >= 0]
+        numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
+        self.left_out = 0
         sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
         values = np.full(len(sites), np.nan)
         values[stores] = np.array(self.stored, np.float64)
@@ -169,18 +199,47 @@ class Accesses:
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
         self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
 
-    def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the groups of all accesses and their places, None where there are none."""
-        if not any(len(places) for _, places in self._did):
-            return None
-        groups, places = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
-        return groups, places
+    @property
+    def _is_only_counted(self) -> bool:
+        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
+        return self._even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
 
-    def numbers_in(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of accesses that groups are made of."""
-        length = self.length[groups]
+    def _are_safe(self, groups: NDArray[np.int64], noted: NDArray[np.int64]) -> bool:
+        if not self._in_cells:
+            return False
+        hazards = self._machine.hazards
+        if hazards.are_safe_within(int(noted.min() + self._offset.min()), int(noted.max() + self._offset.max())):
+            return True
+        numbers, places = self.done_in(groups, noted)
+        return hazards.are_safe(places[self.in_shared[numbers]])
+
+    def _count(self, groups: NDArray[np.int64]) -> None:
+        each = np.bincount(groups, minlength=len(self.length))
+        times = np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+        numbers = np.flatnonzero(times)
+        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
+
+    def _clear(self) -> None:
+        self.noted.clear()
+        self.groups.clear()
+        self.stored.clear()
+
+    def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return the groups of all accesses and what was noted of them, None where there are none."""
+        if not any(len(noted) for _, noted in self._did):
+            return None
+        groups, noted = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
+        return groups, noted
+
+    def done_in(
+        self, groups: NDArray[np.int64], noted: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the accesses that groups are made of, and their places."""
+        length, names = self.length[groups], self._names[groups]
         end = np.cumsum(length)
-        return np.asarray(self._numbers[np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)])
+        entry = np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)
+        which = self._which[entry] + np.repeat(np.cumsum(names) - names, length)
+        return self._numbers[entry], noted[which] + self._offset[entry]
 
     def addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the addresses of elements by their places in memory."""

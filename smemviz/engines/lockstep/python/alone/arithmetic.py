@@ -175,7 +175,10 @@ def _combined(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype)
         step = None
         if op is not ast.Mult and NEAR[0] <= b.within[0] and b.within[1] <= NEAR[1]:
             step = a.text, max(abs(end) for end in b.within)
-        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, span, step=step)
+        beside = None
+        if op is not ast.Mult and a.text.isidentifier() and b.is_literal:
+            beside = a.text, b.within[0] if op is ast.Add else -b.within[0]
+        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, span, step=step, beside=beside)
     if op is ast.BitAnd and b.dtype == dtype and b.is_literal and b.within[0] >= 0:
         return Atom(f"({a.text} & {b.text})", dtype, (0, b.within[1]))
     if op is ast.Mod and b.dtype == dtype and b.is_literal and b.within[0] > 0 and b.within[0].bit_count() == 1:

@@ -1,8 +1,11 @@
-"""Values in the text of a loop: their text, their type, and where integers lie, so that what fits is not looked at."""
+"""Values in the text of a loop: their text, type, and where integers lie, so that what fits is not looked at.
+
+And those that the places of elements hang on, which are to be noted.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -11,6 +14,7 @@ import numpy as np
 from smemviz.engines.lockstep.values.typing import Dtype
 
 Span = tuple[int, int]  # the lowest and the highest integer that a value may be
+Entry = tuple[int, int, int]  # the number of an access, which of the numbers that are noted, and the constant
 Kind = Any  # a dtype; None for an open value; what tells arrays apart
 
 # A variable or a bound that is no further from 0 than this is near: two of them multiplied stay in 64 bits.
@@ -23,7 +27,8 @@ class Atom:
     """A value: ``dtype`` is None where its type is open.
 
     An integer whose ``span`` leaves its type has to be wrapped before anybody looks at it, and a number in single
-    precision that is ``loose`` has to be rounded. ``step`` is what the value is away from a variable, which it names.
+    precision that is ``loose`` has to be rounded. ``step`` is what the value is away from a variable, which it names;
+    an integer ``beside`` a name is that and a constant.
     """
 
     text: str
@@ -31,6 +36,7 @@ class Atom:
     span: Span | None = None
     loose: bool = False
     step: tuple[str, int] | None = None
+    beside: tuple[str, int] | None = None
 
     @property
     def within(self) -> Span:
@@ -90,3 +96,36 @@ def combined(sign: str, left: Span, right: Span) -> Span | None:
 def of_load(text: str, dtype: Dtype) -> Atom:
     """Return what was loaded, or given, under a name."""
     return Atom(text, dtype, full(dtype) if dtype.kind in "iu" else None)
+
+
+@dataclass
+class Pending:
+    """Accesses that are not noted yet: each lies at a number that has to be noted, once for several, and a constant.
+
+    ``names`` are what these numbers have in the text, ``known`` tells which is which.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> Pending:
+        """Return what goes on without this one."""
+        return replace(self, entries=list(self.entries), names=list(self.names), known=dict(self.known))
+
+    def add(self, number: int, base: str, offset: int) -> None:
+        """Add an access at a number and a constant."""
+        if base not in self.known:
+            self.known[base] = len(self.names)
+            self.names.append(base)
+        self.entries.append((number, self.known[base], offset))
+
+    def keep(self, variable: str, name: str) -> str:
+        """Note a variable, which is about to be assigned, by another name; return that."""
+        self.names[self.known.pop(variable)] = name
+        return name
+
+    def noting(self, group: int) -> list[str]:
+        """Return the lines that note all of it as a group."""
+        names = self.names
+        return [f"note({names[0]})" if len(names) == 1 else f"noted += {', '.join(names)}", f"group({group})"]

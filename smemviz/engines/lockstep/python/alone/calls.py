@@ -159,8 +159,9 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
     far = f"{writer.runner}.atomic({call}, {view(writer, made)}, {made.indices}, {writer.opened(given)})"
-    writer.astray(f"{old} = {closed(far, dtype) if used else far}", made.place)
-    writer.note(made.place, writer.frame.tree.atomics.get(node), made.access)
+    site = writer.frame.tree.atomics.get(node)
+    writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
+    made.note(writer, site)
     return of_load(old, dtype)
 
 

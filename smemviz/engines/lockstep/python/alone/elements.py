@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from smemviz.engines.lockstep.python.alone.accesses import Access
 from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, settled, simple
@@ -19,24 +19,24 @@ REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupE
 
 @dataclass(frozen=True)
 class Reached:
-    """An element whose place has a name; ``inside`` is the text of whether it is there."""
+    """An element at a ``place``, noted as a ``base`` and a constant; ``inside`` is the text of whether it is there."""
 
     access: Access
     array: Array
     indices: str
     inside: str
     place: str
+    base: str
+    offset: int
 
     @property
     def element(self) -> str:
         """The text of the element."""
         return f"m{self.access.number}[{self.place}]"
 
-    def again(self, writer: Writer) -> Reached:
-        """Return the same element under another name of its place, to be noted once more."""
-        place = f"p{self.access.number}"
-        writer.put(f"{place} = {self.place}")
-        return replace(self, place=place)
+    def note(self, writer: Writer, site: int | None) -> None:
+        """Note an access to the element."""
+        writer.note(self.base, self.offset, site, self.access)
 
 
 def bound(writer: Writer, node: ast.expr) -> Atom | None:
@@ -65,10 +65,7 @@ def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
 
 
 def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
-    """Write the indices of an element, None for what is no element of an array that is reached here.
-
-    After the text of whether it is there its place has a name.
-    """
+    """Write the indices of an element, None for what is no element of an array that is reached here."""
     named = array_of(writer, base)
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if named is None or named[1].way == "far" or len(parts) != named[1].axes or not parts:
@@ -83,17 +80,27 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
             raise NotWrittenError
         indices.append(simple(writer, converted(writer, atom, INT64)))
     number = len(writer.accesses)
-    made = Access(name, array.dtype, array.axes, number)
+    made = Access(name, array.dtype, array.axes, number, array.axes == 1 and array.unit)
     writer.accesses.append((made, array.way))
     tests, terms = [], [] if array.first else [f"b{number}"]
     for axis, atom in enumerate(indices):
         tests.append(f"{'' if atom.within[0] >= 0 else '0 <= '}{atom.text} < n{number}_{axis}")
         unit = array.unit and axis == array.axes - 1
         terms.append(atom.text if unit else f"{atom.text} * s{number}_{axis}")
-    writer.put(f"q{number} = {' + '.join(terms)}")
+    place = terms[0] if len(terms) == 1 and indices[0].text == terms[0] else f"q{number}"
+    if place == f"q{number}":
+        writer.put(f"{place} = {' + '.join(terms)}")
     if array.way == "owned":
-        tests.append(f"((w := o{number}[q{number} + f{number}]) == me or not w)")
-    return Reached(made, array, f"({', '.join(atom.text for atom in indices)},)", " and ".join(tests), f"q{number}")
+        tests.append(f"((w := o{number}[{place} + f{number}]) == me or not w)")
+    spot, constant = place, 0
+    if made.is_by_index:
+        first = indices[0]
+        spot, constant = first.beside or (first.text, 0)
+        if first.is_literal:
+            spot, constant = "0", int(first.text.strip("()"))
+    return Reached(
+        made, array, f"({', '.join(atom.text for atom in indices)},)", " and ".join(tests), place, spot, constant
+    )
 
 
 def view(writer: Writer, element: Reached) -> str:
@@ -110,8 +117,8 @@ def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, ins
         writer.put(f"    stored({atom.text})")
     writer.put(f"    {element.element} = {atom.text}")
     writer.put("else:")
-    writer.astray(far, element.place)
-    writer.note(element.place, site, element.access)
+    writer.astray(far, site)
+    element.note(writer, site)
 
 
 def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:
@@ -140,6 +147,7 @@ def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
     writer.put(f"    {result} = {made.element}")
     writer.put("else:")
     far = f"{writer.runner}.load({writer.constant(node)}, {view(writer, made)}, {made.indices})"
-    writer.astray(f"{result} = {closed(far, dtype)}", made.place)
-    writer.note(made.place, writer.frame.tree.loads.get(node), made.access)
+    site = writer.frame.tree.loads.get(node)
+    writer.astray(f"{result} = {closed(far, dtype)}", site)
+    made.note(writer, site)
     return of_load(result, dtype)

@@ -46,6 +46,10 @@ class Runner:
         self._frame.mask = self._mask
         return self._frame
 
+    def leave_out(self, several: int) -> None:
+        """Leave out the first of the accesses that are noted next: they have been noted, or done by the interpreter."""
+        self._accesses.left_out = several
+
     def statement(self, node: ast.stmt) -> bool:
         """Do a statement; return whether the thread goes on."""
         return self._begin().block([node], self._mask).count > 0

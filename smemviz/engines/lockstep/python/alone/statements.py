@@ -134,20 +134,20 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     made = reach(writer, target.value, target.slice) if isinstance(target, ast.Subscript) else None
     if made is None or made.array.space == "constant" or not isinstance(target, ast.Subscript):
         raise NotWrittenError
+    site = writer.frame.tree.loads.get(target)
     near, held, old_name = writer.new(), writer.new(), writer.new()
     place = f"{writer.constant(target)}, {view(writer, made)}"
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
     writer.put(f"    {old_name} = {made.element}")
     writer.put("else:")
-    writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", made.place)
+    writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", site)
     writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
-    writer.note(made.place, writer.frame.tree.loads.get(target), made.access)
-    again = made.again(writer)
+    made.note(writer, site)
     new = operate(writer, node, type(node.op), of_load(old_name, made.array.dtype), writer.write(node.value))
     new = new if new.loose else settled(writer, new)
     far = f"{writer.runner}.write({place}, {held}, {writer.opened(new)})"
-    store(writer, target, again, fitting(writer, made.array, new), near, far)
+    store(writer, target, made, fitting(writer, made.array, new), near, far)
     return True
 
 

@@ -83,9 +83,9 @@ def _events(runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> 
         did = run.all_that_was_done()
         if did is None:
             continue
-        groups, places = did
+        groups, noted = did
         length = np.where(groups < 0, 0, run.length[np.maximum(groups, 0)])
-        numbers = run.numbers_in(groups[groups >= 0])
+        numbers, places = run.done_in(groups[groups >= 0], noted)
         values = np.full(len(numbers), np.nan)
         values[run.stores[numbers]] = run.stored
         bits = run.bits(numbers, values, run.stored)

@@ -17,7 +17,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.alone.accesses import Access
-from smemviz.engines.lockstep.python.alone.atoms import Atom, Kind, Span, full
+from smemviz.engines.lockstep.python.alone.atoms import Atom, Entry, Kind, Pending, Span, full
 from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
@@ -79,13 +79,13 @@ class Part:
     """What was written further in, what is to be noted of it, and what it is worth."""
 
     lines: list[str]
-    noted: list[tuple[str, int]]
+    noted: Pending
     atom: Atom
 
     @property
     def is_short(self) -> bool:
         """Whether the text of the value is all there is."""
-        return not self.lines and not self.noted
+        return not self.lines and not self.noted.entries
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Writer:
     bound: dict[tuple[int, str], Bound] = field(default_factory=dict)
     accesses: list[tuple[Access, str]] = field(default_factory=list)
     sites: list[tuple[int, Access]] = field(default_factory=list)
-    groups: dict[tuple[int, ...], int] = field(default_factory=dict)
+    groups: dict[tuple[Entry, ...], int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     assigned: dict[str, list[Kind]] = field(default_factory=dict)
     spans_of: dict[str, list[Span]] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Writer:
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
-    _noted: list[tuple[str, int]] = field(default_factory=list)
+    _noted: Pending = field(default_factory=Pending)
     _known: dict[int, str] = field(default_factory=dict)
 
     # -- text
@@ -148,19 +148,21 @@ class Writer:
         """Return where the text is, to go back there."""
         assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
         spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
-        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), list(self._noted)
-        return len(self.lines), len(self.accesses), len(self.sites), len(self.loops), *state
+        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
+        lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.groups)]
+        return *lengths, *state
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, *state = mark
+        lines, accesses, sites, loops, groups, *state = mark
         self.indent, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:]
+        self.groups = dict(list(self.groups.items())[:groups])
 
     def aside(self, write: Callable[[], Atom]) -> Part:
         """Write what is to stand further in, and keep it for later."""
         at, noted = len(self.lines), self._noted
-        self.indent, self._noted = self.indent + 1, []
+        self.indent, self._noted = self.indent + 1, Pending()
         atom = write()
         part = Part(self.lines[at:], self._noted, atom)
         del self.lines[at:]
@@ -195,34 +197,31 @@ class Writer:
 
     # -- what is noted
 
-    def note(self, place: str, site: int | None, access: Access) -> None:
-        """Note an access at a place that has a name, unless that is -1, where it is a request."""
+    def note(self, base: str, offset: int, site: int | None, access: Access) -> None:
+        """Note an access at what has a name and a constant, where it is a request."""
         if site is not None:
-            self._noted.append((place, len(self.sites)))
+            self._noted.add(len(self.sites), base, offset)
             self.sites.append((site, access))
 
     def flush(self) -> None:
         """Write down what is to be noted."""
         self.lines += ["    " * self.indent + line for line in self._noting()]
-        self._noted = []
+        self._noted = Pending()
 
     def _noting(self) -> list[str]:
-        if not self._noted:
+        if not self._noted.entries:
             return []
-        places, numbers = zip(*self._noted, strict=True)
-        number = self.groups.setdefault(numbers, len(self.groups))
-        what = f"note({places[0]})" if len(places) == 1 else f"noted += {', '.join(places)}"
-        return [what, f"group({number})"]
+        return self._noted.noting(self.groups.setdefault(tuple(self._noted.entries), len(self.groups)))
 
     def mark_order(self, mark: int) -> None:
         """Mark among the groups that a loop or a turn begins, where several threads are to be put in order."""
         if self.several:
             self.fork(f"group({mark})")
 
-    def astray(self, done: str, place: str) -> None:
-        """Write what is done instead of an access at a place: all that was noted before goes before it, and once."""
-        places = [name for name, _ in self._noted]
-        for line in (*self._noting(), done, " = ".join([*places, place, "-1"])):
+    def astray(self, done: str, site: int | None) -> None:
+        """Write what is done instead of an access: all that was noted before goes before it, and not behind it."""
+        left_out = len(self._noted.entries) + (site is not None)
+        for line in (*self._noting(), done, f"R.leave_out({left_out})"):
             self.put(f"    {line}")
 
     def constant(self, value: Any) -> str:
@@ -302,6 +301,8 @@ class Writer:
         wanted = self.kinds.setdefault(name, atom.dtype)
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
         variable = self.variable(name)
+        if variable in self._noted.known:
+            self.put(f"{self._noted.keep(variable, self.new())} = {variable}")
         if not written:
             self.put(f"{variable} = {text}")
         self.assigned.setdefault(name, []).append(atom.dtype)

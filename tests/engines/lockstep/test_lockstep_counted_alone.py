@@ -1,0 +1,132 @@
+"""Loops of one thread whose requests are counted and not kept any more: nothing else is left of each of them."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.alone_both_ways import both_ways
+from helpers.lockstep_text import body
+from helpers.same_launch import counted, recorded
+
+from smemviz.engines.limits import Limits
+from smemviz.engines.lockstep.log import ROW_BYTES, Log
+from smemviz.engines.lockstep.python.alone import run, runner
+
+LOOPS = {
+    "sort": """
+        for k in range(23):
+            for j in range(23 - k):
+                if s[j] > s[j + 1]:
+                    s[j], s[j + 1] = s[j + 1], s[j]
+    """,
+    "insertion": """
+        for k in range(1, 24):
+            key = s[k]
+            j = k - 1
+            while j >= 0 and s[j] > key:
+                s[j + 1] = s[j]
+                j -= 1
+            s[j + 1] = key
+    """,
+    "stack": """
+        for k in range(9):
+            stack[0] = 20 + k
+            top = 1
+            while top > 0:
+                top -= 1
+                n = stack[top]
+                if n > 1:
+                    stack[top] = n // 2
+                    stack[top + 1] = n // 3
+                    top += 2
+                x += n
+    """,
+    "read before it is written": "for k in range(40):\n    s[k % 24] += 1\n    x += stack[k // 4] if k > 30 else 0",
+    "written late": """
+        for k in range(40):
+            x += s[k % 9]
+            if k > 30:
+                stack[k - 30] = k
+                x += stack[k - 29]
+    """,
+    "from the end, and outside": "for k in range(30):\n    x += s[k - 3] + s[k % 4]\n    s[-k] = k\n    s[k % 5] += k",
+    "an index that moves on": """
+        for k in range(30):
+            j = k % 20
+            x += s[j] + s[j + 1]
+            j += 1
+            s[j - 1] = x % 30
+            x += s[j] - s[5]
+    """,
+    "outside, and inside beside it": """
+        for k in range(26):
+            x += s[k - 2] + s[k - 1] + s[k] + s[k + 1] + s[30] + s[3]
+            s[k - 1] += s[k]
+    """,
+    "global memory": "for k in range(30):\n    out[k % 7] += real[k]\n    x += out[k]",
+    "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
+    "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",
+}
+KERNEL = """
+s = cuda.shared.array(24, int32)
+stack = cuda.shared.array(16, int32)
+wide = cuda.shared.array(4, int64)
+x = 0
+if cuda.threadIdx.x == 0:
+    for k in range(24):
+        s[k] = real[k + cuda.blockIdx.x]
+{written}
+{lines}
+out[64 + cuda.grid(1)] = x
+"""
+SHAPES = [(1, 1), (3, 1), (1, 40)]
+
+
+def launch_of(lines, rows, grid, block, written="pass"):
+    lines, written = (textwrap.indent(textwrap.dedent(text).strip("\n"), "    ") for text in (lines, written))
+    text = KERNEL.format(lines=lines, written=written)
+
+    def launch():
+        out, real = np.zeros(200, np.int64), np.random.default_rng(5).integers(0, 30, 64)
+        given = {"parameters": "out, real", "harmless": True, "log_bytes": rows * ROW_BYTES}
+        return body(text, out, real, grid=grid, block=block, limits=Limits(iterations=5000), **given), out
+
+    return launch
+
+
+@pytest.fixture(autouse=True)
+def _handed_on_often(monkeypatch):
+    monkeypatch.setattr(run, "OFTEN", 8)
+    monkeypatch.setattr(runner, "OFTEN", 8)
+
+
+@pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("rows", [5, 60, 100, 5000])
+@pytest.mark.parametrize(("grid", "block"), SHAPES)
+@pytest.mark.parametrize(
+    "written", ["pass", "for k in range(16):\n    stack[k] = 0\nfor k in range(4):\n    wide[k] = 0"]
+)
+def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, written):
+    launch = launch_of(lines, rows, grid, block, written)
+    alone, interpreted, ran = both_ways(monkeypatch, launch, counted)
+
+    assert alone == interpreted
+    assert ran > 0
+
+    (made, findings), out = launch()
+    monkeypatch.setattr(Log, "keeps", lambda self, slot: True)
+    (one_by_one, found), result = launch()
+    assert recorded(made) == recorded(one_by_one)
+    assert (findings, out.tobytes()) == (found, result.tobytes())
+
+
+@pytest.mark.parametrize("name", ["sort", "stack", "global memory"])
+def test_requests_that_are_not_kept_are_not_looked_at_one_by_one(monkeypatch, name):
+    only_counted, looked_at = [], []
+    count, look = Log.count_alone, Log.add_serial
+    monkeypatch.setattr(Log, "count_alone", lambda self, *g: only_counted.append(int(g[-1].sum())) or count(self, *g))
+    monkeypatch.setattr(Log, "add_serial", lambda self, *g: looked_at.append(len(g[0])) or look(self, *g))
+    (made, _), _ = launch_of(LOOPS[name], 20, 1, 1)()
+
+    assert sum(only_counted) > sum(looked_at)
+    assert sum(only_counted) + sum(looked_at) + 1 == made.totals.requests.sum()  # and the store behind the loops
