@@ -87,11 +87,10 @@ class Explaining:
         rows = np.flatnonzero(self.launch.requests.site == i)
         if not len(rows):
             return Explained((), _("unknown"), _("None of its requests was logged."))
-        offsets = self._offsets(rows)
-        first, pattern_of_row = different(offsets)[:2]
-        patterns_found, numbers = find_patterns(offsets[first])
+        first, like = different(self.launch.requests.addresses[rows])[:2]
+        patterns_found, numbers = find_patterns(self._offsets(rows[first]))
         known = [self._known(i, pattern) for pattern in patterns_found]
-        which, cost = numbers[pattern_of_row], self.cost(site, rows)
+        which, cost = numbers[like], self.cost(site, rows[first])[like]
         order = sorted(range(len(known)), key=lambda p: _worst_first(known[p], cost[which == p]))
         times = np.bincount(which)
         patterns = tuple((known[p], int(times[p])) for p in order)
@@ -153,13 +152,14 @@ class Explaining:
 
     def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""
-        addresses, offsets = self.launch.requests.addresses[rows], self._relative[1][rows]
+        addresses, offsets = self.launch.requests.addresses[rows], relative_addresses(self.launch, rows)[1]
         outside = np.any((offsets < 0) & (addresses >= 0), axis=1)
         return np.where(outside[:, None], addresses, offsets) if outside.any() else offsets
 
     def array_of(self, row: int) -> int | None:
         """Return which array of the launch a request goes to, None for one that leaves its array."""
-        which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
+        arrays = relative_addresses(self.launch, np.array([row]))[0][0]
+        which = arrays[self.launch.requests.addresses[row] >= 0]
         return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
 
     def steady(self, array: int) -> tuple[ArrayRequests, ...]:

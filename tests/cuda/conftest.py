@@ -24,5 +24,6 @@ def _without_a_gpu() -> Iterator[None]:
         if importlib.util.find_spec("numba_cuda"):
             from smemviz.engines.gpu import recorder
 
-            patch.setattr(recorder, "available", lambda: False)
+            for question in ("available", "is_there"):
+                patch.setattr(recorder, question, lambda: False)
         yield

@@ -156,8 +156,8 @@ def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_need
 ) -> None:
     from smemviz.engines.gpu import device, recorder
 
-    for module in (device, recorder):
-        monkeypatch.setattr(module, "available", lambda: False)
+    monkeypatch.setattr(recorder, "is_there", lambda: False)
+    monkeypatch.setattr(device, "available", lambda: False)
     device.device.cache_clear()
     assert smemviz.run(kernels_dir() / "reverse.cu").engine == "lockstep"
     with pytest.raises(MissingError, match="no GPU here"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -131,14 +131,22 @@ def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
 class NumbaPasses(Passes):
     """The passes of a launch of a Numba kernel."""
 
-    def __init__(self, kernel: MarkedKernel, configuration: Configuration, arguments: Arguments) -> None:
+    def __init__(
+        self,
+        kernel: MarkedKernel,
+        configuration: Configuration,
+        arguments: Arguments,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(GpuMemory(), kernel.table.sites, configuration, len(kernel.table.declarations))
         self._kernel = kernel
         self._arguments = arguments
+        self._meanwhile = meanwhile
 
     def prepare(self) -> None:
-        """Compile the kernel, and begin to assemble what reports its accesses."""
+        """Compile the kernel, begin to assemble what reports its accesses, and do what there is to do meanwhile."""
         self._kernel.prepare(math.prod(self.configuration.block), (*self._arguments.values, np.uint64(0)))
+        self._meanwhile()
 
     def run(self, mode: Mode, launch: Buffer) -> None:
         """Launch the kernel of a mode."""
@@ -163,10 +171,12 @@ def count(
     arguments: Sequence[Any],
     log_bytes: int,
     logged: Blocks | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Launch:
     """Make the passes of a launch and return what they saw; the arguments end as they began.
 
     ``logged`` are the blocks to log in full; None means all where they fit, else the first, the middle and the last.
+    ``meanwhile`` is called while the driver assembles.
 
     Raises:
         LaunchError: when the grid does not have them.
@@ -174,7 +184,7 @@ def count(
     function = kernel.function
     place = function.file, function.node.lineno
     with Arguments(arguments) as on_device:
-        passes = NumbaPasses(kernel, configuration, on_device)
+        passes = NumbaPasses(kernel, configuration, on_device, meanwhile)
         requests, totals, arrays = passes.record((place, function.name), log_bytes, logged)
     static = max((a.address + a.nbytes for a in arrays if a.is_shared and not a.dynamic), default=0)
     start = min((a.address for a in arrays if a.is_shared), default=0)

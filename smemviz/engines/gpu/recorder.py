@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ import numpy as np
 from numba import cuda
 from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
+from numba.cuda.core.caching import NullCache
 from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
 from numba.cuda.dispatcher import CUDADispatcher
 
@@ -92,7 +93,14 @@ class Recorder(recorder.Recorder):
                 options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
                 kept = {name: value for name, value in options.items() if value}
                 self._marked[key] = MarkedKernel(function, arguments, kept)
-            launch = count(self._marked[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
+            launch = count(
+                self._marked[key],
+                config,
+                arguments,
+                self.log_bytes,
+                self.picker.selection.blocks,
+                lambda: _compile(dispatcher, arguments),
+            )
         except (UnsupportedError, CoreError, NumbaError) as error:
             self._leave_out(dispatcher.py_func, _refusal(function, error))
             return True
@@ -144,6 +152,16 @@ class Recorder(recorder.Recorder):
         safe = not any(finding.kind in UNSAFE for finding in findings)
         self.findings += findings if safe else map(not_run, findings)
         return safe
+
+
+def _compile(dispatcher: CUDADispatcher, arguments: Sequence[Any]) -> None:
+    """Have Numba compile a kernel as its launch would, which then finds it; what is wrong with it the launch says.
+
+    What Numba keeps on disk it finds by the launch, so such a kernel is left to that.
+    """
+    if isinstance(dispatcher._cache, NullCache) and dispatcher._can_compile:
+        with suppress(CoreError, NumbaError, RuntimeError):
+            dispatcher.compile(tuple(dispatcher.typeof_pyval(argument) for argument in arguments))
 
 
 def _refusal(function: Function, error: Exception) -> UnsupportedError:

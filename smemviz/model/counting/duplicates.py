@@ -15,18 +15,25 @@ def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
 
     What they stored may differ. A launch that was measured, in time or by counters, stands alone.
     """
-    groups: dict[object, list[int]] = {}
+    alike: dict[object, list[int]] = {}
     for number, launch in enumerate(launches):
-        groups.setdefault(_fingerprint(launch, number), []).append(number)
-    return tuple(map(tuple, groups.values()))
+        measured = launch.time or launch.hardware or launch.counters
+        alike.setdefault(number if measured else _facts(launch), []).append(number)
+    groups: dict[object, list[int]] = {}
+    for facts, numbers in alike.items():
+        for number in numbers:  # what one launch asked for need not be hashed
+            asked_for = _fingerprint(launches[number]) if len(numbers) > 1 else ()
+            groups.setdefault((facts, asked_for), []).append(number)
+    return tuple(map(tuple, sorted(groups.values())))
 
 
-def _fingerprint(launch: Launch, number: int) -> object:
-    if launch.time or launch.hardware or launch.counters:
-        return number
+def _facts(launch: Launch) -> object:
     sizes = launch.grid, launch.block, launch.dynamic_shared, launch.shared_bytes
-    columns = [_digest(launch.requests), _digest(launch.totals) if launch.totals else b""]
-    return (launch.file, launch.kernel, launch.line, sizes, launch.sites, launch.arrays, *columns)
+    return launch.file, launch.kernel, launch.line, sizes, launch.sites, launch.arrays, len(launch.requests)
+
+
+def _fingerprint(launch: Launch) -> tuple[bytes, bytes]:
+    return _digest(launch.requests), _digest(launch.totals) if launch.totals else b""
 
 
 def _digest(columns: Any) -> bytes:

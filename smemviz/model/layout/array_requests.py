@@ -69,18 +69,23 @@ def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int
     return first, which.reshape(-1), times
 
 
-def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def relative_addresses(
+    launch: Launch, rows: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return for each lane of each request which of ``launch.arrays`` it touches and the byte offset from its base.
 
     Both are (n, 32); -1 in both where the lane is off, or where no array of the site's space holds the address. Where
-    views of dynamic shared memory overlap, the array the site names goes first, then the first declared.
+    views of dynamic shared memory overlap, the array the site names goes first, then the first declared. ``rows`` are
+    the requests that are asked about, None means all.
     """
-    addresses = launch.requests.addresses
+    addresses, sites = launch.requests.addresses, launch.requests.site
+    if rows is not None:
+        addresses, sites = addresses[rows], sites[rows]
     index = np.full(addresses.shape, -1, np.int32)
     offset = np.full(addresses.shape, -1, np.int64)
-    for s, site in enumerate(launch.sites):
-        rows = np.flatnonzero(launch.requests.site == s)
-        at = addresses[rows]
+    for s in np.unique(sites).tolist():
+        site, here = launch.sites[s], np.flatnonzero(sites == s)
+        at = addresses[here]
         numbers = np.full(at.shape, -1, np.int32)
         base = np.zeros(at.shape, np.int64)
         candidates = [i for i, array in enumerate(launch.arrays) if array.space == site.space]
@@ -90,6 +95,6 @@ def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.in
             inside = (numbers < 0) & (at >= max(low, 0)) & (at < high)
             numbers[inside] = i
             base[inside] = array.address
-        index[rows] = numbers
-        offset[rows] = np.where(numbers >= 0, at - base, -1)
+        index[here] = numbers
+        offset[here] = np.where(numbers >= 0, at - base, -1)
     return index, offset
