@@ -275,7 +275,7 @@ def test_ptxas_takes_a_rewritten_kernel(kernel: str, view: str, tmp_path: Path) 
     ready = prepare(requested.entry, requested.configuration, requested.place)
     for mode in ("count", "write"):
         accesses = Instructions(ready.kernel, ready.sites)
-        ptx = instrumented(ready.kernel, requested.entry.compiled.ptx, accesses, mode, 1024)
+        ptx = instrumented(ready.kernel, requested.entry.compiled.ptx, accesses, mode, 1024, (9, 0))
         (tmp_path / "a.ptx").write_text(for_driver(ptx, 13000, (9, 0)))
         command = [str(PTXAS), "-arch", "sm_90", "-o", str(tmp_path / "a.cubin"), str(tmp_path / "a.ptx")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -33,12 +33,15 @@ def test_as_many_requests_are_counted_as_lockstep_sees(kernel, grid, block, argu
     ours, theirs = (tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))
     passes = passes_of(kernel, grid, block, ours)
     totals = passes.count()
+    passes.capability = (7, 5)  # where a warp does not find the largest of its values in one instruction
+    older = passes.count()
     (launch,) = smemviz.record(kernel, grid, block, theirs, engine="lockstep").launches
 
     expected = totals_of(launch.sites, launch.requests)
     assert passes.sites == launch.sites
     for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
         np.testing.assert_array_equal(getattr(totals, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(older, name), getattr(expected, name))
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
     blocks, warps = int(np.prod(passes.configuration.grid)), -(-int(np.prod(passes.configuration.block)) // 32)

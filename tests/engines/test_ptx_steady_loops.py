@@ -78,7 +78,7 @@ def test_lanes_agree_on_what_cancels_out_in_32_bits_alone() -> None:
 
 def test_rounds_are_left_uncounted_only_by_the_lanes_that_made_the_last_access_together() -> None:
     kernel, sites = prepared(f"{MOVE} {TEST}")
-    text = instrumented(kernel, TEXT, Instructions(kernel, sites), "count", 32)
+    text = instrumented(kernel, TEXT, Instructions(kernel, sites), "count", 32, (9, 0))
     assert "setp.eq.b32 %s_p, %s_group, %s_together0;\n    setp.eq.and.b32 %s_p, %s_group, %s_mask0, %s_p;" in text
 
 

@@ -15,7 +15,9 @@ from smemviz.frontends.numba.sites import find_sites
 
 
 class InterpretedPasses(Passes):
-    """The passes of a launch that the interpreter of PTX makes."""
+    """The passes of a launch that the interpreter of PTX makes, rewritten for a compute capability."""
+
+    capability = (9, 0)
 
     def __init__(self, table, ptx, launched, arguments):
         self.card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=NAME, line=1))
@@ -29,7 +31,7 @@ class InterpretedPasses(Passes):
 
     def run(self, mode, launch):
         threads = int(np.prod(self.configuration.block))
-        ptx = rewritten(self.ptx, ENTRY.search(self.ptx)[1], self.table, mode, threads)
+        ptx = rewritten(self.ptx, ENTRY.search(self.ptx)[1], self.table, mode, threads, self.capability)
         pointer = np.array([launch.start], np.uint64).view(np.uint8)
         self.card.run(
             SimpleNamespace(ptx=ptx, name=NAME, cooperative=False), self.configuration, [*self.parameters, pointer]

@@ -21,6 +21,8 @@ from smemviz.recordings.spelling import CPP
 class LockstepCard:
     """Runs PTX in lockstep; ``outputs`` are what each run left in the arrays that were placed."""
 
+    compute_capability = (9, 0)
+
     def __init__(self, entry):
         self.entry = entry
         self.memory = GlobalMemory()

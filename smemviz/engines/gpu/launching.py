@@ -15,6 +15,7 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.dispatcher import _Kernel
 from numpy.typing import NDArray
 
+from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.gpu.marks import marking_functions
 from smemviz.engines.gpu.memory import GpuMemory
@@ -62,7 +63,7 @@ class MarkedKernel:
         ptx, name = self._compiled.library.get_asm_str(), self._compiled.entry_name
         for mode in MODES:
             try:
-                text = rewritten(ptx, name, self.table, mode, threads)
+                text = rewritten(ptx, name, self.table, mode, threads, device().compute_capability)
             except PtxError as error:
                 raise UnsupportedError(self.function.file, self.function.node.lineno, error.what) from None
             if not calls_elsewhere(text):
@@ -103,14 +104,14 @@ def _copied(value: Any) -> Any:
     return copied
 
 
-def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int) -> str:
+def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int, capability: tuple[int, int]) -> str:
     """Return the PTX of a marked kernel as it reports its accesses, in blocks of so many threads at most.
 
     Raises:
         PtxError: for what cannot be rewritten.
     """
     kernel = Kernel(parse(ptx), name, linked=True)
-    return instrumented(kernel, ptx, Marks(kernel, table.sites), mode, threads)
+    return instrumented(kernel, ptx, Marks(kernel, table.sites), mode, threads, capability)
 
 
 def marked(table: SiteTable) -> Any:

@@ -32,9 +32,9 @@ def _served_as(site: Site) -> ServedAs | None:
 class Counting:
     """Writes what counts requests of some sites, and calls the functions of ``reports``."""
 
-    def __init__(self, sites: Sequence[Site]) -> None:
+    def __init__(self, sites: Sequence[Site], capability: tuple[int, int]) -> None:
         self._classes = shape_of_counts(sites)[2]
-        self.functions = reports.functions(rule for site in sites if (rule := _served_as(site)))
+        self.functions = reports.functions((rule for site in sites if (rule := _served_as(site))), capability)
         self._spaces: list[Space] = []
         self._numbers: dict[Hashable, int] = {}
         self._labels = 0

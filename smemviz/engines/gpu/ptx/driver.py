@@ -28,7 +28,7 @@ class Gpu(GpuMemory):
     """
 
     def __init__(self, *, with_lines: bool = False) -> None:
-        device()
+        self.compute_capability = device().compute_capability
         self._with_lines = with_lines
         cuda.current_context()
         self._placed: list[GpuBuffer] = []

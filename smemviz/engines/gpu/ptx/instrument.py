@@ -62,24 +62,26 @@ _REGISTERS = {
 }
 
 
-def instrumented(kernel: Kernel, ptx: str, accesses: Accesses, mode: Mode, threads: int) -> str:
+def instrumented(
+    kernel: Kernel, ptx: str, accesses: Accesses, mode: Mode, threads: int, capability: tuple[int, int]
+) -> str:
     """Return a module of PTX with a kernel ``NAME`` that does what an entry does, and counts or writes its accesses.
 
-    Its blocks have so many threads at most.
+    Its blocks have so many threads at most; ``capability`` is the compute capability that it is for.
 
     Raises:
         PtxError: for what cannot be rewritten.
     """
-    return _Rewrite(kernel, accesses, mode).module(head(ptx), threads)
+    return _Rewrite(kernel, accesses, mode, capability).module(head(ptx), threads)
 
 
 class _Rewrite:
-    def __init__(self, kernel: Kernel, accesses: Accesses, mode: Mode) -> None:
+    def __init__(self, kernel: Kernel, accesses: Accesses, mode: Mode, capability: tuple[int, int]) -> None:
         self._kernel = kernel
         self._accesses = accesses
         self._mode = mode
         self._text = EntryText(kernel)
-        self._counting = Counting(accesses.sites)
+        self._counting = Counting(accesses.sites, capability)
         self._launch = accesses.launch or _LAUNCH
         self._labels = 0
         self._loops = steady_loops(kernel, self._accesses.candidates) if mode == "count" else []

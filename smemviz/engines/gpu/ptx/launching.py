@@ -35,6 +35,8 @@ class Kernel:
 class Card(Memory, Protocol):
     """What can run PTX, and has memory."""
 
+    compute_capability: tuple[int, int]
+
     def place(self, name: str, data: NDArray[np.uint8]) -> Buffer:
         """Put bytes into memory of their own."""
 
@@ -110,7 +112,8 @@ class CudaPasses(Passes):
         for mode in MODES:
             try:
                 accesses = Instructions(ready.kernel, ready.sites)
-                ptx = instrumented(ready.kernel, ready.entry.compiled.ptx, accesses, mode, threads)
+                text, capability = ready.entry.compiled.ptx, self._card.compute_capability
+                ptx = instrumented(ready.kernel, text, accesses, mode, threads, capability)
             except PtxError as error:
                 raise unsupported(error, ready.entry, ready.sources) from None
             self._kernels[mode] = Kernel(ptx, NAME, ready.entry.is_cooperative)

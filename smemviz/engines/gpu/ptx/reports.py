@@ -24,7 +24,8 @@ HAS_VALUES = 1 << 31  # in the word of the site: what follows the addresses was 
 # What a launch is given, each a word of 8 bytes; all but the numbers are addresses.
 LAUNCH = ("counts", "copies", "stride", "bases", "chosen", "used", "cursor", "rows", "log")
 
-_OPTIONS = ("--gpu-architecture=compute_75", "--std=c++17", "-default-device", "-rdc=true")
+_OPTIONS = ("--std=c++17", "-default-device", "-rdc=true")
+_REDUCES = (8, 0)  # from here on a warp finds the largest of its values in one instruction
 _OUTSIDE = re.compile(r"^(?:\.(?:version|target|address_size)|\s*//)[^\n]*\n", re.MULTILINE)
 
 _CLASS = re.compile(
@@ -74,7 +75,7 @@ extern "C" void smemviz_base(const Launch *launch, unsigned number, word address
 extern "C" word smemviz_warp(const Launch *launch) { return warp(); }
 
 // The largest of the values, 0 to 63, that some of the lanes of a mask hold.
-static unsigned largest(unsigned mask, unsigned lanes, unsigned value) {
+static unsigned largest_of_some(unsigned mask, unsigned lanes, unsigned value) {
     unsigned result = 0;
     for (int bit = 5; bit >= 0; bit--) {
         unsigned votes = __ballot_sync(mask, value >> bit & 1) & lanes;
@@ -84,6 +85,14 @@ static unsigned largest(unsigned mask, unsigned lanes, unsigned value) {
         }
     }
     return result;
+}
+
+static unsigned largest(unsigned mask, unsigned value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(mask, value);
+#else
+    return largest_of_some(mask, mask, value);
+#endif
 }
 
 // The sum of the values, 0 to 63, that some of the lanes of a mask hold.
@@ -111,15 +120,15 @@ template <unsigned PIECE, unsigned PLACES, unsigned LANES, bool MERGES, bool SHA
 static unsigned shared_class(unsigned mask, unsigned address) {
     unsigned key = address / PIECE;
     if (LANES == 32) {
-        if (!SHARES) return largest(mask, mask, __popc(__match_any_sync(mask, key % PLACES)));
-        return largest(mask, mask, different(mask, mask, key, key % PLACES));
+        if (!SHARES) return largest(mask, __popc(__match_any_sync(mask, key % PLACES)));
+        return largest(mask, different(mask, mask, key, key % PLACES));
     }
     unsigned size = LANES;
     if (MERGES && (has_partners(mask, address, 1) || has_partners(mask, address, 2))) size *= 2;
     unsigned lanes = size < 32 ? mask & ((1u << size) - 1) << lane() / size * size : mask;
-    unsigned degree = largest(mask, lanes, different(mask, lanes, key, key % PLACES));
+    unsigned degree = largest_of_some(mask, lanes, different(mask, lanes, key, key % PLACES));
     unsigned firsts = __ballot_sync(mask, lane() == first(lanes));
-    return (__popc(firsts) * DEGREES + largest(mask, mask, degree)) * WAVEFRONTS + sum(mask, firsts, degree);
+    return (__popc(firsts) * DEGREES + largest(mask, degree)) * WAVEFRONTS + sum(mask, firsts, degree);
 }
 
 extern "C" unsigned smemviz_sectors(unsigned mask, word address) {
@@ -158,22 +167,23 @@ class Functions:
         yield "}"
 
 
-def functions(kinds: Iterable[ServedAs]) -> Functions:
-    """Return the functions, those for some kinds of shared requests among them.
+def functions(kinds: Iterable[ServedAs], capability: tuple[int, int]) -> Functions:
+    """Return the functions for a compute capability, those for some kinds of shared requests among them.
 
     Raises:
         MissingError: when NVRTC is not installed.
     """
-    return _compiled(tuple(sorted(set(kinds))))
+    return _compiled(tuple(sorted(set(kinds))), capability >= _REDUCES)
 
 
 @lru_cache(maxsize=16)
-def _compiled(kinds: tuple[ServedAs, ...]) -> Functions:
+def _compiled(kinds: tuple[ServedAs, ...], reduces: bool) -> Functions:
+    architecture = f"--gpu-architecture=compute_{80 if reduces else 75}"
     text = _DEFINES + _TEXT
     for kind in kinds:
         values = ", ".join(str(flag).lower() for flag in kind)
         call = f"shared_class<{values}>(mask, address)"
         text += f'extern "C" unsigned {class_name(kind)}(unsigned mask, unsigned address) {{ return {call}; }}\n'
-    ptx = _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", _OPTIONS, {}, ()).text)
+    ptx = _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", (architecture, *_OPTIONS), {}, ()).text)
     bodies = {match["name"]: match["body"] for match in _CLASS.finditer(ptx)}
     return Functions(_CLASS.sub("", ptx), bodies)
