@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from smemviz.engines.limits import Limits
-from smemviz.engines.lockstep.python.alone import run
+from smemviz.engines.lockstep.python.one_thread import run
 from smemviz.errors import SmemvizError
 
 SIZE = 24

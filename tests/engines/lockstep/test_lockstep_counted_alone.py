@@ -10,7 +10,7 @@ from helpers.same_launch import counted, recorded
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES, Log
-from smemviz.engines.lockstep.python.alone import run, runner
+from smemviz.engines.lockstep.python.one_thread import run, runner
 
 LOOPS = {
     "sort": """

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from smemviz.engines.limits import Limits
-from smemviz.engines.lockstep.python.alone import accesses
+from smemviz.engines.lockstep.python.one_thread import accesses
 
 COMPUTING = {
     "a number of turns for each": """

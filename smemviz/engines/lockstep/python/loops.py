@@ -11,9 +11,9 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python import access, arrays, assignments, expressions, operations
-from smemviz.engines.lockstep.python.alone.run import run_alone
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
+from smemviz.engines.lockstep.python.one_thread.run import run_alone
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.ranges import Range

@@ -7,13 +7,13 @@ import ast
 import numpy as np
 
 from smemviz.engines.lockstep.dispatch import Dispatcher
-from smemviz.engines.lockstep.python.alone.accesses import way_to
-from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, value
-from smemviz.engines.lockstep.python.alone.atoms import Atom
-from smemviz.engines.lockstep.python.alone.elements import REFUSALS, array_of
-from smemviz.engines.lockstep.python.alone.variables import as_versioned, inner
-from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Scope, Writer
 from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.one_thread.accesses import way_to
+from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom
+from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of
+from smemviz.engines.lockstep.python.one_thread.variables import as_versioned, inner
+from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Scope, Writer
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites import SiteTree
 

@@ -14,8 +14,8 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
-from smemviz.engines.lockstep.python.alone.atoms import Entry
-from smemviz.engines.lockstep.python.alone.values import open_value
+from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of

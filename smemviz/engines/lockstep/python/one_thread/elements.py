@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from smemviz.engines.lockstep.python.alone.accesses import Access
-from smemviz.engines.lockstep.python.alone.arithmetic import closed, converted, settled, simple
-from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
-from smemviz.engines.lockstep.python.alone.values import span_of, type_of
-from smemviz.engines.lockstep.python.alone.writer import Array, Bound, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.accesses import Access
+from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.writer import Array, Bound, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
 from smemviz.errors import SmemvizError

@@ -7,10 +7,10 @@ from typing import Any
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
-from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError
-from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import english

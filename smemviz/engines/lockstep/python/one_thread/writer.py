@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python.alone.accesses import Access
-from smemviz.engines.lockstep.python.alone.atoms import Atom, Entry, Kind, Pending, Span, full
-from smemviz.engines.lockstep.python.alone.values import open_value
 from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.one_thread.accesses import Access
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Entry, Kind, Pending, Span, full
+from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.

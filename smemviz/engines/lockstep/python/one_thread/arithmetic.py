@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from smemviz.engines.lockstep.python.alone.atoms import NEAR, Atom, Span, combined, full
-from smemviz.engines.lockstep.python.alone.values import is_known, type_of
-from smemviz.engines.lockstep.python.alone.writer import Writer
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, combined, full
+from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
+from smemviz.engines.lockstep.python.one_thread.writer import Writer
 from smemviz.engines.lockstep.values.operators import (
     COMPARISONS,
     PYTHON_INTEGERS,

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from smemviz.engines.lockstep.python.alone.arithmetic import ORDERS, closed, operate, settled, simple, value
-from smemviz.engines.lockstep.python.alone.atoms import Atom, full, union
-from smemviz.engines.lockstep.python.alone.calls import call
-from smemviz.engines.lockstep.python.alone.elements import array_of, bound, subscript
-from smemviz.engines.lockstep.python.alone.values import type_of
-from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.arithmetic import ORDERS, closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
+from smemviz.engines.lockstep.python.one_thread.calls import call
+from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, subscript
+from smemviz.engines.lockstep.python.one_thread.values import type_of
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError, unary
 from smemviz.engines.lockstep.values.typing import (
     BOOL,

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from smemviz.engines.lockstep.python.alone import loops
-from smemviz.engines.lockstep.python.alone.arithmetic import closed, operate, settled, simple, value
-from smemviz.engines.lockstep.python.alone.atoms import Atom, of_load
-from smemviz.engines.lockstep.python.alone.calls import atomic
-from smemviz.engines.lockstep.python.alone.elements import fitting, reach, store, view
-from smemviz.engines.lockstep.python.alone.expressions import truth
-from smemviz.engines.lockstep.python.alone.inlined import give, inlined, own_array
-from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
-from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread import loops
+from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.calls import atomic
+from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store, view
+from smemviz.engines.lockstep.python.one_thread.expressions import truth
+from smemviz.engines.lockstep.python.one_thread.inlined import give, inlined, own_array
+from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 
 _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.python.alone.atoms import NEAR, Span, full
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Span, full
 from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value, dtype_of
 
 _PYTHON: dict[Dtype, type] = {BOOL: bool, INT64: int, FLOAT64: float, COMPLEX128: complex}

@@ -9,13 +9,13 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from smemviz.engines.lockstep.python.alone.accesses import entry_of, turn_of
-from smemviz.engines.lockstep.python.alone.arithmetic import converted, settled, simple
-from smemviz.engines.lockstep.python.alone.atoms import Atom, Span
-from smemviz.engines.lockstep.python.alone.expressions import truth
-from smemviz.engines.lockstep.python.alone.inlined import after_loop
-from smemviz.engines.lockstep.python.alone.variables import assign, inner, moves
-from smemviz.engines.lockstep.python.alone.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
+from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
+from smemviz.engines.lockstep.python.one_thread.expressions import truth
+from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
+from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
 
 _LOOPS = (ast.For, ast.While)

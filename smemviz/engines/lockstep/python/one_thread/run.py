@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
-from smemviz.engines.lockstep.python.alone import expressions, statements, together
-from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
-from smemviz.engines.lockstep.python.alone.atoms import Kind, Span, full, union
-from smemviz.engines.lockstep.python.alone.runner import OFTEN, Runner
-from smemviz.engines.lockstep.python.alone.together import Undo
-from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, span_of, type_of
-from smemviz.engines.lockstep.python.alone.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
+from smemviz.engines.lockstep.python.one_thread import expressions, statements, together
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
+from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
+from smemviz.engines.lockstep.python.one_thread.runner import OFTEN, Runner
+from smemviz.engines.lockstep.python.one_thread.together import Undo
+from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import Value

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
-from smemviz.engines.lockstep.python.alone.accesses import Accesses, NotTogetherError, place_in_order
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, place_in_order
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
