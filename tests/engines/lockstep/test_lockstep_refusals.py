@@ -1,5 +1,7 @@
 """What lockstep refuses: launches that no device makes, what goes beyond its limits, and what it does not execute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.lockstep_text import FILE, START, body, launch_text
@@ -80,6 +82,29 @@ def test_an_endless_loop_ends():
         f"{FILE}:{START + 2}: the loops of this launch ran 1,000 iterations in lockstep and this one has not ended; "
         "check its condition, or run with engine gpu"
     )
+
+
+@pytest.mark.parametrize("block", [1, 64])
+def test_loops_that_end_by_themselves_may_be_long(block):
+    """Inside of a loop over a range each ``while`` may take as many iterations as one alone."""
+    limits, out = Limits(iterations=1000), np.zeros(1, np.int64)
+    body(
+        "for k in range(3000):\n    x = k % 7\n    while x > 0:\n        x -= 1\n    out[0] = k",
+        out,
+        block=block,
+        limits=limits,
+    )
+    assert out == 2999
+
+    with pytest.raises(UnsupportedError, match="ran 1,000 iterations"):
+        body(
+            "x = 0\nwhile x < 400:\n    x += 1\n    for k in range(3):\n        out[0] = k",
+            out,
+            block=block,
+            limits=limits,
+        )
+    with pytest.raises(UnsupportedError, match="ran 1,000 iterations"):
+        body("for k in range(3000):\n    out[0] = k", out, block=block, limits=replace(limits, all_loops=True))
 
 
 def test_arrays_that_need_too_much_memory_are_refused():

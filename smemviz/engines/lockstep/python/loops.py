@@ -30,7 +30,11 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
         while True:
             yield truth(frame.value(node.test))
 
-    return _loop(frame, node, conditions())
+    machine = frame.machine
+    outer = machine.begin_while(machine.iterations)
+    ended = _loop(frame, node, conditions())
+    machine.while_began = outer
+    return ended
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:

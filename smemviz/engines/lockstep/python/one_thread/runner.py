@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
@@ -16,6 +17,11 @@ from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import english
 
 OFTEN = 1 << 14  # turns after which what was noted is handed on
+
+
+def due(machine: Machine, iterations: int) -> int:
+    """Return at how many turns they are counted next."""
+    return int(min(machine.most_iterations + 1, iterations + OFTEN))
 
 
 class Runner:
@@ -93,12 +99,12 @@ class Runner:
     def due(self, iterations: int, line: int) -> int:
         """Count a turn of a loop; return at how many of them that is to be done again."""
         machine = self._frame.machine
-        if self._accesses.may_wait and iterations > machine.limits.iterations:
+        if self._accesses.may_wait and iterations > machine.most_iterations:
             raise NotTogetherError
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
-        return min(machine.limits.iterations + 1, iterations + OFTEN)
+        return due(machine, iterations)
 
     # -- elements that are not in reach
 
