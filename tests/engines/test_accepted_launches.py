@@ -116,6 +116,25 @@ def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
     assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
 
 
+def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path: Path) -> None:
+    """As recorded on a GPU: a stride of 0 along the one axis, copies along several; blocks as large as they may be."""
+    start = "if True:\n    n, row = np.ones(5000), np.arange(4.0)\n    plus(n, 2.0)\n    plus(2.0, np.ones((8, 64)))"
+    start += "\n    scaled(row, n)\n    total(np.ones((2, 3, 4)))"
+    recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start)
+    found = []
+    for launch in recording.launches:
+        sectors = {site.array: per.sectors for site, per in zip(launch.sites, launch.summary(), strict=True)}
+        found.append(
+            (launch.grid[0], launch.block[0], {name: sectors[name] for name in ("a0", "a1") if name in sectors})
+        )
+    assert found == [
+        (5, 1024, {"a0": 1250, "a1": 157}),  # 157 warps
+        (1, 1024, {"a0": 128, "a1": 128}),
+        (5, 1024, {"a0": 4 * 157, "a1": 1250}),
+        (1, 1024, {"a0": 24, "a1": 8}),  # what it adds up in
+    ]
+
+
 def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
     assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
 

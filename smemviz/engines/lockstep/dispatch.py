@@ -18,7 +18,7 @@ from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import english
 
-_FORALL_BLOCK = 128
+FORALL_BLOCK = 1024  # what the driver answers to Numba for a kernel of up to 64 registers
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
 _COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
@@ -94,10 +94,10 @@ class Dispatcher:
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """Return the kernel configured for so many threads, in blocks of ``tpb`` or 128."""
+        """Return the kernel configured for so many threads, in blocks of ``tpb``, or as large as they may be."""
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
-        block = tpb or _FORALL_BLOCK
+        block = tpb or FORALL_BLOCK
         return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:

@@ -62,6 +62,10 @@ def run_main(*lines):
         ("a, b = cuda.event(), cuda.event()", "a.record()", "b.record()", "b.synchronize()", "assert b.query()"),
         ("a = np.ones(300)", "twice.forall(300)(a, 300)", "assert a.sum() == 600"),
         ("a = np.ones(3)", "twice.configure(1, 32)(a, 3)", "assert a.sum() == 6"),
+        (
+            "d = cuda.to_device(np.broadcast_to(np.ones((2, 1)), (3, 2, 4)))",
+            "assert d.strides == (0, 8, 0) and d[2, 1, 3] == 1",
+        ),
         ("a = np.ones(40)", "twice[(2, 1), (np.int32(20),)](a, 40)", "assert a.sum() == 80"),
         ("assert cuda.is_available() and len(cuda.gpus) == 1",),
         ("with cuda.gpus[0] as d:", "    assert d.compute_capability == (9, 0)"),

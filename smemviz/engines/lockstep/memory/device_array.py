@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Memory, View
@@ -141,14 +142,21 @@ def _check_same(left: NDArray[Any], right: NDArray[Any]) -> None:
 
 
 def to_device(space: AddressSpace, value: Any) -> DeviceArray:
-    """Copy an array into new device memory, in C order or, where it is so already, in Fortran order."""
+    """Copy an array into new device memory, in C order or, where it is so already, in Fortran order.
+
+    Of one that was broadcast each element is there once, as with Numba: its strides of 0 stay.
+    """
     array = value.array if isinstance(value, DeviceArray) else np.asarray(value)
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
+    if not (once.flags.c_contiguous or once.flags.f_contiguous):
         raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
-    order = "C" if array.flags.c_contiguous else "F"
-    copy = device_array(space, array.shape, array.dtype, order=order)
-    copy.array[...] = array
-    return copy
+    order = "C" if once.flags.c_contiguous else "F"
+    copy = device_array(space, once.shape, array.dtype, order=order)
+    copy.array[...] = once
+    if once.shape == array.shape:
+        return copy
+    strides = (stride and own for stride, own in zip(array.strides, copy.array.strides, strict=True))
+    return DeviceArray(copy.memory, as_strided(copy.array, array.shape, tuple(strides)))
 
 
 def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") -> DeviceArray:
