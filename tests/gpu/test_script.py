@@ -296,6 +296,63 @@ assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
     assert counted["sm_this[laneid]"] == 16  # eight warps store 8 bytes a lane, in two groups of 16
 
 
+WITH_MAIN = """
+import importlib
+from numba import guvectorize
+
+gpu = importlib.import_module("numba.cuda")
+
+@vectorize(["float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+@gpu.jit
+def kernel(out):
+    out[gpu.grid(1)] += 1
+
+def main():
+    a = np.arange(64.0)
+    out = plus(a, a)
+    kernel[2, 32](out)
+    kernel.forall(64, tpb=32)(out)
+    assert np.array_equal(out, 3 * a + 2)
+    assert np.array_equal(scaled(a.reshape(16, 4), np.arange(16.0)), a.reshape(16, 4) * np.arange(16.0)[:, None])
+    assert total(a) == a.sum()
+"""
+MADE = ["vectorized_plus", "kernel", "kernel", "vectorized_scaled", "gpu_reduce_block_strided"]
+
+
+def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + WITH_MAIN)
+    (tmp_path / "script.py").write_text(HEAD + WITH_MAIN + "\nmain()\n")
+    seen, as_script = smemviz.run(path, engine="gpu"), smemviz.run(tmp_path / "script.py", engine="gpu", arguments=[])
+    assert seen.findings == as_script.findings == ()
+    assert [launch.kernel for launch in seen.launches] == [launch.kernel for launch in as_script.launches] == MADE
+    assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in as_script.launches]
+
+
+def test_kernels_that_numba_makes_are_timed_once_each_and_none_for_being_timed(tmp_path: Path) -> None:
+    from smemviz.frontends.reading import read_program
+    from smemviz.measure.time.timing import time_program
+
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + WITH_MAIN)
+    timed = time_program(read_program(path))
+    assert list(timed.kernels) == MADE
+    assert all(time.median_us > 0 for time in timed.times)
+    assert not any("on a stream" in note for time in timed.times for note in time.notes)
+
+
 def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path: Path) -> None:
     text = """
 scope = {"cuda": cuda}

@@ -11,9 +11,7 @@ from numba import cuda
 
 from smemviz.engines.host import is_library
 from smemviz.frontends.numba.functions import python_function
-from smemviz.frontends.numba.vectorized import kernel_of_arrays, kernel_of_numbers
-
-_NUMBERS, _ARRAYS = "__vectorized_", "__gufunc_"
+from smemviz.frontends.numba.vectorized import ARRAYS, NUMBERS, kernel_of_arrays, kernel_of_numbers
 
 
 def calls_a_script(kernel: FunctionType) -> bool:
@@ -31,9 +29,9 @@ def with_text(kernel: FunctionType, arguments: Sequence[Any]) -> FunctionType:
     function = python_function(core)
     if function is None or kernel.__code__.co_filename != "<string>":
         return kernel
-    if kernel.__name__.startswith(_NUMBERS):
+    if kernel.__name__.startswith(NUMBERS):
         return kernel_of_numbers(function, core, cuda)
-    if kernel.__name__.startswith(_ARRAYS):
+    if kernel.__name__.startswith(ARRAYS):
         kinds = next(iter(core.overloads))  # of the signature; the kernel may ask for others
         return kernel_of_arrays(function, core, cuda, [argument.ndim - 1 for argument in arguments], kinds)
     return kernel
