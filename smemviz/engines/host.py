@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
 import operator
 import os
 import sys
@@ -19,11 +20,12 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
+from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
@@ -111,6 +113,12 @@ def launch_place(file: str) -> tuple[str, int]:
 def is_library(file: str) -> bool:
     """Tell whether a source file is one of smemviz or of Numba."""
     return file.startswith(_libraries())
+
+
+def calls_a_script(kernel: FunctionType) -> bool:
+    """Tell whether a kernel of Numba's own is made of a function of the script, as those of ``cuda.reduce`` are."""
+    called = map(python_function, inspect.getclosurevars(kernel).nonlocals.values())
+    return any(function is not None and not is_library(function.__code__.co_filename) for function in called)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.children import Children, entering, run_in_child
-from smemviz.engines.host import main_failed
+from smemviz.engines.host import is_library, main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
@@ -114,10 +113,6 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
         return KernelFileError(program.file, 1, what)
     if not program.kernels:
         what = english("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
-        if re.search(r"\bcuda\.[rR]educe\b", program.source):
-            what = english(
-                "was run and launched no kernel that is recorded: cuda.reduce makes its own; write one to see it"
-            )
         return KernelFileError(program.file, 1, what)
     name, node = next(iter(program.kernels.items()))
     example = main_for(program, name)
@@ -206,8 +201,9 @@ def recording(
 
     On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
-    launched before it is recorded. The recording is named after the file of the first kernel launched. What is recorded
-    can be chosen as for ``run``. One inside another is recorded by the engine of the outer one, which has the arrays.
+    launched before it is recorded. The recording is named after the file of the first kernel launched that is not
+    Numba's own. What is recorded can be chosen as for ``run``. One inside another is recorded by the engine of the
+    outer one, which has the arrays.
 
     Raises:
         InputError: when no launch is of those asked for, or the engine is another than the outer recording's.
@@ -232,7 +228,8 @@ def recording(
         finally:
             recorder.end()
             if not recorder.is_empty:
-                file = recorder.launches[0].file if recorder.launches else next(iter(files))
+                own = [launch.file for launch in recorder.launches if not is_library(launch.file)]
+                file = next(iter([*own, *files]))
                 recorded._recording = assembled(
                     file, files[file], {}, kind, recorder.launches, recorder.findings, picker.skipped
                 )

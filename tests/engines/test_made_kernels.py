@@ -21,8 +21,8 @@ from numba.cuda.kernels.reduction import _gpu_reduce_factory
 from numba.cuda.vectorizers import CUDAGUFuncVectorize
 
 from smemviz.engines.gpu import device, intercept, recorder
-from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
-from smemviz.engines.host import configuration
+from smemviz.engines.gpu.made_kernels import with_text
+from smemviz.engines.host import calls_a_script, configuration
 from smemviz.engines.options import RunOptions
 
 

@@ -285,9 +285,13 @@ assert total(np.arange(300.0)) == 44850
 assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
 """
     (tmp_path / "script.py").write_text(HEAD + text)
-    recording = smemviz.run(tmp_path / "script.py", engine="gpu")
-    assert recording.findings == ()
+    recording, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
+    assert recording.findings == predicted.findings == ()
     assert {launch.kernel for launch in recording.launches} == {"gpu_reduce_block_strided"}
+    for one, other in zip(recording.launches, predicted.launches, strict=True):
+        assert (one.sites, one.grid, one.block) == (other.sites, other.grid, other.block)
+        counts = ([(row.requests, row.wavefronts) for row in launch.summary()] for launch in (one, other))
+        assert next(counts) == next(counts)
     shapes = [(launch.grid[0], launch.block[0]) for launch in recording.launches]
     assert shapes == [(2, 128), (1, 44), (1, 3), (1, 64)]
     assert {Path(launch.file).name for launch in recording.launches} == {"reduction.py"}

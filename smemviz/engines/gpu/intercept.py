@@ -13,9 +13,9 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
-from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
+from smemviz.engines.gpu.made_kernels import with_text
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
-from smemviz.engines.host import Configuration, is_library, launch_place
+from smemviz.engines.host import Configuration, calls_a_script, is_library, launch_place
 from smemviz.errors import InputError, RefusedLaunchError
 from smemviz.frontends.numba.functions import Function
 

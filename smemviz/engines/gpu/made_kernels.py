@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
 from numba import cuda
 
-from smemviz.engines.host import is_library
 from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.vectorized import ARRAYS, NUMBERS, kernel_of_arrays, kernel_of_numbers
-
-
-def calls_a_script(kernel: FunctionType) -> bool:
-    """Tell whether a kernel of Numba's own is made of a function of the script, as those of ``cuda.reduce`` are."""
-    called = map(python_function, inspect.getclosurevars(kernel).nonlocals.values())
-    return any(function is not None and not is_library(function.__code__.co_filename) for function in called)
 
 
 def with_text(kernel: FunctionType, arguments: Sequence[Any]) -> FunctionType:

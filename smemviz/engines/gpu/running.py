@@ -15,8 +15,8 @@ from smemviz.engines.gpu.recorder import Recorder as Recorder
 from smemviz.engines.gpu.recorder import Watcher, quiet
 from smemviz.engines.gpu.recorder import record as record
 from smemviz.engines.host import configuration, launch_place, run_main
-from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.options import RunOptions
+from smemviz.engines.replacing import replaced
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch

@@ -9,9 +9,9 @@ from typing import Any
 
 from smemviz.engines.gpu.libraries.watched import Watched, made_after, real
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.messages import english
 

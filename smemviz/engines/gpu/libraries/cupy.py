@@ -10,9 +10,9 @@ from typing import Any
 from smemviz.engines.gpu.libraries.copies import passed_copies
 from smemviz.engines.gpu.libraries.watched import Watched, made_after
 from smemviz.engines.gpu.libraries.written import noting_jit, written_kernels
-from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.replacing import replaced
 
 
 @contextmanager

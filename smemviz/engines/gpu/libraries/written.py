@@ -12,10 +12,10 @@ from typing import Any
 from smemviz.engines.gpu.libraries.copies import copies_in_place
 from smemviz.engines.gpu.libraries.watched import Watched, made_after, note
 from smemviz.engines.host import launch_place, one_line
-from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.replacing import replaced
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english

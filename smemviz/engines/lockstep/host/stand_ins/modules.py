@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_in import replaced
+from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
