@@ -54,6 +54,13 @@ assert add(m[:, ::2], a[:16], out) is out
 assert (out == m[:, ::2] + 2 * a[:16]).all()
 add(a, 1, a)
 assert (a == cp.arange(64, dtype=cp.float32) + 2).all()
+
+norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
+cp.testing.assert_allclose(norm(m), np.linalg.norm(m.get()), rtol=1e-5)
+cp.testing.assert_allclose(norm(m, axis=1), np.linalg.norm(m.get(), axis=1), rtol=1e-5)
+sums = cp.zeros((1, 32), cp.float32)
+assert norm(m, axis=0, keepdims=True, out=sums) is sums
+cp.testing.assert_allclose(sums[0], np.linalg.norm(m.get(), axis=0), rtol=1e-5)
 """
 
 
@@ -62,7 +69,7 @@ def test_kernels_that_cupy_writes_are_recorded_as_in_lockstep_and_run(tmp_path: 
     path.write_text(WRITTEN)
     ours, theirs = (smemviz.run(path, engine=engine) for engine in ("gpu", "lockstep"))
     assert ours.findings == theirs.findings == ()
-    assert [one.kernel for one in ours.launches] == ["add_twice"] * 3
+    assert [one.kernel for one in ours.launches] == ["add_twice"] * 3 + ["l2norm"] * 3
     for one, other in zip(ours.launches, theirs.launches, strict=True):
         assert (one.sites, one.grid, one.block) == (other.sites, other.grid, other.block)
         assert one.summary() == other.summary()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smemviz.engines.host import not_recorded
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
 
@@ -34,16 +33,7 @@ def made_after(recorder: Recorder, kernel: str, record: Callable[[], bool], make
         harmless = record()
     except UnsupportedError as error:
         make()  # it may fail by itself
-        note(recorder, kernel, error)
+        recorder.runs_unrecorded(kernel, error)
         return
     if harmless:
         make()
-
-
-def note(recorder: Recorder, kernel: str, error: UnsupportedError) -> None:
-    """Note once that what a line launches is not recorded."""
-    error.kernel = error.kernel or kernel
-    finding = not_recorded(error, has_run=True)
-    if finding not in recorder.findings:
-        with recorder.handing_over():
-            recorder.findings.append(finding)

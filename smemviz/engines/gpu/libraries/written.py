@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from smemviz.engines.gpu.libraries.copies import copies_in_place
-from smemviz.engines.gpu.libraries.watched import Watched, made_after, note
+from smemviz.engines.gpu.libraries.watched import Watched, made_after
 from smemviz.engines.host import launch_place, one_line
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
+from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.replacing import replaced
@@ -20,7 +21,7 @@ from smemviz.errors import BlocksError, KernelFileError, LaunchError, Unsupporte
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 
-_WRITERS: dict[str, Any] = {"ElementwiseKernel": ElementwiseKernel}
+_WRITERS: dict[str, Any] = {"ElementwiseKernel": ElementwiseKernel, "ReductionKernel": ReductionKernel}
 
 
 def written_kernels(cupy: Any, kernels: RawKernels, recorder: Recorder) -> dict[str, Any]:
@@ -73,7 +74,7 @@ def _recorded(record: Callable[[], bool]) -> bool:
         raise
     except (KernelFileError, LaunchError) as error:
         raise UnsupportedError(*launch_place(""), error.what) from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, NotImplementedError, TypeError, ValueError) as error:
         raise UnsupportedError(*launch_place(""), one_line(error)) from error
 
 
@@ -121,7 +122,7 @@ def _nothing() -> None:
 def _note(recorder: Recorder, made_by: str, made: Any) -> None:
     what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=made_by)
     function = getattr(made, "func", None) or getattr(made, "_func", None)
-    note(recorder, getattr(function, "__name__", made_by), UnsupportedError(*launch_place(""), what))
+    recorder.runs_unrecorded(getattr(function, "__name__", made_by), UnsupportedError(*launch_place(""), what))
 
 
 def _is_cupy(caller: dict[str, Any]) -> bool:
