@@ -1,4 +1,7 @@
-"""CUDA C++ that a script launches on a GPU through CuPy or cuda.core, each launch recorded before it happens."""
+"""CUDA C++ that a script launches on a GPU through CuPy, cuda.core or PyCUDA, each launch recorded before it happens.
+
+PyCUDA is stood in for where it is not installed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.lockstep.host.stand_ins import arrays
+from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
+from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.program import Program
@@ -29,4 +35,12 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
         if "cuda.core" in program.source or "cuda.core" in sys.modules:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
             stack.enter_context(watched_cuda_core(kernels, recorder))
+        if lacks_pycuda(program.source):
+            kernels = RawKernels(program, recorder, launch, ROW_BYTES, arrays.memory_at, "PyCUDA", "numpy")
+            stack.enter_context(imported(tree(modules_of_pycuda(program, kernels)), ("pycuda",)))
         yield
+
+
+def lacks_pycuda(source: str) -> bool:
+    """Tell whether a script names PyCUDA where that is not installed."""
+    return "pycuda" in source and importlib.util.find_spec("pycuda") is None

@@ -24,6 +24,8 @@ def unknown(name: str) -> UnsupportedError:
 
 
 def _unknown(name: str) -> str:
+    if name.startswith("pycuda."):
+        return english("{name} is not known where PyCUDA is not; run it on a GPU with PyCUDA", name=name)
     return english("{name} is not known where there is no GPU; run it on one", name=name)
 
 
