@@ -13,7 +13,12 @@ import smemviz
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.skipif(find_spec("pycuda") is not None, reason="PyCUDA is installed")
+@pytest.fixture(autouse=True)
+def _needs_no_pycuda() -> None:
+    if find_spec("pycuda") is not None:
+        pytest.skip("PyCUDA is installed")
+
+
 def test_kernels_are_recorded_and_run(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(TURN)
@@ -23,3 +28,10 @@ def test_kernels_are_recorded_and_run(tmp_path: Path) -> None:
     for one, other in zip(ours.launches, theirs.launches, strict=True):
         assert one.sites == other.sites
         assert one.summary() == other.summary()
+
+
+def test_launches_that_are_not_to_be_recorded_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(TURN)
+    (launch,) = smemviz.run(path, engine="gpu", launch=1).launches
+    assert launch.kernel == "turn"

@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
-from smemviz.engines.lockstep.host.stand_ins import arrays
-from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
-from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.program import Program
@@ -24,6 +21,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
+    from smemviz.engines.gpu.libraries.pycuda import standing_in_for_pycuda
     from smemviz.engines.gpu.ptx.driver import memory_at
     from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
 
@@ -36,8 +34,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
             stack.enter_context(watched_cuda_core(kernels, recorder))
         if lacks_pycuda(program.source):
-            kernels = RawKernels(program, recorder, launch, ROW_BYTES, arrays.memory_at, "PyCUDA", "numpy")
-            stack.enter_context(imported(tree(modules_of_pycuda(program, kernels)), ("pycuda",)))
+            stack.enter_context(standing_in_for_pycuda(program, recorder))
         yield
 
 

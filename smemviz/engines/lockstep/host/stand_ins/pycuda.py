@@ -112,10 +112,10 @@ class Function(Known):
         program = self._kernels.program(self._code, self._name, self._options)
         shape = (tuple(map(int, grid)), tuple(map(int, block)), shared)
         # PyCUDA puts extern "C" around a text, unless it is told not to; so C++ may name the kernel as it likes.
-        if self._kernels.launch(program, self._name, shape, given, (self._name,)):
-            for value, copy in zip(args, given, strict=True):
-                if isinstance(value, In):
-                    value.bring_back(copy)
+        self._kernels.launch(program, self._name, shape, given, (self._name,))
+        for value, copy in zip(args, given, strict=True):
+            if isinstance(value, In):
+                value.bring_back(copy)
         return math.nan
 
     def prepare(self, arg_types: Any, **_: Any) -> Function:
