@@ -181,6 +181,25 @@ def test_processes_that_are_started_anew_enter_the_recorder(
     assert spawn.get_preparation_data is before
 
 
+@pytest.mark.parametrize("threads", [1, 32])
+def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path: Path, threads: int) -> None:
+    text = f"""{HEAD}
+@cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+def third(x):
+    return x / 3
+
+@cuda.jit
+def kernel(out):
+    out[2 * cuda.grid(1)] = third(float32(1))
+    out[2 * cuda.grid(1) + 1] = third(1.0)
+
+out = np.zeros(64)
+kernel[1, {threads}](out)
+assert out[:2].tolist() == [float(np.float32(1) / np.float32(3)), 1 / 3]
+"""
+    assert script(tmp_path, text).findings == ()
+
+
 REDUCED = """
 import numpy as np
 from numba import cuda

@@ -100,6 +100,30 @@ def test_a_reduction_makes_the_requests_that_lockstep_sees(size, grid):
     assert totals.wavefronts.tolist() == [row.wavefronts or 0 for row in launch.summary()]
 
 
+def test_device_functions_keep_the_signatures_that_they_are_declared_with():
+    """Without them 2 * 0.3 stays a float64, which is no index, and the sum is of float64."""
+
+    @cuda.jit("int32(float64[:], int32)", device=True)
+    def whole(a, i):
+        return a[i] + 0.75
+
+    @cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+    def third(x):
+        return x / 3
+
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.threadIdx.x
+        out[whole(a, i * 0.5)] = third(np.float32(1)) + i
+
+    arguments = (np.arange(32.0), np.zeros(32))
+    expected = smemviz.record(kernel, 1, 32, (arguments[0], np.zeros(32)), engine="lockstep").launches[0]
+    totals, sites = counted(kernel.py_func, 1, 32, arguments)
+    assert sites == expected.sites
+    assert arguments[1][0] == np.float64(np.float32(1) / np.float32(3)) + 1
+    assert totals.sectors.tolist() == [row.sectors for row in expected.summary()]
+
+
 def of_numba():
     """Return a kernel that comes with Numba and is made of nothing else."""
     scope = {"cuda": cuda}

@@ -201,7 +201,27 @@ kernel[1, 32](np.zeros(32))
 """
 
 
-@pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC])
+DECLARED = """
+@cuda.jit("int32(float64[:], int32)", device=True)
+def whole(a, i):
+    return a[i] + 0.75
+
+@cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+def third(x):
+    return x / 3
+
+@cuda.jit
+def kernel(a, out):
+    i = cuda.threadIdx.x
+    out[whole(a, i * 0.5)] = third(np.float32(1))
+
+out = np.zeros(32)
+kernel[1, 32](np.arange(32.0), out)
+assert out[0] == np.float64(np.float32(1) / np.float32(3))
+"""
+
+
+@pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC, DECLARED])
 def test_a_script_runs_recorded_as_it_runs_by_itself(body: str, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(HEAD + "import numba\n" + body)
     seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
