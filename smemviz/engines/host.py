@@ -28,6 +28,7 @@ from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizErro
 from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
+from smemviz.paths import is_packaged
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
@@ -111,8 +112,8 @@ def launch_place(file: str) -> tuple[str, int]:
 
 
 def is_library(file: str) -> bool:
-    """Tell whether a source file is one of smemviz or of Numba."""
-    return file.startswith(_libraries())
+    """Tell whether a source file is one of smemviz, its gallery left out, or of Numba."""
+    return file.startswith(_libraries()) and not is_packaged(file)
 
 
 def calls_a_script(kernel: FunctionType) -> bool:

@@ -13,6 +13,7 @@ from helpers.commands import Command
 from helpers.script_files import write_script
 
 import smemviz
+from smemviz.engines.host import is_library
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording
@@ -131,6 +132,12 @@ kernel.forall(32, tpb=32)(np.zeros(32, np.int32))
 """
     recording = run(small(tmp_path, rest))
     assert [launch.kernel for launch in recording.launches] == ["kernel"]
+
+
+def test_the_gallery_of_an_installed_package_is_no_library() -> None:
+    package = Path(smemviz.__file__).parent
+    assert is_library(str(package / "engines" / "host.py"))
+    assert not is_library(str(package / "_data" / "kernels" / "square.py"))
 
 
 # --- what a script sees
