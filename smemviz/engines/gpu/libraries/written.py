@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.replacing import replaced
-from smemviz.errors import BlocksError, KernelFileError, LaunchError, UnsupportedError
+from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 
@@ -74,6 +74,8 @@ def _recorded(record: Callable[[], bool]) -> bool:
         raise
     except (KernelFileError, LaunchError) as error:
         raise UnsupportedError(*launch_place(""), error.what) from error
+    except MissingError as error:  # CuPy may have a compiler of its own
+        raise UnsupportedError(*launch_place(""), str(error)) from error
     except (KeyError, NotImplementedError, TypeError, ValueError) as error:
         raise UnsupportedError(*launch_place(""), one_line(error)) from error
 
