@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from helpers.pycuda_scripts import TURN
 
 import smemviz
-from smemviz.engines.gpu.libraries import scripts
+from smemviz.engines.recorder import Recorder
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.recordings.recording import Recording
 
@@ -97,9 +98,28 @@ def test_modules_that_are_missing_are_one_line(tmp_path: Path) -> None:
         recorded(tmp_path, "import pycuda.curandom\n")
 
 
-def test_on_a_gpu_it_stands_in_where_pycuda_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(scripts.importlib.util, "find_spec", lambda name: asked.append(name))
-    assert scripts.lacks_pycuda("import pycuda.autoinit")
-    assert not scripts.lacks_pycuda("import cupy")
-    assert asked == ["pycuda"]
+class RealFunction:
+    """A kernel of a PyCUDA that there is none of."""
+
+    def __call__(self, *args: object, block: tuple[int, int, int]) -> str:
+        return f"made with {block}"
+
+
+def test_launches_of_an_installed_pycuda_run_and_have_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba_cuda", reason="needs numba-cuda, which reaches the driver")
+    from smemviz.engines.gpu.libraries.pycuda import noting_pycuda
+
+    driver, recorder = ModuleType("pycuda.driver"), Recorder()
+    driver.__dict__["Function"] = RealFunction
+    monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    kernel = RealFunction()
+    with noting_pycuda(recorder):
+        for _ in range(2):
+            assert kernel(1, block=(32, 1, 1)) == "made with (32, 1, 1)"
+    kernel(1, block=(32, 1, 1))
+    (finding,) = recorder.findings
+    assert finding.message == (
+        "launches of PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core. "
+        "It ran and is not recorded."
+    )

@@ -21,7 +21,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
-    from smemviz.engines.gpu.libraries.pycuda import standing_in_for_pycuda
+    from smemviz.engines.gpu.libraries.pycuda import noting_pycuda, standing_in_for_pycuda
     from smemviz.engines.gpu.ptx.driver import memory_at
     from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
 
@@ -33,11 +33,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
         if "cuda.core" in program.source or "cuda.core" in sys.modules:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
             stack.enter_context(watched_cuda_core(kernels, recorder))
-        if lacks_pycuda(program.source):
-            stack.enter_context(standing_in_for_pycuda(program, recorder))
+        if "pycuda" in program.source:
+            is_installed = importlib.util.find_spec("pycuda") is not None
+            stack.enter_context(noting_pycuda(recorder) if is_installed else standing_in_for_pycuda(program, recorder))
         yield
-
-
-def lacks_pycuda(source: str) -> bool:
-    """Tell whether a script names PyCUDA where that is not installed."""
-    return "pycuda" in source and importlib.util.find_spec("pycuda") is None
