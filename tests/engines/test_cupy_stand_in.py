@@ -180,10 +180,11 @@ def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: 
     assert "kernels of cupy.fuse are not recorded; write a cupy.RawKernel" in finding.message
 
 
-def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("launch", ["fill((1,), (1,), (a,))", "fill[1, 1](a)"])
+def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path, launch: str) -> None:
     text = "from cupyx import jit\n@jit.rawkernel()\ndef fill(x):\n    x[0] = 1\n\n"
     with pytest.raises(UnsupportedError, match=r"kernels of cupyx\.jit are not recorded; write a cupy\.RawKernel"):
-        recorded(tmp_path, text + "fill((1,), (1,), (a,))\n")
+        recorded(tmp_path, f"{text}{launch}\n")
 
 
 # --- elementwise kernels

@@ -167,11 +167,13 @@ def _not_recorded(name: str) -> UnsupportedError:
     )
 
 
-def _jit(*_: Any, **__: Any) -> Any:
-    def launched(*_: Any, **__: Any) -> Any:
+class _JitKernel:
+    """A kernel of ``cupyx.jit``, which is refused where it is launched."""
+
+    def __call__(self, *_: Any, **__: Any) -> None:
         raise _not_recorded("cupyx.jit")
 
-    return lambda function: launched
+    __getitem__ = __call__
 
 
 def _fusing(recorder: Recorder) -> Callable[..., Any]:
@@ -252,7 +254,7 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
     profiler = {"benchmark": _benchmark, "profile": nullcontext, "time_range": lambda *_, **__: nullcontext()}
     ranges = dict.fromkeys(("RangePush", "RangePop", "Mark", "MarkC", "RangePushC"), nothing)
     pinned = {f"{name}_pinned": getattr(np, name) for name in ("zeros", "empty", "zeros_like", "empty_like")}
-    jit = {"rawkernel": _jit}
+    jit = {"rawkernel": lambda *_, **__: lambda function: _JitKernel()}
     modules: list[Module] = [
         Module("cupy", script, names, numbers.rule_of(np)),
         Module("cupy.cuda", script, cuda),
