@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, reduce
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -24,6 +25,7 @@ from smemviz.engines.lockstep.host.random import Random
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
+from smemviz.engines.replacing import replaced
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function
 from smemviz.messages import english
@@ -181,7 +183,7 @@ class Cuda(ModuleType):
 
     def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
         """Make a reduction of a function of two numbers."""
-        return Reduce(functor)
+        return Reduce(self, functor)
 
     Reduce = reduce
 
@@ -245,19 +247,21 @@ class Cuda(ModuleType):
 
 
 class Reduce:
-    """What ``@cuda.reduce`` makes of a function: it goes over an array on the host, and launches nothing."""
+    """What ``@cuda.reduce`` makes of a function: Numba's own kernels, launched as Numba does."""
 
-    def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
-        self._functor = functor
+    _numba_is_ours = threading.RLock()
+
+    def __init__(self, cuda: Cuda, functor: Callable[[Any, Any], Any]) -> None:
+        self._cuda = cuda
+        self._reduce = importlib.import_module("numba.cuda.kernels.reduction").Reduce(
+            python_function(functor) or functor
+        )
+        self._reduce._cache = {}  # the kernels of another run are launched by that
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
         """Return the reduction of an array, or store it in the first element of ``res``."""
-        values = arr.array if isinstance(arr, DeviceArray) else np.asarray(arr)
-        total = reduce(self._functor, values[:size], init)
-        if res is None:
-            return total
-        res[0] = total
-        return None
+        with self._numba_is_ours, replaced(importlib.import_module("numba"), {"cuda": self._cuda}):
+            return self._reduce(arr, size, res, init, stream)
 
 
 class DeviceOnly:

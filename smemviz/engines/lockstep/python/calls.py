@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
+from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
@@ -26,11 +26,8 @@ from smemviz.recordings.dtypes import DTYPES
 def _call(frame: Frame, node: ast.Call) -> Value:
     inner = frame.tree.calls.get(node)
     if inner is not None:
-        dispatcher = frame.names.called(node.func)
-        if not isinstance(dispatcher, Dispatcher):
-            return frame.callee(inner).run(_arguments(frame, node, inner))
-        arguments = dispatcher.cast_arguments(_arguments(frame, node, inner))
-        return dispatcher.cast_result(frame.callee(inner).run(arguments))
+        signatures = signatures_of(frame.names.called(node.func))
+        return signatures.call(_arguments(frame, node, inner), frame.callee(inner).run)
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:
         return frame.machine.shared_array(declaration)
