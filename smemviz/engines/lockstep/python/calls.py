@@ -12,7 +12,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, expressions
+from smemviz.engines.lockstep.python import arrays, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
 from smemviz.engines.lockstep.values.times import KINDS
@@ -189,6 +189,7 @@ def _dtype(frame: Frame, node: ast.Call) -> Value:
 _OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
     "cuda.local.array": arrays.local_array,
     "builtins.isinstance": types.is_instance,
+    **dict.fromkeys(iterables.ITERATORS, iterables.iterator),
     "numpy.dtype": _dtype,
     "numpy.finfo": _limits(np.finfo),
     "numpy.iinfo": _limits(np.iinfo),

@@ -15,6 +15,7 @@ from smemviz.frontends.numba.methods import FUNCTIONS
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
+from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
@@ -144,6 +145,8 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _atomic(visit, node, name.rpartition(".")[2], used)
     if name.removeprefix("cuda.") in CACHE_HINTS:
         return _hinted(visit, node, CACHE_HINTS[name.removeprefix("cuda.")])
+    if name in ITERATORS:
+        return iterator(visit, node)
     receiver = visit.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
     arguments = _values(visit, node.args)
     keywords = {k.arg: visit.value(k.value) for k in node.keywords if k.arg}
