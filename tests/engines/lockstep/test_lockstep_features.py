@@ -178,6 +178,41 @@ def test_the_elements_of_arrays_in_fortran_order_come_as_they_lie():
     assert out.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_thread_goes_through_an_array_until_it_finds_a_number():
+    data, out = np.array([3.0, 1.0, 4.0, 1.0]), np.zeros(4)
+    text = "i = cuda.laneid\nout[i] = (i in data) + 10 * (i not in data)"
+    launch, _ = body(text, data, out, parameters="data, out", block=4)
+    assert out.tolist() == [10, 1, 10, 1]
+    site = next(k for k, site in enumerate(launch.sites) if site.source == "i in data")
+    served = [np.flatnonzero(row).tolist() for row in rows(launch, site) >= 0]
+    assert served == [[0, 1, 2, 3], [0, 1, 2], [0, 2], [0, 2]]  # thread 3 finds 3 first, thread 1 finds 1
+
+
+def test_a_sorted_array_is_searched_by_halves():
+    data, out = np.array([1.0, 2.0, 2.0, 5.0]), np.zeros(8)
+    text = "i = cuda.laneid\nout[i] = np.searchsorted(data, i) * 10 + np.searchsorted(data, i, side='right')"
+    launch, _ = body(text, data, out, parameters="data, out", block=8)
+    assert out.tolist() == [0, 1, 13, 33, 33, 34, 44, 44]
+    assert [len(rows(launch, site)) for site in (0, 1)] == [3, 3]
+
+
+def test_bins_may_fall_and_include_their_right_edge():
+    bins, out = np.array([5.0, 2.0, 1.0]), np.zeros(8)
+    text = "i = cuda.laneid\nout[i] = np.digitize(i, bins) * 10 + np.digitize(i, bins, right=True)"
+    body(text, bins, out, parameters="bins, out", block=8)
+    assert out.tolist() == (10 * np.digitize(range(8), bins) + np.digitize(range(8), bins, right=True)).tolist()
+
+
+def test_sums_and_ranges_have_the_types_that_are_named():
+    text = """
+        i = cuda.laneid
+        out[i] = np.sum(data, dtype=np.int32) * 1000 + data.sum(dtype=np.float64) * 10 + sum(range(i), 2)
+    """
+    data, out = np.array([1.5, 1.5, 0.5]), np.zeros(5)  # as integers 1 + 1.5 is 2, and 2.5 is 2
+    body(text, data, out, parameters="data, out", block=5)
+    assert out.tolist() == [2037, 2037, 2038, 2040, 2043]
+
+
 def test_a_part_of_an_array_is_assigned_element_by_element():
     out = np.zeros(8)
     text = "if cuda.laneid == 0:\n    out.fill(4)\n    out[2:5] = 0.0, 1.0, 2.0\n    out[5:] = 9"
