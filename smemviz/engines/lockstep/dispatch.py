@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration, configuration, launch_place
+from smemviz.engines.lockstep.memory.arguments import Hint
 from smemviz.engines.lockstep.values.typing import Dtype, cast
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
@@ -21,7 +22,8 @@ from smemviz.messages import english
 _FORALL_BLOCK = 128
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
-_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
+_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types"}
+_COMPILED |= {"max_cooperative_grid_blocks", "stats"}
 
 
 class Dispatcher:
@@ -41,6 +43,7 @@ class Dispatcher:
         self._device = device
         self._file = file
         self._launcher = launcher
+        self.specialized = False
         self._globals: dict[Any, dict[str, Any]] = {}
         self._signatures, self._returns = _signatures(file, signature)
 
@@ -75,6 +78,11 @@ class Dispatcher:
             )
         return self._configured(configuration(place, shape))
 
+    def compile(self, sig: Any) -> Dispatcher:
+        """Return the kernel, which is not compiled; the signature is read."""
+        _signatures(self._file, sig)
+        return self
+
     def specialize(self, *args: Any) -> Dispatcher:
         """Return the kernel, which is the same for all types of arguments."""
         return self
@@ -101,8 +109,13 @@ class Dispatcher:
         return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
-        def start(*args: Any) -> None:
+        def start(*args: Any, **named: Any) -> None:
             place = launch_place(self._file)
+            if named:
+                what = english(
+                    "a launch names no arguments, in Numba as well; leave {name}= out", name=next(iter(named))
+                )
+                raise LaunchError(*place, what)
             self._check_captured(place, args)
             self._launcher(self.py_func, config, self._typed(place, args), place)
 
@@ -191,6 +204,7 @@ def _signatures(file: str, declared: Any) -> tuple[list[Sequence[Any]], list[Any
 
 
 def _fits(numba_type: Any, value: Any) -> bool:
+    value = value.value if isinstance(value, Hint) else value
     is_array = hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
     if hasattr(numba_type, "ndim") and hasattr(numba_type, "dtype"):
         return is_array and value.ndim == numba_type.ndim and as_dtype(numba_type.dtype) == value.dtype
