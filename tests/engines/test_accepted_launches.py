@@ -135,6 +135,15 @@ def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path:
     ]
 
 
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: Path, start: str) -> None:
+    text = VECTORIZED.replace("@guvectorize", "@cuda.guvectorize").replace(
+        '@vectorize(["float32', '@cuda.vectorize(["float32'
+    )
+    recording = script(tmp_path, text.replace(', target="cuda"', "").replace("START", start))
+    assert len(recording.launches) == 7
+
+
 def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
     assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
 

@@ -234,7 +234,12 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ),
         (
             "@cuda.jit(anew=True)\ndef other(): pass\n",
-            "small.py:12: cuda.jit(anew=...) is not known to the lockstep engine",
+            "small.py:12: cuda.jit has no option anew, for Numba as well; leave it out",
+        ),
+        (
+            "cuda.to_device([1.0]).sum()\n",
+            "small.py:12: AttributeError: an array of the device has no sum, for Numba as well; copy it to the host: "
+            ".copy_to_host().sum",
         ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),

@@ -19,7 +19,8 @@ from smemviz.messages import english
 FORALL_BLOCK = 1024  # what the driver answers to Numba for a kernel of up to 64 registers
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
-_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
+_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types"}
+_COMPILED |= {"max_cooperative_grid_blocks", "stats"}
 
 
 class Dispatcher:
@@ -39,6 +40,7 @@ class Dispatcher:
         self._device = device
         self._file = file
         self._launcher = launcher
+        self.specialized = False
         self._globals: dict[Any, dict[str, Any]] = {}
         self.declared = read_signatures(file, signature)
 
@@ -55,6 +57,11 @@ class Dispatcher:
                 *place, english("{function} is a device function; only kernels are launched", function=self.__name__)
             )
         return self._configured(configuration(place, shape))
+
+    def compile(self, sig: Any) -> Dispatcher:
+        """Return the kernel, which is not compiled; the signature is read."""
+        read_signatures(self._file, sig)
+        return self
 
     def specialize(self, *args: Any) -> Dispatcher:
         """Return the kernel, which is the same for all types of arguments."""
@@ -82,8 +89,13 @@ class Dispatcher:
         return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
-        def start(*args: Any) -> None:
+        def start(*args: Any, **named: Any) -> None:
             place = launch_place(self._file)
+            if named:
+                what = english(
+                    "a launch names no arguments, in Numba as well; leave {name}= out", name=next(iter(named))
+                )
+                raise LaunchError(*place, what)
             self._check_captured(place, args)
             self._launcher(self.py_func, config, self._typed(place, args), place)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.memory.arguments import Hint
 from smemviz.engines.lockstep.values.typing import Dtype, cast, dtype_of
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.functions import as_dtype, declared_signatures
@@ -96,6 +97,7 @@ def _number_type(numba_type: Any) -> Dtype | None:
 
 
 def _fits(numba_type: Any, value: Any) -> bool:
+    value = value.value if isinstance(value, Hint) else value
     is_array = hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
     if hasattr(numba_type, "ndim") and hasattr(numba_type, "dtype"):
         return is_array and value.ndim == numba_type.ndim and as_dtype(numba_type.dtype) == value.dtype

@@ -7,6 +7,7 @@ no reader takes for a measurement.
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import sys
 import threading
@@ -22,6 +23,7 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
 from smemviz.engines.lockstep.host.random import Random
+from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
@@ -36,6 +38,10 @@ Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, in
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
 _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "link", "extensions"}
 _JIT_OPTIONS |= {"shared_memory_carveout", "nopython"}
+
+
+_NOT_THERE: Any = object()
+_TYPES = ("numba.core.types.", "numba.cuda.types.")
 
 
 def _compiler(name: str) -> Callable[..., Any]:
@@ -78,8 +84,13 @@ class Cuda(ModuleType):
         if meant is not None:  # made when a file asks for it, there are hundreds
             stand_in = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, stand_in)
-        near = neighbour(name, dir(type(self)))
-        if near is None:
+        part = None if name.startswith("_") else part_of_numba(name)
+        if part not in (None, _NOT_THERE):
+            return part
+        near = neighbour(name, [known for known in dir(type(self)) if not known.startswith("_")])
+        if near is None and part is _NOT_THERE:
+            text = english("cuda has no {name}, for Numba as well", name=name)
+        elif near is None:
             text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
             text = english("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
@@ -96,9 +107,11 @@ class Cuda(ModuleType):
             text = english("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
             raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
-            text = english(
-                "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
-            )
+            text = english("cuda.jit has no option {option}, for Numba as well; leave it out", option=unknown[0])
+            if _is_option_of_numba(unknown[0]):
+                text = english(
+                    "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
+                )
             raise UnsupportedError(*launch_place(self._file), text)
         argument = func_or_sig if func_or_sig is not None else signature
         function = python_function(argument) or argument  # @numba.jit below @cuda.jit
@@ -129,7 +142,8 @@ class Cuda(ModuleType):
         """Allocate an array on the device; in lockstep it is filled with zeros."""
         if strides is not None:
             raise UnsupportedError(
-                *launch_place(self._file), english("device_array with strides is not known to lockstep")
+                *launch_place(self._file),
+                english("device_array with strides is not known to lockstep; take a part of a larger array"),
             )
         return device_array(self.addresses, shape, dtype, order)
 
@@ -172,6 +186,14 @@ class Cuda(ModuleType):
         return isinstance(obj, DeviceArray)
 
     @contextmanager
+    def mapped(self, *arylist: Any, **stream: Any) -> Iterator[Any]:
+        """Let arrays of the host be arrays of the device; what they hold there is theirs at the end."""
+        arrays = [self.to_device(array) for array in arylist]
+        yield arrays[0] if len(arrays) == 1 else arrays
+        for host, array in zip(arylist, arrays, strict=True):
+            host[...] = array.array
+
+    @contextmanager
     def pinned(self, *arylist: Any) -> Iterator[None]:
         """Do nothing: memory of the host is as good as any in lockstep."""
         yield
@@ -180,6 +202,9 @@ class Cuda(ModuleType):
     def defer_cleanup(self) -> Iterator[None]:
         """Do nothing."""
         yield
+
+    profiling = defer_cleanup
+    In, Out, InOut = In, Out, InOut
 
     def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
         """Make a reduction of a function of two numbers."""
@@ -223,6 +248,8 @@ class Cuda(ModuleType):
     def is_supported_version(self) -> bool:
         """Tell that CUDA's version is supported: none is used."""
         return True
+
+    is_float16_supported = is_bfloat16_supported = is_fp8_supported = is_available
 
     def detect(self) -> bool:
         """Print the device."""
@@ -283,6 +310,31 @@ class DeviceOnly:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __call__
     __index__ = __int__ = __float__ = __bool__ = __lt__ = __gt__ = __le__ = __ge__ = __getitem__ = __call__
+
+
+def _is_option_of_numba(name: str) -> bool:
+    """Tell whether the Numba that is installed, which may be a newer one, takes an option; so too where none is."""
+    try:
+        jit = importlib.import_module("numba.cuda.decorators").jit
+        kernel = importlib.import_module("numba.cuda.dispatcher")._Kernel
+    except ImportError:
+        return True
+    return name in inspect.signature(jit).parameters or name in inspect.signature(kernel).parameters
+
+
+@cache
+def part_of_numba(name: str) -> Any:
+    """Return a module in ``numba.cuda`` or a type of it, which ask no driver; None for anything else."""
+    try:
+        module = importlib.import_module("numba.cuda")
+    except ImportError:
+        return None
+    try:
+        part = vars(module).get(name) or importlib.import_module(f"numba.cuda.{name}")
+    except ImportError:
+        return _NOT_THERE
+    of_cuda = isinstance(part, ModuleType) and part.__name__.startswith("numba.cuda.")
+    return part if of_cuda or type(part).__module__.startswith(_TYPES) or name == "runtime" else None
 
 
 @cache

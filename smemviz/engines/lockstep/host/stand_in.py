@@ -13,7 +13,7 @@ from smemviz.engines.host import Configuration, calls_a_script, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.running import Recorder
-from smemviz.engines.lockstep.host.vectorize import decorators
+from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
 from smemviz.engines.options import RunOptions
 from smemviz.engines.replacing import replaced
 from smemviz.errors import InputError
@@ -55,7 +55,7 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
     cuda = Cuda("", start)
     of_the_host = {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, of_the_host))
+        stack.enter_context(replaced(module, of_the_host | decorators_of_cuda(cuda)))
         stack.enter_context(replaced(kernels, launching))
         stack.enter_context(replaced(importlib.import_module("numba"), decorators(cuda)))
         reductions = importlib.import_module("numba.cuda.kernels.reduction").Reduce

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +30,8 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
     def vectorize(signatures: Any = (), *more: Any, **options: Any) -> Any:
         if options.get("target") != "cuda":
             return originals[0](signatures, *more, **options)
+        if isinstance(signatures, FunctionType):
+            return Vectorized(cuda, signatures, [])
         return lambda function: Vectorized(cuda, function, _signatures(signatures))
 
     def guvectorize(*args: Any, **options: Any) -> Any:
@@ -38,6 +41,11 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
         return lambda function: GeneralVectorized(cuda, function, _signatures(types), layout)
 
     return {"vectorize": vectorize, "guvectorize": guvectorize}
+
+
+def decorators_of_cuda(cuda: Cuda) -> dict[str, Callable[..., Any]]:
+    """Return what ``cuda.vectorize`` and ``cuda.guvectorize`` are: the same, for this target alone."""
+    return {name: partial(decorator, target="cuda") for name, decorator in decorators(cuda).items()}
 
 
 def _signatures(written: Any) -> list[Signature]:

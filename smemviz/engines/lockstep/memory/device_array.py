@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from operator import attrgetter
 from typing import Any
 
@@ -62,8 +63,30 @@ class DeviceArray:
         """The byte address of the first element."""
         return self.memory.base + self.offset
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """What other libraries ask of an array of the device."""
+        address = self.address if self.array.size else 0
+        strides = None if self.array.flags.c_contiguous else self.strides
+        described = {"shape": self.shape, "strides": strides, "typestr": self.dtype.str, "descr": self.dtype.descr}
+        return {**described, "data": (address, False), "version": 3}
+
+    __cuda_ndarray__ = True
+
+    @property  # type: ignore[misc]  # read only
+    def __class__(self) -> Any:
+        """Numba's class, where a program may ask whether this is one of it."""
+        numba: Any = sys.modules.get("numba.cuda.cudadrv.devicearray")
+        return DeviceArray if numba is None else numba.DeviceNDArray
+
     def __len__(self) -> int:
         return len(self.array)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            what = english("an array of the device has no {name}, for Numba as well; copy it to the host", name=name)
+            raise AttributeError(f"{what}: .copy_to_host().{name}")
+        raise AttributeError(f"'DeviceNDArray' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
