@@ -24,7 +24,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
-TRANSPOSE, PRODUCT, ONE_THREAD = (HERE / f"{name}.py" for name in ("transpose_1024", "product_64", "one_thread"))
+TRANSPOSE, PRODUCT = HERE / "transpose_1024.py", HERE / "product_64.py"
+ONE_THREAD, FEW_THREADS = HERE / "one_thread.py", HERE / "few_threads.py"
 REPEATS = 30
 LARGE = 512
 MEMORY_LIMIT = 1e9
@@ -171,9 +172,9 @@ def check_large():
     return exact and facts["bytes"] < MEMORY_LIMIT and factor < ESTIMATE_FACTOR
 
 
-def floors_of_one_thread():
-    """Return the names of the kernels of one thread, and how fast each has to be."""
-    kernels = runpy.run_path(str(ONE_THREAD))
+def floors_of(path):
+    """Return the names of the kernels of a file, and how fast each has to be."""
+    kernels = runpy.run_path(str(path))
     return [(name, kernels["FLOORS"].get(name, 0.9)) for name in kernels["NAMES"]]
 
 
@@ -184,7 +185,11 @@ def main():
         compare("product of 64 x 64", PRODUCT, 150),
         *(
             compare(f"one thread alone, {name}", ONE_THREAD, floor, repeats=3, KERNEL=number, SCALE=2.0)
-            for number, (name, floor) in enumerate(floors_of_one_thread())
+            for number, (name, floor) in enumerate(floors_of(ONE_THREAD))
+        ),
+        *(
+            compare(f"few threads, {name}", FEW_THREADS, floor, repeats=3, KERNEL=number)
+            for number, (name, floor) in enumerate(floors_of(FEW_THREADS))
         ),
         compare_by_a_block(256, 220),
         check_large(),

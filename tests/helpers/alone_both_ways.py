@@ -2,6 +2,7 @@
 
 from helpers.same_launch import recorded
 from smemviz.engines.lockstep.python import loops
+from smemviz.engines.lockstep.python.one_thread import accesses, run, runner
 from smemviz.errors import SmemvizError
 
 
@@ -30,3 +31,10 @@ def both_ways(monkeypatch, launch, of_launch=recorded):
             else:
                 left.append((of_launch(made), findings, [array.tobytes() for array in arrays]))
     return left[0], left[1], len(ran)
+
+
+def in_short_parts(monkeypatch):
+    """Let threads that run a loop stop every few turns."""
+    monkeypatch.setattr(accesses, "_ENOUGH", 0)
+    for module in (run, runner):
+        monkeypatch.setattr(module, "OFTEN", 5)

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways
+from helpers.alone_both_ways import both_ways, in_short_parts
 from helpers.lockstep_text import body, launch_text
 from helpers.same_launch import counted, recorded
 from helpers.typed_expressions import inputs
@@ -14,6 +14,14 @@ from hypothesis import strategies as st
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python.one_thread import accesses
+
+
+@pytest.fixture(params=["at once", "in parts"], autouse=True)
+def parts(request, monkeypatch):
+    if request.param == "in parts":
+        in_short_parts(monkeypatch)
+    return request.param
+
 
 COMPUTING = {
     "a number of turns for each": """
@@ -200,7 +208,7 @@ def test_a_loop_that_only_loads_leaves_the_same_in_few_threads(monkeypatch, text
     assert together or not ran
 
 
-def test_more_than_can_be_kept_is_left_to_the_interpreter(monkeypatch):
+def test_more_than_can_be_kept_is_done_in_parts_or_left_to_the_interpreter(monkeypatch, parts):
     def launch():
         out, real = np.zeros(4), np.arange(300.0)
         text = "x = 0\nfor k in range(200):\n    x += real[k + cuda.threadIdx.x]\nout[cuda.threadIdx.x] = x"
@@ -211,7 +219,7 @@ def test_more_than_can_be_kept_is_left_to_the_interpreter(monkeypatch):
     alone, interpreted, ran = both_ways(monkeypatch, launch)
 
     assert alone == interpreted
-    assert not ran
+    assert ran == (parts == "in parts")
 
 
 def test_few_threads_run_it_one_after_the_other(monkeypatch):

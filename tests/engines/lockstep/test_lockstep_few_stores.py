@@ -4,11 +4,19 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways
+from helpers.alone_both_ways import both_ways, in_short_parts
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
 
 from smemviz.engines.limits import Limits
+
+
+@pytest.fixture(params=["at once", "in parts"], autouse=True)
+def parts(request, monkeypatch):
+    if request.param == "in parts":
+        in_short_parts(monkeypatch)
+    return request.param
+
 
 HEAD = """
     i = cuda.threadIdx.x
@@ -87,6 +95,40 @@ MET = {
     "a step of nothing": "for k in range(3):\n    out[g] += 1\n    for m in range(0, 3, 2 - k - g):\n        x += m",
     "a barrier": "for k in range(3):\n    tile[i] = k\n    cuda.syncthreads()\n    x += tile[i ^ 1]",
     "an atomic": "for k in range(3):\n    cuda.atomic.add(out, k, 1)",
+    "late": """
+        for k in range(g % 5, 40 + g, 1 + g % 2):
+            x = x * 0.5 + k if k % 3 else k
+            out[g] = x
+            if k > 30 and g == 2:
+                out[1] += k
+    """,
+    "late, when some have left": """
+        k = 0
+        while k < 40 + g % 2:
+            k += 1 + g % 2
+            if k == 9 + g:
+                y = k
+                break
+            for m in range(k % 4):
+                x += out[g]
+                out[g] += m
+            if k > 20:
+                tile[0] = k
+                out[g] += tile[k % 2]
+        x += k
+    """,
+    "late, in a loop in a loop": """
+        for k in range(30):
+            y = x
+            for m in range((k + g) % 4):
+                tile[i] = m
+                y += tile[i]
+                if m == 2 and k == 19 - g:
+                    break
+            x = y + k
+            if k == 25:
+                x += tile[i ^ 1]
+    """,
     "in another loop": """
         for k in range(3):
             for m in range(9):

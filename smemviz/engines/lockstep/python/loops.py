@@ -11,17 +11,18 @@ import numpy as np
 from smemviz.engines.lockstep.python import assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
-from smemviz.engines.lockstep.python.one_thread.run import run_alone
+from smemviz.engines.lockstep.python.one_thread.run import Begun, run_alone
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
-    alone = run_alone(frame, node)
-    if alone is not None:
-        return alone
+    begun = run_alone(frame, node)
+    if isinstance(begun, Mask):
+        return begun
 
     def conditions() -> Iterator[Value]:
         while True:
@@ -29,23 +30,24 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
 
     machine = frame.machine
     outer = machine.begin_while(machine.iterations)
-    ended = _loop(frame, node, conditions())
+    ended = _loop(frame, node, conditions(), begun)
     machine.while_began = outer
     return ended
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
-    alone = run_alone(frame, node)
-    if alone is not None:
-        return alone
+    begun = run_alone(frame, node)
+    if isinstance(begun, Mask):
+        return begun
     if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":
-        return _loop(frame, node, _counted(frame, node, node.iter))
+        return _loop(frame, node, _counted(frame, node, node.iter, None if begun is None else begun.left), begun)
     return _loop(frame, node, _over_items(frame, node))
 
 
-def _counted(frame: Frame, node: ast.For, call: ast.Call) -> Iterator[Value]:
-    """Count a range, binding the target; yields which threads have a next number."""
-    for test, number in range_of(frame, call, expressions.values(frame, call.args)).numbers():
+def _counted(frame: Frame, node: ast.For, call: ast.Call, left: Range | None) -> Iterator[Value]:
+    """Count a range, or what is ``left`` of it, binding the target; yields which threads have a next number."""
+    whole = left or range_of(frame, call, expressions.values(frame, call.args))
+    for test, number in whole.numbers():
         outer = frame.mask
         running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
         if running.count:
@@ -67,14 +69,18 @@ def _over_items(frame: Frame, node: ast.For) -> Iterator[Value]:
         yield test
 
 
-def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) -> Mask:
-    """Run a loop while its conditions hold, each thread until its own does not."""
+def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], begun: Begun | None = None) -> Mask:
+    """Run a loop while its conditions hold, each thread until its own does not; or what is left of it."""
     outer = frame.mask
     active = outer
     ended = frame.nobody
     loop = Loop()
     frame.loops.append(loop)
-    frame.move(node, "enter", outer)
+    if begun is None:
+        frame.move(node, "enter", outer)
+    else:
+        frame.mask = active = begun.going
+        loop.broken = begun.ended if begun.ended.count else None
     for test in conditions:
         if isinstance(test, np.ndarray):
             running = active.narrow(test)

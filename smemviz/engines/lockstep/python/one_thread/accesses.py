@@ -20,7 +20,8 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of
 
-_MOST_TOGETHER = 1 << 23  # loads, which are kept until all threads are done: 16 bytes each
+_ENOUGH = 1 << 19  # accesses of all threads after which these stop for a while, to have them handed on
+_MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,14 @@ class NotTogetherError(Exception):
     """Threads that do what cannot be told of all of them together, or too much of it."""
 
 
+@dataclass
+class Pace:
+    """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that, and at last 0."""
+
+    stop: float = math.inf
+    is_open: bool = False
+
+
 class Accesses:
     """What one thread, in ``slot`` of the batch, did since it was handed on last.
 
@@ -70,11 +79,12 @@ class Accesses:
     numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
     """
 
-    def __init__(self, machine: Machine, mask: Mask, slot: int, *, alone: bool, may_wait: bool) -> None:
-        """What one that is not ``alone`` did is handed on together with what others did, for whom it ``may_wait``."""
+    def __init__(self, machine: Machine, mask: Mask, slot: int, pace: Pace | None, *, may_wait: bool) -> None:
+        """What one that has a ``pace`` did is handed on together with what others did, for whom it ``may_wait``."""
         self._machine = machine
         self._mask = mask
-        self.alone = alone
+        self.alone = pace is None
+        self._pace = pace
         self.may_wait = may_wait
         self.slot = slot
         self._did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
@@ -176,9 +186,12 @@ class Accesses:
             self._count(groups)
             self._clear()
             return
-        if not self.alone:
+        if self._pace is not None:
             self._did.append((groups, noted))
-            if sum(len(groups) for groups, _ in self._did) * self._mask.count > _MOST_TOGETHER:
+            many = sum(len(groups) for groups, _ in self._did) * self._mask.count
+            if many > _ENOUGH and self._pace.is_open:
+                self._pace.stop = 0
+            if many > _MOST_TOGETHER:
                 raise NotTogetherError
             return
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
@@ -222,6 +235,11 @@ class Accesses:
     def _clear(self) -> None:
         self.noted.clear()
         self.groups.clear()
+        self.stored.clear()
+
+    def start_over(self) -> None:
+        """Forget what has been handed on together with what others did."""
+        self._did.clear()
         self.stored.clear()
 
     def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

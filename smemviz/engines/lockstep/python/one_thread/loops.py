@@ -86,6 +86,33 @@ def _begin_turn(writer: Writer) -> None:
     writer.mark_order(turn_of(len(writer.turns) + 1))
 
 
+def _count_turns(writer: Writer) -> str:
+    """Begin to count the turns of the outermost loop of several threads; return the name of how many were begun."""
+    return writer.let("0", None).text if writer.several and not writer.turns else ""
+
+
+def _stop_before(writer: Writer, begun: str, left: str) -> None:
+    if begun:
+        _stop(writer, begun, left)
+        writer.put(f"{begun} += 1")
+
+
+def _stop(writer: Writer, turn: str, left: str) -> None:
+    """Let several threads stop before one turn of the outermost loop; ``left`` are the numbers left of its range."""
+    if writer.several and not writer.turns:
+        writer.put(f"if {turn} >= P.stop:")
+        writer.put("    M.iterations = it")
+        writer.put(f"    yield {turn}, {left}, @V")
+
+
+def _go_on(writer: Writer, node: ast.AST, left: str) -> bool:
+    """Go on with a loop that counts by itself after as many turns as it was to do."""
+    writer.put(f"due = {writer.runner}.due(it + 1, {node.lineno})")  # type: ignore[attr-defined]
+    _stop(writer, "it", left)
+    writer.put("continue")
+    return False
+
+
 def _turn(writer: Writer, turn: Turn, left: str) -> bool:
     """Write a turn; ``left`` counts those that there were where one leaves the loop."""
     writer.turns.append(left)
@@ -105,10 +132,12 @@ def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
 
 
 def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
+    done = _count_turns(writer)
     writer.fork("while True:")
 
     def once() -> bool:
         sure = set(writer.sure)
+        _stop_before(writer, done, "None")
         _begin_turn(writer)
         writer.fork(f"if not {_test(writer, node).text}:")
         inner(writer, lambda: _ended(writer, node, "break"))
@@ -147,8 +176,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
 
     def more() -> bool:
         writer.put(f"if {test}:")
-        writer.put(f"    due = {writer.runner}.due(it + 1, {node.lineno})")
-        writer.put("    continue")
+        inner(writer, lambda: _go_on(writer, node, "None"))
         return _ended(writer, node, "")
 
     inner(writer, turns)
@@ -168,9 +196,13 @@ def _test(writer: Writer, node: ast.While) -> Atom:
 def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
     numbers, number, bind = _range(writer, node)
     sure = set(writer.sure)
+    done = _count_turns(writer)
+    if done:
+        numbers = writer.let(numbers, None).text
     writer.fork(f"for {number} in {numbers}:")
 
     def once() -> bool:
+        _stop_before(writer, done, f"{numbers}[{done}:]")
         _begin_turn(writer)
         bind()
         _counted(writer, node, turn)
@@ -206,8 +238,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
         writer.put(f"it += len({part})")
         writer.put(f"{left} = {left}[len({part}):]")
         writer.put(f"if {left}:")
-        writer.put(f"    due = {writer.runner}.due(it + 1, {node.lineno})")
-        writer.put("    continue")
+        inner(writer, lambda: _go_on(writer, node, left))
         writer.sure = set(sure)
         return _ended(writer, node, "")
 

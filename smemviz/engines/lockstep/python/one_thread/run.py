@@ -18,15 +18,16 @@ from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
-from smemviz.engines.lockstep.python.one_thread import expressions, statements, together
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
+from smemviz.engines.lockstep.python.one_thread import expressions, statements
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Pace, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
-from smemviz.engines.lockstep.python.one_thread.together import Undo
+from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
+from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
 
@@ -46,14 +47,23 @@ _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it c
 class _Text:
     """A loop, compiled, and what its writer knows of it."""
 
-    run: Callable[..., tuple[bool, tuple[Any, ...]]]
+    run: Callable[..., Any]
     writer: Writer
 
 
-def run_alone(frame: Frame, node: Loop) -> Mask | None:
+@dataclass(frozen=True)
+class Begun:
+    """A loop that some threads are to go on with, from the numbers ``left`` of its range; others have ``ended`` it."""
+
+    going: Mask
+    ended: Mask
+    left: Range | None
+
+
+def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     """Run a loop in the only active thread, or one that only computes or loads in each of a few, one after the other.
 
-    Returns the threads that go on, None if that cannot be done, or was not worth it when it was done last.
+    Returns the threads that go on behind it, None if that cannot be done, or was not worth it when it was done last.
     """
     mask, machine = frame.mask, frame.machine
     if mask.count < 2:
@@ -68,7 +78,7 @@ def run_alone(frame: Frame, node: Loop) -> Mask | None:
     possible = (mask.count <= _FEW or _branches(frame.tree, node)) and _may_be_written(frame, node)
     goes_on = _run_alone(frame, node) if possible else None
     machine.alone["left", node] = 0, _SHORT
-    if goes_on is None:
+    if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
         machine.alone["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
     elif machine.iterations - begin < _SHORT + mask.count + machine.alone.get(("held", node), 0) // _HELD_A_TURN:
@@ -91,7 +101,7 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
 
 
-def _run_alone(frame: Frame, node: Loop) -> Mask | None:
+def _run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
@@ -106,13 +116,15 @@ def _run_alone(frame: Frame, node: Loop) -> Mask | None:
         if text is None or not (mask.count == 1 or text.writer.together):
             return None
         outer = [variables[name] for name in used]
-        results = _run(frame, node, slots, text, used, outer)
+        results, left = _run(frame, node, slots, text, used, outer)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
-    if results is None:
+    if not results:
         return None
     for place, name in enumerate(text.writer.results):
         _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
+    if left is not None:
+        return left
     return mask if all(goes_on for goes_on, _ in results) else frame.nobody
 
 
@@ -231,7 +243,7 @@ def _compiled(writer: Writer) -> _Text:
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
     results = "".join(f"{writer.variable(name)}, " for name in writer.results)
     lines = [
-        "def loop(V, U, M, R, F, z, me, noted, note, group, stored, due, bound):",
+        "def loop(V, U, M, R, F, z, me, noted, note, group, stored, P, due, bound):",
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
         *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
@@ -276,8 +288,12 @@ def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> Non
 
 def _run(
     frame: Frame, node: Loop, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
-) -> list[tuple[bool, tuple[Any, ...]]] | None:
-    """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind."""
+) -> tuple[list[tuple[bool, tuple[Any, ...]]], Begun | None]:
+    """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind.
+
+    Returns for each thread whether it goes on behind the loop, and its variables: nothing if it cannot be run here, and
+    what is to be done by the interpreter if only the first turns could.
+    """
     writer, machine, inner = text.writer, frame.machine, frame.variables
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
@@ -287,48 +303,61 @@ def _run(
         for value, bound in throughout:
             own = open_value(value, slot)
             if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
-                return None
+                return [], None
     alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
-    begin, most, while_began, results = machine.iterations, machine.iterations, machine.while_began, []
-    runs: list[Accesses] = []
+    begin, while_began = machine.iterations, machine.while_began
+    threads: list[Thread] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
     held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
-    if held is not None and held.nbytes > _MOST_HELD:
-        return None
+    if held is not None and not held.is_possible:
+        return [], None
     machine.alone["held", node] = 0 if held is None else held.nbytes
-    try:
-        for slot in slots.tolist():
-            if not alone:
-                inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
-            accesses = Accesses(machine, frame.mask, slot, alone=alone, may_wait=held is not None and held.may_wait)
-            if not runs or varied:
-                reached = [
-                    memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
-                ]
-            if not runs:
-                accesses.prepare(writer.sites, writer.groups, inner)
-            else:
-                accesses.prepare_like(runs[0], writer.sites, inner)
-            _give_arrays(writer, inner, frame.mask)
-            given: list[Any] = []
-            for name in writer.names:
-                value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-                given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
-            given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
-            machine.iterations = begin
-            noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-            tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
-            results.append(text.run(*tools, due(machine, begin), [*given, *reached]))
+    pace = None if alone else Pace()
+    for slot in slots.tolist():
+        if not alone:
+            inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
+        accesses = Accesses(machine, frame.mask, slot, pace, may_wait=held is not None and held.may_wait)
+        if not threads or varied:
+            reached = [
+                memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
+            ]
+        if not threads:
+            accesses.prepare(writer.sites, writer.groups, inner)
+        else:
+            accesses.prepare_like(threads[0].accesses, writer.sites, inner)
+        _give_arrays(writer, inner, frame.mask)
+        given: list[Any] = []
+        for name in writer.names:
+            value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
+            given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+        given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
+        noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
+        tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+        made = text.run(*tools, pace, due(machine, begin), [*given, *reached])
+        if pace is None:
             machine.while_began = while_began
             accesses.hand_on()
-            most = max(most, machine.iterations)
-            runs.append(accesses)
-        if not alone:
-            together.hand_on(machine, runs, writer.loops)
-    except NotTogetherError:
-        machine.iterations, machine.while_began = begin, while_began
-        if held is not None:
-            held.undo()
-        return None
-    machine.iterations = most
-    return results
+            return [made], None
+        threads.append(Thread(made, accesses, while_began))
+    assert pace
+    assert held
+    has_ended = run_together(machine, threads, writer.loops, pace, held)
+    if has_ended is None:
+        return [], None
+    results = [(True, thread.values) for thread in threads]
+    return results, None if has_ended else _begun(frame, slots, threads)
+
+
+def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:
+    """Return what is left to the interpreter of a loop that threads stopped in."""
+    mask = frame.mask
+    ended = np.zeros(len(mask.lanes), np.bool_)
+    ended[slots] = [thread.has_ended for thread in threads]
+    left = {int(slot): thread.left for slot, thread in zip(slots, threads, strict=True) if not thread.has_ended}
+    ends = np.zeros((3, len(mask.lanes)), np.int64)
+    ends[2] = 1
+    for slot, part in left.items():
+        if part is None:  # of a loop with a condition
+            return Begun(mask.without(ended), mask.narrow(ended), None)
+        ends[:, slot] = part.start, part.stop, part.step
+    return Begun(mask.without(ended), mask.narrow(ended), Range(*ends))

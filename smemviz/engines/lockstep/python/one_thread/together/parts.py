@@ -1,0 +1,113 @@
+"""Several threads that run a loop, each a part of its turns at a time, so that what is noted of them stays little.
+
+A part ends for all of them before the same turn of the outermost loop. What they did in it is handed on if it may be,
+or else undone; then the interpreter goes on with the loop from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory.memory import Memory
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, Pace
+from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
+
+# The text of a loop: before a turn it may stop and tell which, and what of its range is left; what its variables hold.
+Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tuple[Any, ...]]]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread in the text of a loop: the numbers ``left`` of a range, and what its variables held when it stopped.
+
+    ``while_began`` is the machine's for the loops that it is in.
+    """
+
+    text: Text
+    accesses: Accesses
+    while_began: int | None
+    left: range | None = None
+    values: tuple[Any, ...] = ()
+    has_ended: bool = False
+
+
+def run_together(
+    machine: Machine,
+    threads: list[Thread],
+    loops: Sequence[tuple[int, int, int]],
+    pace: Pace,
+    undo: Undo,
+) -> bool | None:
+    """Run a loop in threads until all of them have ended; ``threads`` are then as they are behind it.
+
+    Returns False if they stopped on the way as they were before a turn, None if that is before the first one.
+    """
+    done: bool | None = None
+    begin = most = machine.iterations
+    while_began = machine.while_began
+    while True:
+        pace.stop, pace.is_open = math.inf, True
+        stopped = list(threads)
+        try:
+            for place, thread in enumerate(threads):
+                if not thread.has_ended:
+                    machine.iterations = begin
+                    stopped[place] = _went_on(machine, thread, pace)
+                    thread.accesses.hand_on()
+                    most = max(most, machine.iterations)
+            hand_on(machine, [thread.accesses for thread in threads], loops)
+        except NotTogetherError:
+            machine.iterations, machine.while_began = begin, while_began
+            undo.undo()
+            return done
+        done, begin, threads[:] = False, most, stopped
+        for thread in threads:
+            thread.accesses.start_over()
+        if all(thread.has_ended for thread in threads):
+            machine.while_began = while_began
+            return True
+        undo.hold()
+
+
+def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
+    """Run a thread until it stops or ends; the first one says where the others stop."""
+    machine.while_began = thread.while_began
+    try:
+        pace.stop, left, values = next(thread.text)
+        now = replace(thread, while_began=machine.while_began, left=left, values=values)
+    except StopIteration as end:
+        now = replace(thread, left=None, values=end.value[1], has_ended=True)
+        if pace.is_open:
+            pace.stop = math.inf
+    pace.is_open = False
+    return now
+
+
+class Undo:
+    """What memories held before threads stored in them one after the other."""
+
+    def __init__(self, memories: Sequence[Memory], most: int) -> None:
+        """Hold nothing if that were more than ``most`` bytes."""
+        self._memories = list(dict.fromkeys(memories))
+        self.nbytes = sum(memory.data.nbytes for memory in self._memories)
+        self.is_possible = self.nbytes <= most
+        if self.is_possible:
+            self.hold()
+
+    def hold(self) -> None:
+        """Hold what they have in them now."""
+        self._copies = [(memory, memory.data.copy()) for memory in self._memories]
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a thread may be waiting for what another stores."""
+        return bool(self._copies)
+
+    def undo(self) -> None:
+        """Let memories hold that again."""
+        for memory, data in self._copies:
+            memory.data[:] = data

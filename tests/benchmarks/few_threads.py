@@ -1,0 +1,299 @@
+"""What comes after first steps: a block of few threads that loop over shared memory, by their number."""
+
+import numpy as np
+from numba import cuda, float32, int32
+
+FLOORS = {"columns": 0.8, "rows_by_insertion": 0.12, "rows_by_bubbles": 0.16, "stacks": 0.2, "fill": 0.13}
+FLOORS |= {"partial_sums": 0.7, "life": 1.2}
+FLOORS |= {"ring": 20, "odd_even": 15, "scan": 30, "product": 15, "diffusion": 10}
+NAMES = list(FLOORS)
+KERNEL = 0
+SCALE = 1.0
+THREADS = 32
+SORTERS = 64
+LENGTH = 128
+LONG = 193
+BINS = 64
+PITCH = 33
+QUEUE = 4 * THREADS
+FILLED = THREADS * PITCH
+SORTED = 2 * SORTERS
+TILE = 8
+
+
+@cuda.jit
+def columns(values, counts):
+    """Count into a column of each thread's own, then add the columns up."""
+    hist = cuda.shared.array((BINS, THREADS), int32)
+    tx = cuda.threadIdx.x
+    for b in range(BINS):
+        hist[b, tx] = 0
+    cuda.syncthreads()
+    for i in range(tx, values.shape[0], THREADS):
+        hist[values[i] % BINS, tx] += 1
+    cuda.syncthreads()
+    for b in range(tx, BINS, THREADS):
+        total = 0
+        for k in range(THREADS):
+            total += hist[b, k]
+        counts[b] = total
+
+
+@cuda.jit
+def rows_by_insertion(values):
+    """Sort a row of each thread's own by insertion, part after part."""
+    s = cuda.shared.array((SORTERS, LENGTH), float32)
+    tx = cuda.threadIdx.x
+    n = values.shape[2]
+    for part in range(values.shape[0]):
+        for k in range(n):
+            s[tx, k] = values[part, tx, k]
+        for i in range(1, n):
+            key = s[tx, i]
+            j = i - 1
+            while j >= 0 and s[tx, j] > key:
+                s[tx, j + 1] = s[tx, j]
+                j -= 1
+            s[tx, j + 1] = key
+        for k in range(n):
+            values[part, tx, k] = s[tx, k]
+
+
+@cuda.jit
+def rows_by_bubbles(values):
+    """Sort a row of each thread's own by exchange."""
+    s = cuda.shared.array((THREADS, LONG), int32)
+    tx = cuda.threadIdx.x
+    n = values.shape[1]
+    for k in range(n):
+        s[tx, k] = values[tx, k]
+    for i in range(n):
+        for j in range(n - 1 - i):
+            if s[tx, j] > s[tx, j + 1]:
+                t = s[tx, j]
+                s[tx, j] = s[tx, j + 1]
+                s[tx, j + 1] = t
+    for k in range(n):
+        values[tx, k] = s[tx, k]
+
+
+@cuda.jit
+def stacks(out, n):
+    """Take numbers apart with a stack of each thread's own."""
+    stack = cuda.shared.array((16, THREADS), int32)
+    tx = cuda.threadIdx.x
+    total = 0
+    for k in range(tx, n, THREADS):
+        stack[0, tx] = k % 97 + 20
+        top = 1
+        while top > 0:
+            top -= 1
+            x = stack[top, tx]
+            total += x
+            if x > 1:
+                stack[top, tx] = x // 2
+                stack[top + 1, tx] = x // 3
+                top += 2
+    out[tx] = total
+
+
+@cuda.jit
+def ring(values, out):
+    """Pass numbers through a ring, from each thread to the next but one."""
+    queue = cuda.shared.array(QUEUE, float32)
+    tx = cuda.threadIdx.x
+    total = float32(0.0)
+    for i in range(values.shape[0] // THREADS):
+        queue[(i * THREADS + tx) % QUEUE] = values[i * THREADS + tx]
+        cuda.syncthreads()
+        total += queue[(i * THREADS + (tx + 2) % THREADS) % QUEUE]
+    out[tx] = total
+
+
+@cuda.jit
+def fill(out, n):
+    """Fill a padded row of each thread's own, over and over."""
+    s = cuda.shared.array(FILLED, int32)
+    tx = cuda.threadIdx.x
+    for step in range(n):
+        for k in range(THREADS):
+            s[tx * PITCH + k] = k * step + tx
+    total = 0
+    for k in range(THREADS):
+        total += s[tx * PITCH + k]
+    out[tx] = total
+
+
+@cuda.jit
+def odd_even(values):
+    """Sort by odd-even transposition."""
+    s = cuda.shared.array(SORTED, float32)
+    tx = cuda.threadIdx.x
+    n = SORTED
+    for part in range(values.shape[0]):
+        s[tx] = values[part, tx]
+        s[tx + SORTERS] = values[part, tx + SORTERS]
+        cuda.syncthreads()
+        for step in range(n):
+            i = 2 * tx + step % 2
+            if i + 1 < n and s[i] > s[i + 1]:
+                t = s[i]
+                s[i] = s[i + 1]
+                s[i + 1] = t
+            cuda.syncthreads()
+        values[part, tx] = s[tx]
+        values[part, tx + SORTERS] = s[tx + SORTERS]
+        cuda.syncthreads()
+
+
+@cuda.jit
+def scan(values, sums):
+    """Add up part after part, each by doubling distances."""
+    s = cuda.shared.array(THREADS, int32)
+    tx = cuda.threadIdx.x
+    before = 0
+    for start in range(0, values.shape[0], THREADS):
+        s[tx] = values[start + tx]
+        cuda.syncthreads()
+        d = 1
+        while d < THREADS:
+            x = 0
+            if tx >= d:
+                x = s[tx - d]
+            cuda.syncthreads()
+            s[tx] += x
+            cuda.syncthreads()
+            d *= 2
+        sums[start + tx] = before + s[tx]
+        before += s[THREADS - 1]
+        cuda.syncthreads()
+
+
+@cuda.jit
+def product(a, b, c):
+    """Multiply two matrices, tile by tile, all of them in one block."""
+    sa = cuda.shared.array((TILE, TILE), float32)
+    sb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    n = c.shape[0]
+    for row in range(ty, n, TILE):
+        for col in range(tx, n, TILE):
+            total = float32(0.0)
+            for m in range(0, n, TILE):
+                sa[ty, tx] = a[row, m + tx]
+                sb[ty, tx] = b[m + ty, col]
+                cuda.syncthreads()
+                for k in range(TILE):
+                    total += sa[ty, k] * sb[k, tx]
+                cuda.syncthreads()
+            c[row, col] = total
+
+
+@cuda.jit
+def partial_sums(values, out):
+    """Add up in a place of each thread's own, then by a tree."""
+    s = cuda.shared.array(THREADS, float32)
+    tx = cuda.threadIdx.x
+    s[tx] = 0.0
+    for i in range(tx, values.shape[0], THREADS):
+        s[tx] += values[i]
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if tx < half:
+            s[tx] += s[tx + half]
+        cuda.syncthreads()
+        half //= 2
+    if tx == 0:
+        out[0] = s[0]
+
+
+@cuda.jit
+def diffusion(values, steps):
+    """Let heat spread along a rod, from one half of shared memory to the other."""
+    s = cuda.shared.array((2, SORTERS), float32)
+    tx = cuda.threadIdx.x
+    s[0, tx] = values[tx]
+    cuda.syncthreads()
+    for step in range(steps):
+        now = step % 2
+        if 0 < tx < SORTERS - 1:
+            s[1 - now, tx] = 0.25 * s[now, tx - 1] + 0.5 * s[now, tx] + 0.25 * s[now, tx + 1]
+        else:
+            s[1 - now, tx] = s[now, tx]
+        cuda.syncthreads()
+    values[tx] = s[steps % 2, tx]
+
+
+@cuda.jit
+def life(cells, steps):
+    """Let cells live and die, a row a thread."""
+    now = cuda.shared.array((THREADS, THREADS), int32)
+    new = cuda.shared.array((THREADS, THREADS), int32)
+    y = cuda.threadIdx.x
+    for x in range(THREADS):
+        now[y, x] = cells[y, x]
+    cuda.syncthreads()
+    for _step in range(steps):
+        for x in range(THREADS):
+            alive = 0
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    alive += now[(y + dy) % THREADS, (x + dx) % THREADS]
+            alive -= now[y, x]
+            new[y, x] = 1 if alive == 3 or (alive == 2 and now[y, x] == 1) else 0
+        cuda.syncthreads()
+        for x in range(THREADS):
+            now[y, x] = new[y, x]
+        cuda.syncthreads()
+    for x in range(THREADS):
+        cells[y, x] = now[y, x]
+
+
+def size(n, power=1):
+    """Return a size for a share of the work."""
+    return max(1, int(n * SCALE ** (1 / power)))
+
+
+def main():
+    """Run one kernel; returns what it computed."""
+    rng = np.random.default_rng(0)
+    match NAMES[KERNEL]:
+        case "columns":
+            out = np.zeros(BINS, np.int32)
+            columns[1, THREADS](rng.integers(0, 1000, size(700_000), dtype=np.int32), out)
+        case "rows_by_insertion":
+            out = rng.random((size(8), SORTERS, LENGTH), dtype=np.float32)
+            rows_by_insertion[1, SORTERS](out)
+        case "rows_by_bubbles":
+            out = rng.integers(0, 1000, (THREADS, size(LONG - 1, 2)), dtype=np.int32)
+            rows_by_bubbles[1, THREADS](out)
+        case "stacks":
+            out = np.zeros(THREADS, np.int32)
+            stacks[1, THREADS](out, size(110_000))
+        case "ring":
+            out = np.zeros(THREADS, np.float32)
+            ring[1, THREADS](rng.random(THREADS * size(150), dtype=np.float32), out)
+        case "fill":
+            out = np.zeros(THREADS, np.int32)
+            fill[1, THREADS](out, size(10_000))
+        case "odd_even":
+            out = rng.random((size(1), 2 * SORTERS), dtype=np.float32)
+            odd_even[1, SORTERS](out)
+        case "scan":
+            out = np.zeros(THREADS * size(12), np.int32)
+            scan[1, THREADS](rng.integers(0, 100, len(out), dtype=np.int32), out)
+        case "product":
+            n = TILE * size(4, 3)
+            a, b, out = (rng.random((n, n), dtype=np.float32) for _ in range(3))
+            product[1, (TILE, TILE)](a, b, out)
+        case "partial_sums":
+            out = np.zeros(1, np.float32)
+            partial_sums[1, THREADS](rng.random(size(1_100_000), dtype=np.float32), out)
+        case "diffusion":
+            out = rng.random(SORTERS, dtype=np.float32)
+            diffusion[1, SORTERS](out, size(140))
+        case "life":
+            out = rng.integers(0, 2, (THREADS, THREADS), dtype=np.int32)
+            life[1, THREADS](out, size(48))
+    return out
