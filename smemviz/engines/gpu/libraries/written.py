@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -109,7 +110,9 @@ def noting_jit(script: Program, recorder: Recorder) -> Iterator[None]:
     if "cupyx" not in script.source or importlib.util.find_spec("cupyx") is None:
         yield
         return
-    kernels = type(importlib.import_module("cupyx.jit").rawkernel()(_nothing))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # CuPy's, that it is experimental: the script's to have
+        kernels = type(importlib.import_module("cupyx.jit").rawkernel()(_nothing))
     call = kernels.__call__
 
     def noted(kernel: Any, *args: Any, **kwargs: Any) -> None:
