@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
-from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Entry
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
@@ -37,15 +37,50 @@ class Access:
     is_by_index: bool
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the text of a loop gets to the elements of an array, or of a row or slice of one: all of it are texts.
+
+    ``start`` is the place of its first element, empty where that is 0, a stride is empty where it is 1, and ``view`` is
+    the array as the interpreter knows it. ``access`` says which memory it is.
+    """
+
+    access: Access
+    start: str
+    sizes: tuple[str, ...]
+    strides: tuple[str, ...]
+    view: str
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that a name stands for throughout a loop; a row or slice that a function is given has its ``layout``.
+
+    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
+    """
+
+    dtype: Dtype
+    axes: int
+    space: str
+    way: str
+    unit: bool
+    first: bool
+    layout: Layout | None = None
+
+
 def way_to(machine: Machine, view: View) -> str:
     """Return how elements of an array are reached: "free", "owned" after a look at who touched them, or "far"."""
     simple = view.dtype.kind in "iub" or view.dtype in (FLOAT32, FLOAT64)
-    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces):
+    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
         return "far"
     watched = machine.in_global.watched.get(view.memory)
     if watched is None or is_only_thread(machine):
         return "free"
     return "owned" if watched.nbytes == view.dtype.itemsize else "far"
+
+
+def _is_near(view: View) -> bool:
+    return all(np.max(size) <= NEAR[1] for size in view.shape)
 
 
 def is_same_for_all(view: View) -> bool:
@@ -152,13 +187,17 @@ class Accesses:
         flat = memoryview(memory.elements(view.dtype))  # type: ignore[arg-type]
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
-        bound = (flat, open_value(view.offset, slot) * scale + self._shift_of(view), *sizes, *strides)
+        bound = (flat, self.start_of(view), *sizes, *strides)
         if way != "owned":
             return bound
         watched = self._machine.in_global.watched[memory]
         self._owned.setdefault(watched, [])
         owners: Any = watched.owners
         return *bound, memoryview(owners), (memory.base - watched.start) // watched.nbytes
+
+    def start_of(self, view: View) -> int:
+        """Return the place in its memory of the first element of an array."""
+        return int(open_value(view.offset, self.slot)) * self._scale_of(view) + self._shift_of(view)
 
     def hand_on(self) -> None:
         """Let the log and the search for hazards have what was noted."""

@@ -102,16 +102,18 @@ def of_load(text: str, dtype: Dtype) -> Atom:
 class Pending:
     """Accesses that are not noted yet: each lies at a number that has to be noted, once for several, and a constant.
 
-    ``names`` are what these numbers have in the text, ``known`` tells which is which.
+    ``names`` are what these numbers have in the text, ``known`` tells which is which, and ``sums`` what has been added.
     """
 
     entries: list[Entry] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
+    sums: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def copy(self) -> Pending:
         """Return what goes on without this one."""
-        return replace(self, entries=list(self.entries), names=list(self.names), known=dict(self.known))
+        entries, names, known, sums = list(self.entries), list(self.names), dict(self.known), dict(self.sums)
+        return replace(self, entries=entries, names=names, known=known, sums=sums)
 
     def add(self, number: int, base: str, offset: int) -> None:
         """Add an access at a number and a constant."""
@@ -119,6 +121,10 @@ class Pending:
             self.known[base] = len(self.names)
             self.names.append(base)
         self.entries.append((number, self.known[base], offset))
+
+    def forget(self, variable: str) -> None:
+        """Forget sums with a variable, which is about to be assigned."""
+        self.sums = {names: text for names, text in self.sums.items() if variable not in names}
 
     def keep(self, variable: str, name: str) -> str:
         """Note a variable, which is about to be assigned, by another name; return that."""

@@ -10,7 +10,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.arithmetic import ORDERS, closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.calls import call
-from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, subscript
+from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, shape_of, subscript
 from smemviz.engines.lockstep.python.one_thread.values import type_of
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError, unary
@@ -54,13 +54,23 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
     if frame.canonical(node) or frame.names.constant(node) is not None:
         return bound(writer, node)
     if node.attr in ("size", "ndim") and array_of(writer, node.value) is not None:
-        return bound(writer, node)
+        sizes = shape_of(writer, node.value)
+        if sizes is None:
+            return bound(writer, node)
+        return _literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
     if node.attr in ("real", "imag"):
         atom = writer.write(node.value)
         if atom.dtype == COMPLEX128:
             return Atom(f"{atom.text}.{node.attr}", FLOAT64)
         raise NotWrittenError
     return None
+
+
+def _product(writer: Writer, node: ast.expr, sizes: list[Atom]) -> Atom:
+    product = sizes[0]
+    for size in sizes[1:]:
+        product = operate(writer, node, ast.Mult, product, size)
+    return product
 
 
 # -- operators

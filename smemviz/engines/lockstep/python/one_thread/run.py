@@ -18,12 +18,18 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread import expressions, statements, together
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, is_same_for_all, way_to
+from smemviz.engines.lockstep.python.one_thread.accesses import (
+    Accesses,
+    Array,
+    NotTogetherError,
+    is_same_for_all,
+    way_to,
+)
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN, Runner
 from smemviz.engines.lockstep.python.one_thread.together import Undo
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import Value
@@ -264,7 +270,9 @@ def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> Non
     """Let the functions that a loop calls have the arrays of the loop."""
     for scope in writer.scopes:
         scope.frame.mask = mask
-        scope.frame.variables = {parameter: variables[name] for parameter, name in scope.arrays.items()}
+        scope.frame.variables = {
+            parameter: variables[name] for parameter, name in scope.arrays.items() if name in variables
+        }
 
 
 def _run(
@@ -275,7 +283,8 @@ def _run(
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     _give_arrays(writer, inner, frame.mask)
-    throughout = [(bound.frame.value(bound.node), bound) for bound in writer.bound.values()]
+    frames = {writer.frame: frame}  # the text may have been written in another call of the function
+    throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
     for slot in slots.tolist():
         for value, bound in throughout:
             own = open_value(value, slot)

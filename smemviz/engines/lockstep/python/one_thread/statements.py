@@ -11,7 +11,7 @@ from smemviz.engines.lockstep.python.one_thread import loops
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.calls import atomic
-from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store, view
+from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store
 from smemviz.engines.lockstep.python.one_thread.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.inlined import give, inlined, own_array
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
@@ -119,7 +119,7 @@ def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
     made = reach(writer, node.value, node.slice)
     if made is None:
         raise NotWrittenError
-    place = f"{writer.constant(node)}, {view(writer, made)}, {made.indices}"
+    place = f"{writer.constant(node)}, {made.layout.view}, {made.indices}"
     atom = atom if atom.loose else settled(writer, atom)  # an array rounds
     far = f"{writer.runner}.store({place}, {writer.opened(atom)})"
     store(writer, node, made, fitting(writer, made.array, atom), made.inside, far)
@@ -136,7 +136,7 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
         raise NotWrittenError
     site = writer.frame.tree.loads.get(target)
     near, held, old_name = writer.new(), writer.new(), writer.new()
-    place = f"{writer.constant(target)}, {view(writer, made)}"
+    place = f"{writer.constant(target)}, {made.layout.view}"
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
     writer.put(f"    {old_name} = {made.element}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.accesses import Access
+from smemviz.engines.lockstep.python.one_thread.accesses import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Entry, Kind, Pending, Span, full
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
@@ -29,21 +29,6 @@ _LONGEST = 160  # what is written in one piece
 
 class NotWrittenError(Exception):
     """A loop that has to be left to the interpreter."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array that a name stands for throughout a loop.
-
-    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
-    """
-
-    dtype: Dtype
-    axes: int
-    space: str
-    way: str
-    unit: bool
-    first: bool
 
 
 @dataclass(frozen=True)
@@ -186,6 +171,13 @@ class Writer:
         self.put(f"{name} = {text}")
         return Atom(name, dtype)
 
+    def sum_of(self, start: str, name: str) -> str:
+        """Return the name of the sum of a name and a variable that it has until it is noted or that is assigned."""
+        sums = self._noted.sums
+        if (start, name) not in sums:
+            sums[start, name] = self.let(f"{start} + {name}", INT64).text
+        return sums[start, name]
+
     def rounded(self, text: str) -> Atom:
         """Give a number a name, rounded to single precision."""
         self.put(f"z[0] = {text}")
@@ -301,6 +293,7 @@ class Writer:
         wanted = self.kinds.setdefault(name, atom.dtype)
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
         variable = self.variable(name)
+        self._noted.forget(variable)
         if variable in self._noted.known:
             self.put(f"{self._noted.keep(variable, self.new())} = {variable}")
         if not written:
