@@ -63,6 +63,28 @@ LOOPS = {
             x += s[k - 2] + s[k - 1] + s[k] + s[k + 1] + s[30] + s[3]
             s[k - 1] += s[k]
     """,
+    "a loop in a loop, with ways that part": """
+        for k in range(12):
+            j = k
+            while j < 26 and s[j - 3] >= 0 and s[j % 24] > 2:
+                if s[j] > x % 7:
+                    s[j] -= 1
+                    if x % 3 == 1:
+                        j += 5
+                        continue
+                elif s[j - 1] < 4:
+                    x += s[j - 2]
+                else:
+                    break
+                j += 2
+            x += s[k] + j
+    """,
+    "rows and slices": """
+        for k in range(22):
+            for j in range(5):
+                s[k:k + 4][j] += s[k % 5:][j - 1] % 9
+                x += stack[:k][j] + s[-3:][j % 3]
+    """,
     "global memory": "for k in range(30):\n    out[k % 7] += real[k]\n    x += out[k]",
     "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
     "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",

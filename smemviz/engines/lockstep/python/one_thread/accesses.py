@@ -118,6 +118,7 @@ class Accesses:
         self.groups: list[int] = []
         self.stored: list[Any] = []
         self.left_out = 0  # of the first accesses that are noted since
+        self.only_counts = False  # from here on
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
@@ -203,8 +204,9 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.groups:
             return
-        only_counted = self.alone and not self.left_out and self._is_only_counted
+        only_counted = self.alone and self._is_only_counted
         if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
+            self.only_counts = True
             self._count(np.array(self.groups, np.int64))
             self._clear()
             return
@@ -250,11 +252,27 @@ class Accesses:
         if hazards.are_safe_within(int(noted.min() + self._offset.min()), int(noted.max() + self._offset.max())):
             return True
         numbers, places = self.done_in(groups, noted)
+        numbers, places = numbers[self.left_out :], places[self.left_out :]
         return hazards.are_safe(places[self.in_shared[numbers]])
 
+    def count(self, times: Mapping[int, int]) -> None:
+        """Let the log count groups of accesses, each so many times, once nothing else is asked."""
+        each = np.zeros(len(self.length), np.int64)
+        each[list(times)] = list(times.values())
+        if each.any():
+            self._tell(self._times(each))
+
     def _count(self, groups: NDArray[np.int64]) -> None:
-        each = np.bincount(groups, minlength=len(self.length))
-        times = np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+        times, first = self._times(np.bincount(groups, minlength=len(self.length))), self._first[groups[0]]
+        times[self._numbers[first : first + self.left_out]] -= 1
+        self.left_out = 0
+        self._tell(times)
+
+    def _times(self, each: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how often each access was made, by how often each group was."""
+        return np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+
+    def _tell(self, times: NDArray[np.int64]) -> None:
         numbers = np.flatnonzero(times)
         self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
 

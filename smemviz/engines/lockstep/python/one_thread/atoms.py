@@ -1,16 +1,19 @@
 """Values in the text of a loop: their text, type, and where integers lie, so that what fits is not looked at.
 
-And those that the places of elements hang on, which are to be noted.
+And those that the places of elements hang on, which are to be noted; and what a part of the text stands for.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Dtype
 
 Span = tuple[int, int]  # the lowest and the highest integer that a value may be
@@ -135,3 +138,45 @@ class Pending:
         """Return the lines that note all of it as a group."""
         names = self.names
         return [f"note({names[0]})" if len(names) == 1 else f"noted += {', '.join(names)}", f"group({group})"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is worth the same throughout a loop: evaluated in a frame, under a name in the text."""
+
+    frame: Frame
+    node: ast.expr
+    text: str
+    dtype: Dtype
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A device function whose body stands in the text, for one call of it.
+
+    Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
+    arrays, by whose variables, and its ``own`` local arrays, as it was written for. ``turns`` is how many loops
+    are around the call; ``has_returned`` is the text of whether it has.
+    """
+
+    number: int
+    frame: Frame
+    arrays: dict[str, str]
+    turns: int
+    has_returned: str
+    own: dict[str, View] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was written further in, what is to be noted of it, and what it is worth."""
+
+    lines: list[str]
+    noted: Pending
+    atom: Atom
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the text of the value is all there is."""
+        return not self.lines and not self.noted.entries

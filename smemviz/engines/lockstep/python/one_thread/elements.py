@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.one_thread.accesses import Access, Array, Layout
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, settled, simple
-from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import Bound, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
 from smemviz.errors import SmemvizError
@@ -213,7 +213,7 @@ def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, ins
     site = writer.frame.tree.stores.get(node)
     writer.stored.add(element.layout.access.name)
     writer.put(f"if {inside}:")
-    if element.array.space == "shared" and site is not None:
+    if element.array.space == "shared" and site is not None and not writer.only_counted:
         writer.put(f"    stored({atom.text})")
     writer.put(f"    {element.element} = {atom.text}")
     writer.put("else:")

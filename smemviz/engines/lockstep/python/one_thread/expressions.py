@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.arithmetic import ORDERS, closed, operate, settled, simple, value
@@ -131,7 +131,7 @@ def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: A
 
 
 def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
-    if node in writer.frame.versions.choices or node in writer.frame.versions.operands:
+    if _is_of_kinds(writer, node):
         return None
     word, test = ("and", "if {}:") if isinstance(node.op, ast.And) else ("or", "if not {}:")
     made, result, indent = _condition(writer, node.values[0]), "", writer.indent
@@ -150,6 +150,26 @@ def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
         writer.fork(f"{result} = {made.text}")
     writer.indent = indent
     return Atom(result, BOOL) if result else made
+
+
+def conditions(writer: Writer, node: ast.expr) -> Iterator[str]:
+    """Write conditions that all have to hold, each evaluated where those before it do; give the text of each."""
+    operands = [node]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and not _is_of_kinds(writer, node):
+        mark = writer.mark()
+        try:
+            for operand in node.values:
+                _condition(writer, operand)
+            operands = node.values
+        except NotWrittenError:
+            pass
+        writer.back(mark)
+    for operand in operands:
+        yield truth(writer, writer.write(operand))
+
+
+def _is_of_kinds(writer: Writer, node: ast.BoolOp) -> bool:
+    return node in writer.frame.versions.choices or node in writer.frame.versions.operands
 
 
 def _condition(writer: Writer, node: ast.expr) -> Atom:

@@ -10,10 +10,10 @@ from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.accesses import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, value
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
 from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, held, row_of
 from smemviz.engines.lockstep.python.one_thread.variables import as_versioned, inner
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Scope, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 
 _LONGEST = 2000  # lines with those of functions, which may call others several times

@@ -229,14 +229,22 @@ def _compiled(writer: Writer) -> _Text:
         wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
     results = "".join(f"{writer.variable(name)}, " for name in writer.results)
-    lines = [
-        "def loop(V, U, M, R, F, z, me, noted, note, group, stored, due, bound):",
-        "    it = M.iterations",
-        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
-        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
+    body = [
         *(writer.lines if writer.sites else _unmarked(writer.lines)),
         "    M.iterations = it",
         "    return True, @V",
+    ]
+    counted = [group for group in sorted(writer.counted) if group < len(writer.groups)]
+    if counted:
+        begin, end = ["    try:"], f"        A.count({{{', '.join(f'{group}: g{group}' for group in counted)}}})"
+        begin.insert(0, f"    {' = '.join(f'g{group}' for group in counted)} = 0")
+        body = [*begin, *(f"    {line}" for line in body), "    finally:", end]
+    lines = [
+        "def loop(V, U, M, R, A, F, z, me, noted, note, group, stored, due, bound):",
+        "    it = M.iterations",
+        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
+        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
+        *body,
     ]
     text = "\n".join(lines).replace("@V", f"({results})")
     namespace = dict(writer.constants)
@@ -319,7 +327,17 @@ def _run(
             given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
             machine.iterations = begin
             noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-            tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+            tools = (
+                inner,
+                _UNASSIGNED,
+                machine,
+                Runner(frame, accesses),
+                accesses,
+                frame,
+                single,
+                accesses.thread,
+                *noted,
+            )
             due = min(machine.limits.iterations + 1, begin + OFTEN)
             results.append(text.run(*tools, due, [*given, *reached]))
             accesses.hand_on()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread import loops
@@ -157,14 +158,17 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 def _branch(writer: Writer, node: ast.If) -> bool:
     test = truth(writer, writer.write(node.test))
     before = set(writer.sure)
-    ends = []
+    ends: list[tuple[bool, set[str]]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
-        if word == "else:" and not part and (node, way) not in writer.frame.versions.moves:
+        empty = word == "else:" and not part and (node, way) not in writer.frame.versions.moves
+        if empty and not (ends[0][0] and writer.has_to_note):
             ends.append((True, set(before)))
             continue
-        writer.fork(word)
         writer.sure = set(before)
-        ends.append((inner(writer, lambda way=way, part=part: _way(writer, node, way, part)), writer.sure))  # type: ignore[misc]
+        write = partial(inner, writer, partial(_way, writer, node, way, part))
+        ends.append((writer.part_ways(word, write), writer.sure))
+    if ends[0][0] or not empty:
+        writer.all_noted()
     sure = [assigned for goes_on, assigned in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
