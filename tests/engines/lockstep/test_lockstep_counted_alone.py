@@ -79,6 +79,21 @@ LOOPS = {
                 j += 2
             x += s[k] + j
     """,
+    "safe for long, and then not": """
+        for k in range(40):
+            for j in range(6):
+                x += s[k * j % 24]
+                if k > 30:
+                    x += stack[k - 31 + j]
+                    stack[k - 30] = x % 50
+    """,
+    "two axes": """
+        for k in range(25):
+            for j in range(4):
+                table[k % 3, j] = s[k % 9 + j] + k
+                table[k // 8, j + 1] += table[k % 3, j]
+                x += table[k // 6][j % 3] + table[1:][k % 2, j]
+    """,
     "rows and slices": """
         for k in range(22):
             for j in range(5):
@@ -92,6 +107,7 @@ LOOPS = {
 KERNEL = """
 s = cuda.shared.array(24, int32)
 stack = cuda.shared.array(16, int32)
+table = cuda.shared.array((4, 6), int32)
 wide = cuda.shared.array(4, int64)
 x = 0
 if cuda.threadIdx.x == 0:
@@ -100,6 +116,10 @@ if cuda.threadIdx.x == 0:
 {written}
 {lines}
 out[64 + cuda.grid(1)] = x
+"""
+ALL = """
+for k in range(24):
+    stack[k % 16] = wide[k % 4] = table[k // 6, k % 6] = 0
 """
 SHAPES = [(1, 1), (3, 1), (1, 40)]
 
@@ -125,9 +145,7 @@ def _handed_on_often(monkeypatch):
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
 @pytest.mark.parametrize("rows", [5, 60, 100, 5000])
 @pytest.mark.parametrize(("grid", "block"), SHAPES)
-@pytest.mark.parametrize(
-    "written", ["pass", "for k in range(16):\n    stack[k] = 0\nfor k in range(4):\n    wide[k] = 0"]
-)
+@pytest.mark.parametrize("written", ["pass", ALL])
 def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, written):
     launch = launch_of(lines, rows, grid, block, written)
     alone, interpreted, ran = both_ways(monkeypatch, launch, counted)

@@ -118,13 +118,22 @@ class Accesses:
         self.groups: list[int] = []
         self.stored: list[Any] = []
         self.left_out = 0  # of the first accesses that are noted since
-        self.only_counts = False  # from here on
+        self.only_counts = False  # from here on, where nothing is unsafe
+        self.safe_until: list[int] = []  # the places in shared memory from where on that may be so, of each array
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
-        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[Entry, ...]], views: Mapping[str, View]
+        self,
+        sites: Sequence[tuple[int, Access]],
+        groups: Iterable[tuple[Entry, ...]],
+        views: Mapping[str, View],
+        names_in_shared: Iterable[str],
     ) -> None:
-        """Take what is noted: the site and the access of each number, and the numbers in each group."""
+        """Take what is noted: the site and the access of each number, and the numbers in each group.
+
+        ``names_in_shared`` are arrays of which it matters from where on they may not have been written.
+        """
+        self._shared = [views[name] for name in names_in_shared]
         made = self._machine.table.sites
         reached = [views[access.name] for _, access in sites]
         self.site = np.array([site for site, _ in sites], np.int32)
@@ -206,17 +215,15 @@ class Accesses:
             return
         only_counted = self.alone and self._is_only_counted
         if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
-            self.only_counts = True
             self._count(np.array(self.groups, np.int64))
-            self._clear()
             return
         groups, noted = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
-        self.noted.clear()
-        self.groups.clear()
         if only_counted and self._are_safe(groups, noted):
             self._count(groups)
-            self._clear()
             return
+        self.only_counts = False
+        self.noted.clear()
+        self.groups.clear()
         if not self.alone:
             self._did.append((groups, noted))
             if sum(len(groups) for groups, _ in self._did) * self._mask.count > _MOST_TOGETHER:
@@ -267,6 +274,16 @@ class Accesses:
         times[self._numbers[first : first + self.left_out]] -= 1
         self.left_out = 0
         self._tell(times)
+        self.noted.clear()
+        self.groups.clear()
+        self.stored.clear()
+        self.only_counts, self.safe_until = True, [self._safe_until(view) for view in self._shared]
+
+    def _safe_until(self, view: View) -> int:
+        if min(view.strides, default=0) < 0:
+            return 0
+        hazards = self._machine.hazards
+        return len(view.memory.data) if hazards.is_over else hazards.safe_until(self.start_of(view))
 
     def _times(self, each: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how often each access was made, by how often each group was."""
@@ -275,11 +292,6 @@ class Accesses:
     def _tell(self, times: NDArray[np.int64]) -> None:
         numbers = np.flatnonzero(times)
         self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
-
-    def _clear(self) -> None:
-        self.noted.clear()
-        self.groups.clear()
-        self.stored.clear()
 
     def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the groups of all accesses and what was noted of them, None where there are none."""

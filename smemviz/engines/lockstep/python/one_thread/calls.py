@@ -148,7 +148,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     dtype = made.array.dtype
     if dtype.name not in ATOMICS[name].dtypes:
         return None
-    old, writer.together = writer.new(), False
+    old, writer.together, site = writer.new(), False, writer.frame.tree.atomics.get(node)
     given = writer.write(node.args[2])
     if given.dtype is None or given.dtype.kind == "c":
         raise NotWrittenError
@@ -158,10 +158,10 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     writer.put(f"{old} = {made.element}")
     writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), given)}")
     writer.indent -= 1
+    made.note_unsafe(writer, site)
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
     far = f"{writer.runner}.atomic({call}, {made.layout.view}, {made.indices}, {writer.opened(given)})"
-    site = writer.frame.tree.atomics.get(node)
     writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
     made.note(writer, site)
     return of_load(old, dtype)

@@ -35,6 +35,11 @@ class Reached:
         """The text of the element."""
         return f"m{self.layout.access.number}[{self.place}]"
 
+    def note_unsafe(self, writer: Writer, site: int | None, stored: str = "") -> None:
+        """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
+        if self.array.space == "shared":
+            writer.note_unsafe(self.place, self.base, self.offset, site, self.layout.access, stored)
+
     def note(self, writer: Writer, site: int | None) -> None:
         """Note an access to the element."""
         writer.note(self.base, self.offset, site, self.layout.access)
@@ -216,6 +221,7 @@ def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, ins
     if element.array.space == "shared" and site is not None and not writer.only_counted:
         writer.put(f"    stored({atom.text})")
     writer.put(f"    {element.element} = {atom.text}")
+    element.note_unsafe(writer, site, atom.text)
     writer.put("else:")
     writer.astray(far, site)
     element.note(writer, site)
@@ -241,12 +247,12 @@ def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
     made = reach(writer, node.value, node.slice)
     if made is None:
         return None
-    result, dtype = writer.new(), made.array.dtype
+    result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
     writer.put(f"if {made.inside}:")
     writer.put(f"    {result} = {made.element}")
+    made.note_unsafe(writer, site)
     writer.put("else:")
     far = f"{writer.runner}.load({writer.constant(node)}, {made.layout.view}, {made.indices})"
-    site = writer.frame.tree.loads.get(node)
     writer.astray(f"{result} = {closed(far, dtype)}", site)
     made.note(writer, site)
     return of_load(result, dtype)

@@ -93,7 +93,7 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         return True
 
     writer.fork("if A.only_counts:")
-    writer.only_counted = True
+    at, writer.only_counted = len(writer.lines), True
     try:
         inner(writer, further_in)
         of_use = len(writer.sites) > first
@@ -104,6 +104,10 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         writer.back(mark)
         write()
         return
+    names = {access.name: None for _, access in writer.sites[first:] if access.name in writer.shared}
+    places = [writer.shared[name] for name in names]
+    space = "    " * (writer.indent + 1)
+    writer.lines[at:at] = [f"{space}w{place} = A.safe_until[{place}]" for place in places]
     writer.put("else:")
     writer.sure, writer.steps = sure, steps
     inner(writer, further_in)

@@ -141,6 +141,7 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
     writer.put(f"    {old_name} = {made.element}")
+    made.note_unsafe(writer, site)
     writer.put("else:")
     writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", site)
     writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
