@@ -95,6 +95,10 @@ class Hazards:
         """Tell whether nothing can go wrong in cells: all of them are written, by the only thread of a block."""
         return self._threads == 1 and self._written.expects(cells)
 
+    def safe_until(self, first: int) -> int:
+        """Return the first cell from ``first`` on that they are not safe in."""
+        return self._written.expected_until(first) if self._threads == 1 else first
+
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
         self._in_global.syncwarp(mask)
@@ -167,6 +171,13 @@ class Written:
         if self._expected is None or not 0 <= low <= high < len(self._expected):
             return False
         return bool(self._expected[low : high + 1].all())
+
+    def expected_until(self, first: int) -> int:
+        """Return the first cell from ``first`` on that will not have been written, or how many there are."""
+        if self.is_all_expected or self._expected is None:
+            return len(self._written) if self.is_all_expected else first
+        rest = self._expected[first:]
+        return first + (len(rest) if rest.all() else int(rest.argmin()))
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""
