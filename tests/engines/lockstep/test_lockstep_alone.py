@@ -277,8 +277,8 @@ def test_as_many_turns_are_counted(monkeypatch, apart):
 
 OWN = re.compile(
     r"loop|[VUMRAFz]|me|noted?|group|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|complex|bool|abs|len|"
-    r"[tvkcgpmbofxRw]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
-    r"atomic|index|within|fresh|leave_out|only_counts|safe_until|count|part|place|slice"
+    r"[tvkcgpmbofxR]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
+    r"atomic|index|within|fresh|leave_out|only_counts|safe|count|part|place|slice"
 )
 STRANGE = """
     __class__ = x ** 0

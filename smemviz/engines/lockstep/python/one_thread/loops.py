@@ -88,14 +88,18 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         return
     mark, first, sure, steps = writer.mark(), len(writer.sites), set(writer.sure), dict(writer.steps)
 
-    def further_in() -> bool:
+    def counting() -> bool:
+        writer.put("safe = A.safe")
+        return noting()
+
+    def noting() -> bool:
         write()
         return True
 
     writer.fork("if A.only_counts:")
-    at, writer.only_counted = len(writer.lines), True
+    writer.only_counted = True
     try:
-        inner(writer, further_in)
+        inner(writer, counting)
         of_use = len(writer.sites) > first
     except NotWrittenError:
         of_use = False
@@ -104,13 +108,9 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         writer.back(mark)
         write()
         return
-    names = {access.name: None for _, access in writer.sites[first:] if access.name in writer.shared}
-    places = [writer.shared[name] for name in names]
-    space = "    " * (writer.indent + 1)
-    writer.lines[at:at] = [f"{space}w{place} = A.safe_until[{place}]" for place in places]
     writer.put("else:")
     writer.sure, writer.steps = sure, steps
-    inner(writer, further_in)
+    inner(writer, noting)
 
 
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:

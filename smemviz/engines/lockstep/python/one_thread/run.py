@@ -316,7 +316,7 @@ def _run(
                     memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
                 ]
             if not runs:
-                accesses.prepare(writer.sites, writer.groups, inner, writer.shared)
+                accesses.prepare(writer.sites, writer.groups, inner)
             else:
                 accesses.prepare_like(runs[0], writer.sites, inner)
             _give_arrays(writer, inner, frame.mask)

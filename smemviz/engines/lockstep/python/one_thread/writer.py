@@ -39,8 +39,7 @@ class Writer:
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
-    accesses are ``only_counted``, ``counted`` are the groups that are, and those to arrays in ``shared`` memory are
-    noted where it may not have been written.
+    accesses are ``only_counted``, ``counted`` are the groups that are.
     """
 
     frame: Frame
@@ -71,7 +70,6 @@ class Writer:
     counts: bool = False
     only_counted: bool = False
     counted: set[int] = field(default_factory=set)
-    shared: dict[str, int] = field(default_factory=dict)
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
@@ -174,14 +172,13 @@ class Writer:
         """Whether there is something to be noted."""
         return bool(self._noted.entries)
 
-    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, access: Access, stored: str) -> None:
+    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: str) -> None:
         """Note an access to shared memory that is only counted where its place may not have been written yet."""
         if not self.only_counted or site is None:
             return
-        safe = f"w{self.shared.setdefault(access.name, len(self.shared))}"
         group = self._counted([(len(self.sites), 0, offset)])
         lines = [f"stored({stored})"] * bool(stored) + [f"note({base})", f"group({group})", f"g{group} -= 1"]
-        self.put(f"    if {place} >= {safe}:")
+        self.put(f"    if not safe[{place}]:")
         for line in lines:
             self.put(f"        {line}")
 
