@@ -12,7 +12,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
-from smemviz.engines.lockstep.python.one_thread.expressions import conditions, truth
+from smemviz.engines.lockstep.python.one_thread.expressions import conditions, least, truth
 from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
@@ -29,6 +29,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     if node.orelse:
         raise NotWrittenError
     writer.enter()
+    writer.least.clear()
     moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
     level, first = len(writer.turns) + 1, len(writer.sites)
@@ -44,6 +45,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
+    writer.least.clear()
     writer.loops.append((level, first, len(writer.sites)))
     after_loop(writer, node)
     return True
@@ -132,8 +134,10 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
         sure = set(writer.sure)
         _begin_turn(writer)
         outer, writer.statement = writer.statement, node
-        for test in conditions(writer, node.test):
+        writer.least.clear()
+        for condition, test in conditions(writer, node.test):
             writer.part_ways(f"if not {test}:", lambda: inner(writer, lambda: _ended(writer, node, "break")))
+            writer.least |= least(writer, condition)
         writer.statement = outer
         writer.sure = set(sure)
         _counted(writer, node, turn)
