@@ -277,9 +277,8 @@ def test_as_many_turns_are_counted(monkeypatch, apart):
 
 OWN = re.compile(
     r"loop|[VUMRAFPz]|me|noted?|group|stored|due|bound|it|w|iterations|begin_while|while_began|min|get|real|imag|range|"
-    r"int|float|complex|bool|abs|len|[tvkcgpmbofxRw]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|"
-    r"no_step|load|store|locate|write|atomic|index|within|fresh|leave_out|stop|only_counts|safe_until|count|part|place|"
-    r"slice"
+    r"int|float|complex|bool|abs|len|[tvkcgpmbofxR]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|"
+    r"no_step|load|store|locate|write|atomic|index|within|fresh|leave_out|stop|only_counts|safe|count|part|place|slice"
 )
 STRANGE = """
     __class__ = x ** 0

@@ -79,6 +79,25 @@ LOOPS = {
                 j += 2
             x += s[k] + j
     """,
+    "conditions that say what an index is at least": """
+        for k in range(12):
+            j = k % 5
+            while j >= 0 and s[j] > -9:
+                s[j] -= k % 3
+                if s[j] % 2:
+                    j -= 2
+                    s[j] += 1
+                    continue
+                j -= 1
+                x += s[j]
+            while j > -5 and s[j] > -9:
+                for n in range(2):
+                    x += s[j - 1]
+                    j -= 1
+            while j > -9 and s[j] > -9:
+                j -= 1
+            s[j] += 1
+    """,
     "safe for long, and then not": """
         for k in range(40):
             for j in range(6):

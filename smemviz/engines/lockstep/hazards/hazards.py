@@ -95,9 +95,10 @@ class Hazards:
         """Tell whether nothing can go wrong in cells: all of them are written, by the only thread of a block."""
         return self._threads == 1 and self._written.expects(cells)
 
-    def safe_until(self, first: int) -> int:
-        """Return the first cell from ``first`` on that they are not safe in."""
-        return self._written.expected_until(first) if self._threads == 1 else first
+    @property
+    def safe_cells(self) -> NDArray[np.bool_]:
+        """Which cells they are safe in, where a block has one thread."""
+        return self._written.expected
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
@@ -172,12 +173,10 @@ class Written:
             return False
         return bool(self._expected[low : high + 1].all())
 
-    def expected_until(self, first: int) -> int:
-        """Return the first cell from ``first`` on that will not have been written, or how many there are."""
-        if self.is_all_expected or self._expected is None:
-            return len(self._written) if self.is_all_expected else first
-        rest = self._expected[first:]
-        return first + (len(rest) if rest.all() else int(rest.argmin()))
+    @property
+    def expected(self) -> NDArray[np.bool_]:
+        """Which cells will have been written."""
+        return self._written if self._expected is None else self._expected
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""

@@ -129,21 +129,14 @@ class Accesses:
         self.stored: list[Any] = []
         self.left_out = 0  # of the first accesses that are noted since
         self.only_counts = False  # from here on, where nothing is unsafe
-        self.safe_until: list[int] = []  # the places in shared memory from where on that may be so, of each array
+        self.safe: list[bool] = []  # of each place in shared memory
+        self._many_safe = 0
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
-        self,
-        sites: Sequence[tuple[int, Access]],
-        groups: Iterable[tuple[Entry, ...]],
-        views: Mapping[str, View],
-        names_in_shared: Iterable[str],
+        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[Entry, ...]], views: Mapping[str, View]
     ) -> None:
-        """Take what is noted: the site and the access of each number, and the numbers in each group.
-
-        ``names_in_shared`` are arrays of which it matters from where on they may not have been written.
-        """
-        self._shared = [views[name] for name in names_in_shared]
+        """Take what is noted: the site and the access of each number, and the numbers in each group."""
         made = self._machine.table.sites
         reached = [views[access.name] for _, access in sites]
         self.site = np.array([site for site, _ in sites], np.int32)
@@ -290,13 +283,16 @@ class Accesses:
         self.noted.clear()
         self.groups.clear()
         self.stored.clear()
-        self.only_counts, self.safe_until = True, [self._safe_until(view) for view in self._shared]
+        self.only_counts = True
+        if self.in_shared.any():
+            self._look_for_safe()
 
-    def _safe_until(self, view: View) -> int:
-        if min(view.strides, default=0) < 0:
-            return 0
+    def _look_for_safe(self) -> None:
         hazards = self._machine.hazards
-        return len(view.memory.data) if hazards.is_over else hazards.safe_until(self.start_of(view))
+        cells, nbytes = hazards.safe_cells, len(self._machine.shared.data)
+        many = nbytes if hazards.is_over else int(np.count_nonzero(cells))
+        if many != self._many_safe:
+            self._many_safe, self.safe = many, [True] * nbytes if hazards.is_over else cells.tolist()
 
     def _times(self, each: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how often each access was made, by how often each group was."""

@@ -38,7 +38,7 @@ class Reached:
     def note_unsafe(self, writer: Writer, site: int | None, stored: str = "") -> None:
         """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
         if self.array.space == "shared":
-            writer.note_unsafe(self.place, self.base, self.offset, site, self.layout.access, stored)
+            writer.note_unsafe(self.place, self.base, self.offset, site, stored)
 
     def note(self, writer: Writer, site: int | None) -> None:
         """Note an access to the element."""

@@ -152,8 +152,8 @@ def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
     return Atom(result, BOOL) if result else made
 
 
-def conditions(writer: Writer, node: ast.expr) -> Iterator[str]:
-    """Write conditions that all have to hold, each evaluated where those before it do; give the text of each."""
+def conditions(writer: Writer, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Write conditions that all have to hold, each evaluated where those before it do; give each with its text."""
     operands = [node]
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and not _is_of_kinds(writer, node):
         mark = writer.mark()
@@ -165,7 +165,19 @@ def conditions(writer: Writer, node: ast.expr) -> Iterator[str]:
             pass
         writer.back(mark)
     for operand in operands:
-        yield truth(writer, writer.write(operand))
+        yield operand, truth(writer, writer.write(operand))
+
+
+def least(writer: Writer, node: ast.expr) -> dict[str, int]:
+    """Return what an integer variable is at least where a condition holds that says so."""
+    if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
+        return {}
+    end, op = node.comparators[0], node.ops[0]
+    if not isinstance(end, ast.Constant) or type(end.value) is not int or not isinstance(op, ast.Gt | ast.GtE):
+        return {}
+    if node.left.id not in writer.frame.names.locals:
+        return {}
+    return {writer.variable_name(node.left, node.left.id): end.value + isinstance(op, ast.Gt)}
 
 
 def _is_of_kinds(writer: Writer, node: ast.BoolOp) -> bool:

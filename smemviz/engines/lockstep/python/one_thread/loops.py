@@ -12,7 +12,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
-from smemviz.engines.lockstep.python.one_thread.expressions import conditions, truth
+from smemviz.engines.lockstep.python.one_thread.expressions import conditions, least, truth
 from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
@@ -30,6 +30,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     if node.orelse:
         raise NotWrittenError
     writer.enter()
+    writer.least.clear()
     moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
     level, first = len(writer.turns) + 1, len(writer.sites)
@@ -46,6 +47,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
+    writer.least.clear()
     writer.loops.append((level, first, len(writer.sites)))
     if leaves is not None:
         writer.put(f"M.while_began = {leaves}")
@@ -130,14 +132,18 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         return
     mark, first, sure, steps = writer.mark(), len(writer.sites), set(writer.sure), dict(writer.steps)
 
-    def further_in() -> bool:
+    def counting() -> bool:
+        writer.put("safe = A.safe")
+        return noting()
+
+    def noting() -> bool:
         write()
         return True
 
     writer.fork("if A.only_counts:")
-    at, writer.only_counted = len(writer.lines), True
+    writer.only_counted = True
     try:
-        inner(writer, further_in)
+        inner(writer, counting)
         of_use = len(writer.sites) > first
     except NotWrittenError:
         of_use = False
@@ -146,13 +152,9 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         writer.back(mark)
         write()
         return
-    names = {access.name: None for _, access in writer.sites[first:] if access.name in writer.shared}
-    places = [writer.shared[name] for name in names]
-    space = "    " * (writer.indent + 1)
-    writer.lines[at:at] = [f"{space}w{place} = A.safe_until[{place}]" for place in places]
     writer.put("else:")
     writer.sure, writer.steps = sure, steps
-    inner(writer, further_in)
+    inner(writer, noting)
 
 
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
@@ -177,8 +179,10 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
         _stop_before(writer, done, "None")
         _begin_turn(writer)
         outer, writer.statement = writer.statement, node
-        for test in conditions(writer, node.test):
+        writer.least.clear()
+        for condition, test in conditions(writer, node.test):
             writer.part_ways(f"if not {test}:", lambda: inner(writer, lambda: _ended(writer, node, "break")))
+            writer.least |= least(writer, condition)
         writer.statement = outer
         writer.sure = set(sure)
         _counted(writer, node, turn)

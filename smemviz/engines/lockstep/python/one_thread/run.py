@@ -333,7 +333,7 @@ def _run(
                 memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
             ]
         if not threads:
-            accesses.prepare(writer.sites, writer.groups, inner, writer.shared)
+            accesses.prepare(writer.sites, writer.groups, inner)
         else:
             accesses.prepare_like(threads[0].accesses, writer.sites, inner)
         _give_arrays(writer, inner, frame.mask)

@@ -39,8 +39,8 @@ class Writer:
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
-    accesses are ``only_counted``, ``counted`` are the groups that are, and those to arrays in ``shared`` memory are
-    noted where it may not have been written.
+    accesses are ``only_counted``, ``counted`` are the groups that are. ``least`` is what the condition of the loop says
+    of integers, until they are assigned.
     """
 
     frame: Frame
@@ -72,7 +72,7 @@ class Writer:
     in_while: bool = False
     only_counted: bool = False
     counted: set[int] = field(default_factory=set)
-    shared: dict[str, int] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
@@ -118,6 +118,7 @@ class Writer:
         self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
         self.groups = dict(list(self.groups.items())[:groups])
+        self.least.clear()
 
     def aside(self, write: Callable[[], Atom]) -> Part:
         """Write what is to stand further in, and keep it for later."""
@@ -175,16 +176,13 @@ class Writer:
         """Whether there is something to be noted."""
         return bool(self._noted.entries)
 
-    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, access: Access, stored: str) -> None:
+    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: str) -> None:
         """Note an access to shared memory that is only counted where its place may not have been written yet."""
         if not self.only_counted or site is None:
             return
-        safe = f"w{self.shared.setdefault(access.name, len(self.shared))}"
         group = self._counted([(len(self.sites), 0, offset)])
         lines = [f"stored({stored})"] * bool(stored) + [f"note({base})", f"group({group})", f"g{group} -= 1"]
-        self.put(f"    if {place} >= {safe}:")
-        for line in lines:
-            self.put(f"        {line}")
+        self.put(f"    if not safe[{place}]: {'; '.join(lines)}")
 
     def flush(self) -> None:
         """Write down what is to be noted."""
@@ -290,6 +288,8 @@ class Writer:
         if isinstance(kind, Array):
             raise NotWrittenError
         span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
+        if span is not None and span[0] < self.least.get(name, span[0]) <= span[1]:
+            span = self.least[name], span[1]
         return Atom(self.variable(name), kind, span)
 
     def assign(self, name: str, atom: Atom, *, written: bool = False) -> None:
@@ -300,6 +300,7 @@ class Writer:
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
         variable = self.variable(name)
         self._noted.forget(variable)
+        self.least.pop(name, None)
         if variable in self._noted.known:
             self.put(f"{self._noted.keep(variable, self.new())} = {variable}")
         if not written:
