@@ -39,8 +39,7 @@ class Writer:
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
-    accesses are ``only_counted``, ``counted`` are the groups that are. ``least`` is what the condition of the loop says
-    of integers, until they are assigned.
+    accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     """
 
     frame: Frame
@@ -106,8 +105,7 @@ class Writer:
 
     def mark(self) -> tuple[Any, ...]:
         """Return where the text is, to go back there."""
-        assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
-        spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
+        assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups)]
         return *lengths, *state, self.in_while
@@ -347,6 +345,8 @@ class Writer:
 
     def _give(self, name: str) -> None:
         kind = self.kinds.get(name)
+        if isinstance(kind, Array) and kind.layout:
+            self.put(f"V[{self.constant(name)}] = {kind.layout.view}")
         if isinstance(kind, Array) or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
