@@ -153,8 +153,9 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         write()
         return
     writer.put("else:")
-    writer.sure, writer.steps = sure, steps
+    counted, writer.sure, writer.steps = writer.steps, sure, steps
     inner(writer, noting)
+    writer.steps |= {name: max(step, writer.steps.get(name, 0)) for name, step in counted.items()}
 
 
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
