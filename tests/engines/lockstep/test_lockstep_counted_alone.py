@@ -7,40 +7,14 @@ import pytest
 from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
+from helpers.shared_loops import SORTS
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES, Log
 from smemviz.engines.lockstep.python.one_thread import loops, runner
 
 LOOPS = {
-    "sort": """
-        for k in range(23):
-            for j in range(23 - k):
-                if s[j] > s[j + 1]:
-                    s[j], s[j + 1] = s[j + 1], s[j]
-    """,
-    "insertion": """
-        for k in range(1, 24):
-            key = s[k]
-            j = k - 1
-            while j >= 0 and s[j] > key:
-                s[j + 1] = s[j]
-                j -= 1
-            s[j + 1] = key
-    """,
-    "stack": """
-        for k in range(9):
-            stack[0] = 20 + k
-            top = 1
-            while top > 0:
-                top -= 1
-                n = stack[top]
-                if n > 1:
-                    stack[top] = n // 2
-                    stack[top + 1] = n // 3
-                    top += 2
-                x += n
-    """,
+    **SORTS,
     "read before it is written": "for k in range(40):\n    s[k % 24] += 1\n    x += stack[k // 4] if k > 30 else 0",
     "written late": """
         for k in range(40):
@@ -63,13 +37,88 @@ LOOPS = {
             x += s[k - 2] + s[k - 1] + s[k] + s[k + 1] + s[30] + s[3]
             s[k - 1] += s[k]
     """,
+    "a loop in a loop, with ways that part": """
+        for k in range(12):
+            j = k
+            while j < 26 and s[j - 3] >= 0 and s[j % 24] > 2:
+                if s[j] > x % 7:
+                    s[j] -= 1
+                    if x % 3 == 1:
+                        j += 5
+                        continue
+                elif s[j - 1] < 4:
+                    x += s[j - 2]
+                else:
+                    break
+                j += 2
+            x += s[k] + j
+    """,
+    "conditions that say what an index is at least": """
+        for k in range(12):
+            j = k % 5
+            while j >= 0 and s[j] > -9:
+                s[j] -= k % 3
+                if s[j] % 2:
+                    j -= 2
+                    s[j] += 1
+                    continue
+                j -= 1
+                x += s[j]
+            while j > -5 and s[j] > -9:
+                for n in range(2):
+                    x += s[j - 1]
+                    j -= 1
+            while j > -9 and s[j] > -9:
+                j -= 1
+            s[j] += 1
+    """,
+    "a sum in a function that grows out of its array": """
+        for k in range(20):
+            j = 2
+            while j > 0:
+                s[j] = piled(j + s[0])
+                j -= 1
+    """,
+    "safe for long, and then not": """
+        for k in range(40):
+            for j in range(6):
+                x += s[k * j % 24]
+                if k > 30:
+                    x += stack[k - 31 + j]
+                    stack[k - 30] = x % 50
+    """,
+    "two axes": """
+        for k in range(25):
+            for j in range(4):
+                table[k % 3, j] = s[k % 9 + j] + k
+                table[k // 8, j + 1] += table[k % 3, j]
+                x += table[k // 6][j % 3] + table[1:][k % 2, j]
+    """,
+    "rows and slices": """
+        for k in range(22):
+            for j in range(5):
+                s[k:k + 4][j] += s[k % 5:][j - 1] % 9
+                x += stack[:k][j] + s[-3:][j % 3]
+    """,
     "global memory": "for k in range(30):\n    out[k % 7] += real[k]\n    x += out[k]",
     "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
     "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",
 }
+PILED = """
+@cuda.jit(device=True)
+def piled(k):
+    t = cuda.local.array(1, int32)
+    s = 0
+    for j in range(5):
+        s += (k & 3) << 28
+    t[0] = s
+    return t[0]
+
+"""
 KERNEL = """
 s = cuda.shared.array(24, int32)
 stack = cuda.shared.array(16, int32)
+table = cuda.shared.array((4, 6), int32)
 wide = cuda.shared.array(4, int64)
 x = 0
 if cuda.threadIdx.x == 0:
@@ -78,6 +127,10 @@ if cuda.threadIdx.x == 0:
 {written}
 {lines}
 out[64 + cuda.grid(1)] = x
+"""
+ALL = """
+for k in range(24):
+    stack[k % 16] = wide[k % 4] = table[k // 6, k % 6] = 0
 """
 SHAPES = [(1, 1), (3, 1), (1, 40)]
 
@@ -88,7 +141,7 @@ def launch_of(lines, rows, grid, block, written="pass"):
 
     def launch():
         out, real = np.zeros(200, np.int64), np.random.default_rng(5).integers(0, 30, 64)
-        given = {"parameters": "out, real", "harmless": True, "log_bytes": rows * ROW_BYTES}
+        given = {"before": PILED, "parameters": "out, real", "harmless": True, "log_bytes": rows * ROW_BYTES}
         return body(text, out, real, grid=grid, block=block, limits=Limits(iterations=5000), **given), out
 
     return launch
@@ -103,9 +156,7 @@ def _handed_on_often(monkeypatch):
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
 @pytest.mark.parametrize("rows", [5, 60, 100, 5000])
 @pytest.mark.parametrize(("grid", "block"), SHAPES)
-@pytest.mark.parametrize(
-    "written", ["pass", "for k in range(16):\n    stack[k] = 0\nfor k in range(4):\n    wide[k] = 0"]
-)
+@pytest.mark.parametrize("written", ["pass", ALL])
 def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, written):
     launch = launch_of(lines, rows, grid, block, written)
     alone, interpreted, ran = both_ways(monkeypatch, launch, counted)
@@ -120,7 +171,7 @@ def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, writ
     assert (findings, out.tobytes()) == (found, result.tobytes())
 
 
-@pytest.mark.parametrize("name", ["sort", "stack", "global memory"])
+@pytest.mark.parametrize("name", ["bubble", "stack", "global memory"])
 def test_requests_that_are_not_kept_are_not_looked_at_one_by_one(monkeypatch, name):
     only_counted, looked_at = [], []
     count, look = Log.count_alone, Log.add_serial
