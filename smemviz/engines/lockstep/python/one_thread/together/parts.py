@@ -14,7 +14,6 @@ from typing import Any
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, Pace
-from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
 
 # The text of a loop: before a turn it may stop and tell which, and what of its range is left; what its variables hold.
 Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tuple[Any, ...]]]
@@ -42,6 +41,8 @@ def run_together(
 
     Returns False if they stopped on the way as they were before a turn, None if that is before the first one.
     """
+    from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
+
     done: bool | None = None
     begin = most = machine.iterations
     while True:

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
-from smemviz.engines.lockstep.python.one_thread.together.order import Made, dense, in_lockstep
+from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
+from smemviz.engines.lockstep.python.one_thread.together.places import meet, note_first
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
+_FAR = np.iinfo(np.int64).max
+_SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
 def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> None:
@@ -40,7 +44,7 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     for begin in range(0, len(sites), _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         part = slice(begin, begin + _AT_ONCE)
         for lanes in several:
-            addresses, values = made.addresses[part, lanes], made.values[part, lanes]
+            addresses, values = made.addresses[lanes, part].T, made.values[lanes, part].T
             took = (addresses >= 0).any(axis=1)
             if took.any():
                 machine.log.add_serial(sites[part][took], made.slots[lanes], addresses[took], values[took])
@@ -54,29 +58,31 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         if not touches[numbers].any():
             continue
         rows = made.rows_of(numbers)
-        number, addresses = made.number[rows], made.addresses[rows]
+        number, addresses = made.number[rows], made.addresses[:, rows]
         unit = int(first.size[numbers].min())
         cells = (addresses - memory.base) >> unit.bit_length() - 1
         most = len(memory.data) // unit
         if memory.space == "shared":  # an address is the same in every block
-            cells += made.slots * machine.blocks // machine.slots * most
+            cells += (made.slots * machine.blocks // machine.slots * most)[:, None]
             most *= machine.blocks
         cells[addresses < 0] = -1
         times = first.size[number] // unit
         if (times > 1).any():
             begin = np.cumsum(times) - times
             within = np.arange(int(times.sum())) - begin.repeat(times)
-            number, cells = number.repeat(times), cells.repeat(times, axis=0)
-            cells = np.where(cells < 0, -1, cells + within[:, None])
-        cells, most = dense(cells, most)
-        threads = np.arange(cells.shape[1], dtype=np.int32)
-        owner = np.full(most + 1, -1, np.int32)  # the last one is for who takes no part
-        stored = cells if watched is not None else cells[touches[number]]
-        owner[stored] = threads
-        owner[-1] = -1
-        owners = owner.take(cells, mode="wrap")
-        if ((owners != threads) & (owners >= 0)).any():
+            number, cells = number.repeat(times), cells.repeat(times, axis=1)
+            cells = np.where(cells < 0, -1, cells + within)
+        if most > _SPARE * cells.size:
+            cells, most = _numbered(cells)
+        if meet(cells, touches[number], np.full(most, -1, np.int32)):
             raise NotTogetherError
+
+
+def _numbered(cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Number cells without gaps, but for -1; return how many there are, too."""
+    found, which = np.unique(cells, return_inverse=True)
+    none = int(found[0] < 0) if len(found) else 0
+    return which.reshape(cells.shape) - none, len(found) - none
 
 
 def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
@@ -88,19 +94,37 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
         rows = made.rows_of(numbers)
         sites = first.site[made.number[rows]]
         for thread, slot in enumerate(made.slots.tolist()):
-            addresses = made.addresses[rows, thread]
+            addresses = made.addresses[thread, rows]
             own = np.flatnonzero(addresses >= 0)
             if len(own):
                 machine.in_global.add_serial(watched, machine.in_global.number_of(slot), sites[own], addresses[own])
 
 
 def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
-    """Let the search for hazards have accesses to shared memory, request after request."""
-    rows = made.rows_of(np.flatnonzero(first.in_shared))
+    """Let the search for hazards have accesses to shared memory, request after request, each kind of them once."""
+    threads, rows = _first_of_each(first, made, machine.hazards.cell_bytes)
     if not len(rows):
         return
-    addresses = made.addresses[rows]
-    row, thread = np.nonzero(addresses >= 0)
-    bits = made.bits[rows][row, thread] if made.bits is not None else np.zeros(len(row), np.uint64)
-    sites, slots, row = first.site[made.number[rows[row]]], made.slots[thread], rows[row]
-    machine.hazards.add_serial(OrderedAccesses(sites, slots, addresses[addresses >= 0], bits, row))
+    order = np.argsort(rows, kind="stable")
+    threads, rows = threads[order], rows[order]
+    sites, addresses, bits = first.site[made.number[rows]], made.addresses[threads, rows], made.bits[threads, rows]
+    machine.hazards.add_serial(OrderedAccesses(sites, made.slots[threads], addresses, bits, rows))
+
+
+def _first_of_each(first: Accesses, made: Made, nbytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where a thread accesses an element in one way for the first time, or stores another value there first."""
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for number in np.flatnonzero(first.in_shared).tolist():
+        rows = made.rows_of(np.array([number]))
+        addresses, bits = made.addresses[:, rows], made.bits[:, rows]
+        low, high = int(addresses.min(initial=_FAR, where=addresses >= 0)), int(addresses.max(initial=0))
+        cells = max(high - low, 0) // nbytes + 1
+        if cells > _SPARE * addresses.size:
+            threads, columns = np.nonzero(addresses >= 0)
+        else:
+            seen = np.zeros(addresses.shape, np.bool_)
+            note_first(addresses - low, nbytes, bits, np.zeros(cells, np.uint64), np.zeros(cells, np.uint8), seen)
+            threads, columns = np.nonzero(seen)
+        found.append((threads, rows[columns]))
+    threads, rows = (np.concatenate(column) for column in zip(*found, strict=True)) if found else [np.zeros(0, int)] * 2
+    return threads, rows

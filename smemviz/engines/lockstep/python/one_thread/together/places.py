@@ -1,0 +1,127 @@
+"""The compiled loops over what threads noted; this imports Numba, so import it late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from smemviz.model.counting.jit import compiled
+
+Numbers = NDArray[Any]
+
+
+@compiled
+def count_turns(
+    groups: Numbers,
+    mark: int,
+    loop: Numbers,
+    inside: Numbers,
+    loops: int,
+    prefix: Numbers,
+    turn: Numbers,
+    most: Numbers,
+) -> None:
+    """Find for each group the turn of the loops of one level, 0 outside of them.
+
+    ``prefix`` is the place of each group as far as the levels further out tell it, and becomes that place and
+    ``loop``, of so many ``loops``; ``most`` is the last turn at each of those. ``mark`` stands where a turn begins, one
+    less where a loop does.
+    """
+    now = 0
+    for i in range(len(groups)):
+        group = groups[i]
+        if group == mark:
+            now += 1
+        elif group == mark - 1:
+            now = 0
+        elif group >= 0:
+            place = prefix[i] * loops + loop[group]
+            prefix[i] = place
+            turn[i] = now if inside[group] else 0
+            most[place] = max(most[place], turn[i])
+
+
+@compiled
+def see(
+    groups: Numbers, prefix: Numbers, first: Numbers, length: Numbers, numbers: Numbers, several: int, there: Numbers
+) -> None:
+    """Find at which places there are accesses; ``several`` is how many have numbers."""
+    for i in range(len(groups)):
+        group = groups[i]
+        if group >= 0:
+            for entry in range(first[group], first[group] + length[group]):
+                there[prefix[i] * several + numbers[entry]] = True
+
+
+@compiled
+def place(
+    groups: Numbers,
+    prefix: Numbers,
+    noted: Numbers,
+    stored: Numbers,
+    whole: Numbers,
+    tables: tuple[Numbers, ...],
+    offset: Numbers,
+    shift: Numbers,
+    row_of: Numbers,
+    number: Numbers,
+    addresses: Numbers,
+    values: Numbers,
+    bits: Numbers,
+) -> None:
+    """Put what a thread did in the rows of its requests; ``whole`` is what goes into ``bits``, where there is any."""
+    first, length, names, numbers, which, scale, size, base, stores = tables
+    begin, store = 0, 0
+    several = len(size)
+    for i in range(len(groups)):
+        group = groups[i]
+        if group < 0:
+            continue
+        for entry in range(first[group], first[group] + length[group]):
+            access = numbers[entry]
+            row = row_of[prefix[i] * several + access]
+            element = (noted[begin + which[entry]] + offset[entry] - shift[access]) // scale[access]
+            number[row] = access
+            addresses[row] = element * size[access] + base[access]
+            if stores[access]:
+                values[row] = stored[store]
+                if len(whole):
+                    bits[row] = whole[store]
+                store += 1
+        begin += names[group]
+
+
+@compiled
+def meet(cells: Numbers, touches: Numbers, owner: Numbers) -> bool:
+    """Tell whether a thread touches a cell that another one accesses; both (threads, k), ``owner`` is nobody of any."""
+    for own in (True, False):
+        for thread in range(len(cells)):
+            for k in range(len(touches)):
+                cell = cells[thread, k]
+                if cell < 0 or touches[k] != own:
+                    continue
+                if owner[cell] >= 0 and owner[cell] != thread:
+                    return True
+                if own:
+                    owner[cell] = thread
+    return False
+
+
+@compiled
+def note_first(addresses: Numbers, nbytes: int, bits: Numbers, before: Numbers, times: Numbers, first: Numbers) -> None:
+    """Note where each thread touches a cell first, and where first with other bits; all (threads, k).
+
+    ``before`` and ``times`` are for each cell what is in it and how often it was noted: never, as yet.
+    """
+    for thread in range(len(addresses)):
+        times[:] = 0
+        for k in range(addresses.shape[1]):
+            if addresses[thread, k] < 0:
+                continue
+            cell = addresses[thread, k] // nbytes
+            if times[cell] == 0:
+                before[cell] = bits[thread, k]
+            if times[cell] == 0 or (times[cell] == 1 and bits[thread, k] != before[cell]):
+                times[cell] += 1
+                first[thread, k] = True
