@@ -37,4 +37,4 @@ def in_short_parts(monkeypatch):
     """Let threads that run a loop stop every few turns."""
     monkeypatch.setattr(accesses, "_ENOUGH", 0)
     for module in (run, runner):
-        monkeypatch.setattr(module, "OFTEN", 5)
+        monkeypatch.setattr(module, "OFTEN_TOGETHER", 5)

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of
 
-_ENOUGH = 1 << 19  # accesses of all threads after which these stop for a while, to have them handed on
+_ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
 _MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
 

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Pace, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
-from smemviz.engines.lockstep.python.one_thread.runner import OFTEN, Runner
+from smemviz.engines.lockstep.python.one_thread.runner import OFTEN, OFTEN_TOGETHER, Runner
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
@@ -326,7 +326,7 @@ def _run(
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
-        due = min(machine.limits.iterations + 1, begin + OFTEN)
+        due = min(machine.limits.iterations + 1, begin + (OFTEN if alone else OFTEN_TOGETHER))
         made = text.run(*tools, pace, due, [*given, *reached])
         if pace is None:
             accesses.hand_on()

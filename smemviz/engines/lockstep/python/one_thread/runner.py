@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import english
 
 OFTEN = 1 << 14  # turns after which what was noted is handed on
+OFTEN_TOGETHER = 1 << 11  # and kept, of one of several threads
 
 
 class Runner:
@@ -98,7 +99,8 @@ class Runner:
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
-        return min(machine.limits.iterations + 1, iterations + OFTEN)
+        often = OFTEN if self._accesses.alone else OFTEN_TOGETHER
+        return min(machine.limits.iterations + 1, iterations + often)
 
     # -- elements that are not in reach
 
