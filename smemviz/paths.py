@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_DATA = _PACKAGE / "_data"
 # As a reader meets them.
 _FIRST = ("square", "rectangle", "transpose", "reverse", "stencil", "reduce", "histogram", "submatrix", "matmul")
 
@@ -45,6 +46,11 @@ def suggestions_for(kernel_file: Path) -> Path | None:
     return min(kernel_file.parent.glob("recordings/*/suggestions.json"), default=None)
 
 
+def is_packaged(file: str) -> bool:
+    """Tell whether a file is data that an installed package carries, as the gallery's kernel files are."""
+    return Path(file).is_relative_to(_DATA)
+
+
 def _resolve(name: str) -> Path:
-    packaged = _PACKAGE / "_data" / name
+    packaged = _DATA / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / name

@@ -26,7 +26,7 @@ Engine = Literal["auto", "gpu", "lockstep"]
 
 
 class GpuEngine(Protocol):
-    """What the gpu engine does: ``smemviz.engines.gpu.recorder``, which only a machine with CUDA can import."""
+    """What the gpu engine does: ``smemviz.engines.gpu.running``, which only a machine with CUDA can import."""
 
     Recorder: Callable[[RunOptions], Recorder]
 
@@ -74,7 +74,7 @@ def gpu_engine() -> GpuEngine:
     Raises:
         MissingError: when numba-cuda is not installed.
     """
-    return cast(GpuEngine, _gpu_module("smemviz.engines.gpu.recorder"))
+    return cast(GpuEngine, _gpu_module("smemviz.engines.gpu.running"))
 
 
 def gpu_engine_for_cuda() -> CudaGpuEngine:

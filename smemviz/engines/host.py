@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
 import operator
 import os
 import sys
@@ -19,13 +20,15 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
+from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
+from smemviz.paths import is_packaged
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
@@ -109,8 +112,14 @@ def launch_place(file: str) -> tuple[str, int]:
 
 
 def is_library(file: str) -> bool:
-    """Tell whether a source file is one of smemviz or of Numba."""
-    return file.startswith(_libraries())
+    """Tell whether a source file is one of smemviz, its gallery left out, or of Numba."""
+    return file.startswith(_libraries()) and not is_packaged(file)
+
+
+def calls_a_script(kernel: FunctionType) -> bool:
+    """Tell whether a kernel of Numba's own is made of a function of the script, as those of ``cuda.reduce`` are."""
+    called = map(python_function, inspect.getclosurevars(kernel).nonlocals.values())
+    return any(function is not None and not is_library(function.__code__.co_filename) for function in called)
 
 
 @cache
@@ -120,10 +129,8 @@ def _libraries() -> tuple[str, ...]:
     return tuple(f"{Path(module.__file__).parent}{os.sep}" for module in modules if module.__file__)
 
 
-def run_main(
-    program: Program, cuda: ModuleType, prepare: Callable[[dict[str, Any]], None] = lambda namespace: None
-) -> None:
-    """Execute a kernel file with ``cuda`` as its ``numba.cuda``, ``prepare`` its globals, then call its ``main()``.
+def run_main(program: Program, cuda: ModuleType | None = None) -> None:
+    """Execute a kernel file with ``cuda`` as its ``numba.cuda``, Numba's own if there is none; then call ``main()``.
 
     Raises:
         KernelFileError: when the file lacks a part or raises; it names the line in the file.
@@ -131,11 +138,19 @@ def run_main(
     program.require_main()
     namespace = namespace_for(program.file, cuda)
     with _import_path(program.file):
-        _guarded(program.file, program.code(), namespace, prepare)
+        _guarded(program.file, program.code(), namespace)
 
 
-def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
-    """Return the globals a kernel file starts with; its imports of ``numba.cuda`` find ``cuda``."""
+def namespace_for(file: str, cuda: ModuleType | None) -> dict[str, Any]:
+    """Return the globals a kernel file starts with; its imports of ``numba.cuda`` find ``cuda``, if there is one."""
+    namespace: dict[str, Any] = {"__name__": _MODULE_NAME, "__file__": file, "__smemviz_dtype__": numba_type}
+    if cuda is not None:
+        namespace["__builtins__"] = {**vars(builtins), "__import__": _importing(cuda)}
+    return namespace
+
+
+def _importing(cuda: ModuleType) -> Callable[..., Any]:
+    """Return the import statement of a file that finds ``cuda`` as its ``numba.cuda``."""
 
     def import_module(
         name: str,
@@ -150,12 +165,7 @@ def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
             return _submodule(cuda, name) if fromlist else _Numba(cuda)
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
-    return {
-        "__name__": _MODULE_NAME,
-        "__file__": file,
-        "__builtins__": {**vars(builtins), "__import__": import_module},
-        "__smemviz_dtype__": numba_type,
-    }
+    return import_module
 
 
 class _Numba(ModuleType):
@@ -185,10 +195,9 @@ def numba_type(name: str) -> Any:
     return getattr(importlib.import_module("numba").types, name)
 
 
-def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Callable[[dict[str, Any]], None]) -> None:
+def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
     try:
         exec(code, namespace)
-        prepare(namespace)
         namespace["main"]()
     except SmemvizError:
         raise

@@ -19,11 +19,13 @@ _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 class Limits:
     """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
 
-    ``threads_at_once`` is how many threads a batch of blocks has and ``shared_at_once`` how many bytes of shared
-    memory; a block is never divided.
+    ``iterations`` are those from where a ``while`` begins until it ends, with those of the loops in it: a loop over a
+    range ends by itself. Where ``all_loops`` count they are those of the whole launch. ``threads_at_once`` is how many
+    threads a batch of blocks has and ``shared_at_once`` how many bytes of shared memory; a block is never divided.
     """
 
     iterations: int = 10_000_000
+    all_loops: bool = False
     memory_bytes: int = 4 * 1024**3
     threads: int = 1 << 36  # a quarter of an hour of a kernel that does next to nothing
     threads_at_once: int = 1 << 16

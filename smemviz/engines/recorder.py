@@ -113,6 +113,14 @@ class Recorder:
         """Note at its line that a launch of a notebook's cell is not recorded, so that the others are."""
         self.findings.append(not_recorded(error, in_cell=True))
 
+    def runs_unrecorded(self, kernel: str, error: UnsupportedError) -> None:
+        """Note once at its line that what is launched there runs and is not recorded."""
+        error.kernel = error.kernel or kernel
+        finding = not_recorded(error, has_run=True)
+        if finding not in self.findings:
+            with self.handing_over():
+                self.findings.append(finding)
+
     def end(self) -> None:
         """Add what child processes recorded, which is known only once the run is over."""
         for launches, findings in self.children.collected():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import re
+import linecache
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
@@ -12,7 +12,7 @@ from typing import Any
 
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.children import Children, entering, run_in_child
-from smemviz.engines.host import main_failed
+from smemviz.engines.host import is_library, main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
@@ -61,26 +61,35 @@ def run_script(
 def _seeing_script(
     kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
 ) -> Iterator[Recorder]:
-    """Let a recorder see what a script launches, here and in the processes that it starts.
-
-    One that is such a process hands what it records to ``children``.
-    """
+    """Let a recorder see what a script launches, here and in the processes that it starts."""
 
     def find(kernel: FunctionType) -> Function:
         return function_in(kernel, program.file, program.source, program.tree)
 
-    with _seeing(kind, find, options) as recorder:
-        if children is not None:
-            recorder.children = children
+    with _seeing(kind, find, options, children) as recorder:
         further = kind, program, replace(options, progress=None), recorder.children
-        with _seeing_cuda_cpp(kind, program, recorder), entering(_enter, *further):
+        with _seeing_cuda_cpp(kind, program, recorder), entering(_enter_script, *further):
             yield recorder
 
 
-def _enter(kind: EngineName, program: Program, options: RunOptions, children: Children) -> None:
+def _enter_script(kind: EngineName, program: Program, options: RunOptions, children: Children) -> None:
     """Record, to its end, what a process launches that a script started anew."""
     _entered.enter_context(_seeing_script(kind, program, options, children))
     run_in_child(lambda: execute_as_child(program))
+
+
+@contextmanager
+def _seeing_statement(
+    kind: EngineName, find: Callable[[FunctionType], Function], options: RunOptions, children: Children | None = None
+) -> Iterator[Recorder]:
+    """Let a recorder see what the lines of a ``with`` statement launch, here and in the processes that they start."""
+    with _seeing(kind, find, options, children) as recorder, entering(_enter, kind, options, recorder.children):
+        yield recorder
+
+
+def _enter(kind: EngineName, options: RunOptions, children: Children) -> None:
+    """Record, to its end, what a process launches that was started anew in a ``with`` statement."""
+    _entered.enter_context(_seeing_statement(kind, function_of, options, children))
 
 
 _entered = ExitStack()
@@ -114,10 +123,6 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
         return KernelFileError(program.file, 1, what)
     if not program.kernels:
         what = english("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
-        if re.search(r"\bcuda\.[rR]educe\b", program.source):
-            what = english(
-                "was run and launched no kernel that is recorded: cuda.reduce makes its own; write one to see it"
-            )
         return KernelFileError(program.file, 1, what)
     name, node = next(iter(program.kernels.items()))
     example = main_for(program, name)
@@ -140,8 +145,10 @@ def _cell_failed(error: PlaceError) -> Finding:
 
 
 @contextmanager
-def _seeing(kind: EngineName, find: Callable[[FunctionType], Function], options: RunOptions) -> Iterator[Recorder]:
-    """Let a recorder see every launch of this process."""
+def _seeing(
+    kind: EngineName, find: Callable[[FunctionType], Function], options: RunOptions, children: Children | None
+) -> Iterator[Recorder]:
+    """Let a recorder see every launch of this process; one that another started hands them to ``children``."""
     recorder: Any
     seeing: AbstractContextManager[None]
     if kind == "gpu":
@@ -152,6 +159,7 @@ def _seeing(kind: EngineName, find: Callable[[FunctionType], Function], options:
 
         recorder = running.Recorder(options)
         seeing = stand_in.stand_in(recorder, find)
+    recorder.children = children or recorder.children
     _running.append(kind)
     try:
         with seeing:
@@ -204,10 +212,13 @@ def recording(
 ) -> Iterator[Recorded]:
     """Record every launch in a ``with`` statement; afterwards what it gave is the recording.
 
+    What processes launch that ``multiprocessing`` or ``concurrent.futures`` start in it is recorded too.
+
     On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
-    launched before it is recorded. The recording is named after the file of the first kernel launched. What is recorded
-    can be chosen as for ``run``. One inside another is recorded by the engine of the outer one, which has the arrays.
+    launched before it is recorded. The recording is named after the file of the first kernel launched that is not
+    Numba's own. What is recorded can be chosen as for ``run``. One inside another is recorded by the engine of the
+    outer one, which has the arrays.
 
     Raises:
         InputError: when no launch is of those asked for, or the engine is another than the outer recording's.
@@ -226,14 +237,16 @@ def recording(
         files.setdefault(function.file, function.source)
         return function
 
-    with _seeing(kind, find, RunOptions(log_bytes=log_bytes, picker=picker)) as recorder:
+    with _seeing_statement(kind, find, RunOptions(log_bytes=log_bytes, picker=picker)) as recorder:
         try:
             yield recorded
         finally:
             recorder.end()
             if not recorder.is_empty:
-                file = recorder.launches[0].file if recorder.launches else next(iter(files))
+                own = [launch.file for launch in recorder.launches if not is_library(launch.file)]
+                file = next(iter([*own, *files]))
+                source = files.get(file) or "".join(linecache.getlines(file))  # a process may have launched it alone
                 recorded._recording = assembled(
-                    file, files[file], {}, kind, recorder.launches, recorder.findings, picker.skipped
+                    file, source, {}, kind, recorder.launches, recorder.findings, picker.skipped
                 )
     recorder.picker.check()

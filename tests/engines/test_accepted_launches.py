@@ -116,6 +116,34 @@ def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
     assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
 
 
+def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path: Path) -> None:
+    """As recorded on a GPU: a stride of 0 along the one axis, copies along several; blocks as large as they may be."""
+    start = "if True:\n    n, row = np.ones(5000), np.arange(4.0)\n    plus(n, 2.0)\n    plus(2.0, np.ones((8, 64)))"
+    start += "\n    scaled(row, n)\n    total(np.ones((2, 3, 4)))"
+    recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start)
+    found = []
+    for launch in recording.launches:
+        sectors = {site.array: per.sectors for site, per in zip(launch.sites, launch.summary(), strict=True)}
+        found.append(
+            (launch.grid[0], launch.block[0], {name: sectors[name] for name in ("a0", "a1") if name in sectors})
+        )
+    assert found == [
+        (5, 1024, {"a0": 1250, "a1": 157}),  # 157 warps
+        (1, 1024, {"a0": 128, "a1": 128}),
+        (5, 1024, {"a0": 4 * 157, "a1": 1250}),
+        (1, 1024, {"a0": 24, "a1": 8}),  # what it adds up in
+    ]
+
+
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: Path, start: str) -> None:
+    text = VECTORIZED.replace("@guvectorize", "@cuda.guvectorize").replace(
+        '@vectorize(["float32', '@cuda.vectorize(["float32'
+    )
+    recording = script(tmp_path, text.replace(', target="cuda"', "").replace("START", start))
+    assert len(recording.launches) == 7
+
+
 def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
     assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
 
@@ -181,9 +209,67 @@ def test_processes_that_are_started_anew_enter_the_recorder(
     assert spawn.get_preparation_data is before
 
 
-def test_a_script_of_cuda_reduce_alone_is_told_that_its_kernels_are_not_recorded(tmp_path: Path) -> None:
-    with pytest.raises(KernelFileError, match=r"cuda\.reduce makes its own; write one to see it"):
-        script(tmp_path, "from numba import cuda\nassert cuda.reduce(lambda a, b: a + b)([1.0, 2.0]) == 3\n")
+@pytest.mark.parametrize("threads", [1, 32])
+def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path: Path, threads: int) -> None:
+    text = f"""{HEAD}
+@cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+def third(x):
+    return x / 3
+
+@cuda.jit
+def kernel(out):
+    out[2 * cuda.grid(1)] = third(float32(1))
+    out[2 * cuda.grid(1) + 1] = third(1.0)
+
+out = np.zeros(64)
+kernel[1, {threads}](out)
+assert out[:2].tolist() == [float(np.float32(1) / np.float32(3)), 1 / 3]
+"""
+    assert script(tmp_path, text).findings == ()
+
+
+REDUCED = """
+import numpy as np
+from numba import cuda
+
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+@cuda.jit
+def kernel(out):
+    out[0] = 1
+
+def main():
+    assert total(np.arange(300.0)) == 44850
+    assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
+    kernel[1, 1](np.zeros(1))
+    sums = cuda.device_array(1, np.float32)
+    assert total(cuda.to_device(np.arange(10, dtype=np.float32)), res=sums, init=5, size=4) is None
+    assert sums.copy_to_host().tolist() == [11]
+    assert total(np.zeros(0), init=3) == 3
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "\nmain()\n"])
+def test_a_reduction_launches_the_kernels_that_numba_launches_on_a_gpu(tmp_path: Path, ending: str) -> None:
+    """300 numbers are two blocks of 128, then 44, then the three that these leave."""
+    path = tmp_path / "kernels.py"
+    path.write_text(REDUCED + ending)
+    recording = smemviz.run(path, engine="lockstep", arguments=[] if ending else None)
+    assert recording.findings == ()
+    reductions = [launch for launch in recording.launches if launch.kernel == "gpu_reduce_block_strided"]
+    assert [(one.grid[0], one.block[0]) for one in reductions] == [(2, 128), (1, 44), (1, 3), (1, 64), (1, 4)]
+    assert {Path(one.file).name for one in reductions} == {"reduction.py"}
+    counted = {s.source: r for s, r in zip(reductions[0].sites, reductions[0].summary(), strict=True) if r.requests}
+    assert counted["sm_this[laneid]"].wavefronts == 40  # five steps in each of eight warps, of 16 lanes and less
+    assert counted["sm_this[laneid + width]"].excess == 0
+
+
+def test_a_script_of_cuda_reduce_alone_is_recorded(tmp_path: Path) -> None:
+    text = "import numpy as np\nfrom numba import cuda\nassert cuda.reduce(lambda a, b: a + b)(np.ones(2)) == 2\n"
+    (launch,) = script(tmp_path, text).launches
+    assert (launch.grid[0], launch.block[0]) == (1, 2)
 
 
 def test_a_vectorized_function_without_a_signature_is_told_of_one(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -201,3 +202,73 @@ def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
         "turn (1,) (32, 32) 0",
     ]
     assert "whose elements do not follow each other; copy it first" in recorder.findings[0].message
+
+
+class RealElementwise:
+    """An elementwise kernel of it that adds; what it has made is in ``made``."""
+
+    made: ClassVar[list[tuple[object, ...]]] = []
+
+    def __init__(self, in_params: str, out_params: str, operation: str, name: str = "kernel") -> None:
+        self.name = name
+
+    def __call__(self, x: Array, y: Array, out: Array | None = None) -> Array:
+        self.made.append((x.shape, y.shape))
+        if "no" in self.name:
+            raise TypeError("by itself")
+        out = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.float32).view(Array) if out is None else out
+        out[...] = np.add(x, y)
+        return out
+
+
+@pytest.fixture
+def real_cupy(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    real = ModuleType("cupy")
+    real.__dict__.update(ndarray=Array, RawKernel=RealKernel, RawModule=RealModule, ElementwiseKernel=RealElementwise)
+    real.__dict__.update(asarray=lambda array: np.asarray(array).view(Array), fuse=lambda function: function)
+    monkeypatch.setitem(sys.modules, "cupy", real)
+    monkeypatch.setattr(RealElementwise, "made", [])
+    return real
+
+
+def watched(folder: Path) -> tuple[Recorder, AbstractContextManager[None]]:
+    (folder / "script.py").write_text("import cupy\n")
+    recorder = Recorder()
+    kernels = RawKernels(read_program(folder / "script.py"), recorder, launch, 1, memory_at)
+    return recorder, watched_cupy(kernels, recorder)
+
+
+def test_on_a_gpu_an_elementwise_kernel_is_recorded_as_it_is_written_and_then_made_by_cupy(
+    tmp_path: Path, real_cupy: ModuleType
+) -> None:
+    recorder, watching = watched(tmp_path)
+    x, out = np.arange(32, dtype=np.float32).view(Array), np.zeros(32, np.float32).view(Array)
+    with watching:
+        add = real_cupy.ElementwiseKernel("T x, T y", "T z", "z = x + y", "add")
+        assert (add(x, x) == 2 * x).all()
+        assert add(x, x, out) is out
+    assert real_cupy.ElementwiseKernel is RealElementwise
+    assert [(one.kernel, one.grid, one.block) for one in recorder.launches] == [("add", (1, 1, 1), (128, 1, 1))] * 2
+    assert recorder.findings == []
+    assert len(RealElementwise.made) == 2
+
+
+def test_what_cupy_refuses_it_refuses_by_itself_and_what_is_not_recorded_runs_and_is_one_line(
+    tmp_path: Path, real_cupy: ModuleType
+) -> None:
+    recorder, watching = watched(tmp_path)
+    x = np.arange(32, dtype=np.float32).view(Array)
+    with watching:
+        add = real_cupy.ElementwiseKernel("T x, T y", "T z", "z = x + y + unknown_to_it", "add")
+        for _ in range(2):
+            assert (add(x, x) == 2 * x).all()
+        with pytest.raises(TypeError, match="by itself"):
+            real_cupy.ElementwiseKernel("T x, T y", "T z", "z = x + y", "no")(x, x.astype(np.float64))
+        double = real_cupy.fuse(lambda x: 2 * x)
+        assert (double(x) == 2 * x).all()
+    compiled, fused = recorder.findings
+    assert recorder.launches == []
+    assert "unknown_to_it" in compiled.message
+    assert compiled.message.endswith("It ran and is not recorded.")
+    assert compiled.kernel == "add"
+    assert fused.message == "kernels of cupy.fuse are not recorded; write a cupy.RawKernel. It ran and is not recorded."

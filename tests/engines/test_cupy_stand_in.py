@@ -153,8 +153,8 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     ("body", "what"),
     [
         (
-            "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a)",
-            "kernels of cupy.ReductionKernel are not recorded",
+            "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a[::-1])",
+            "x goes backwards through memory; copy it",
         ),
         ("cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a[::-1])", "x goes backwards through memory; copy it"),
         ("cp.cuda.texture.TextureObject()", "cupy.cuda.texture is not known where there is no GPU; run it on one"),
@@ -167,6 +167,24 @@ def test_what_is_missing_is_one_line(tmp_path: Path, body: str, what: str) -> No
     with pytest.raises(UnsupportedError, match=what) as failed:
         recorded(tmp_path, body)
     assert failed.value.line == len(HEAD.splitlines()) + 1
+
+
+def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path) -> None:
+    text = (
+        "@cp.fuse()\ndef plus(x, y):\n    return x + y\n\nfor _ in range(2):\n    assert (plus(a, 1) == a + 1).all()\n"
+    )
+    (tmp_path / "script.py").write_text(HEAD + text)
+    (finding,) = smemviz.run(tmp_path / "script.py", engine="lockstep").findings
+    assert finding.kernel == "plus"
+    assert finding.line == len(HEAD.splitlines()) + 6
+    assert "kernels of cupy.fuse are not recorded; write a cupy.RawKernel" in finding.message
+
+
+@pytest.mark.parametrize("launch", ["fill((1,), (1,), (a,))", "fill[1, 1](a)"])
+def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path, launch: str) -> None:
+    text = "from cupyx import jit\n@jit.rawkernel()\ndef fill(x):\n    x[0] = 1\n\n"
+    with pytest.raises(UnsupportedError, match=r"kernels of cupyx\.jit are not recorded; write a cupy\.RawKernel"):
+        recorded(tmp_path, f"{text}{launch}\n")
 
 
 # --- elementwise kernels
@@ -252,10 +270,6 @@ def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path, call: st
     [
         ("cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
         ("import cupyx.scipy.ndimage", "cupyx.scipy is not known where there is no GPU; run it on one"),
-        (
-            "from pycuda.compiler import SourceModule",
-            "PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core$",
-        ),
     ],
 )
 def test_names_that_are_missing_are_one_line(tmp_path: Path, body: str, what: str) -> None:

@@ -21,8 +21,8 @@ from numba.cuda.kernels.reduction import _gpu_reduce_factory
 from numba.cuda.vectorizers import CUDAGUFuncVectorize
 
 from smemviz.engines.gpu import device, intercept, recorder
-from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
-from smemviz.engines.host import configuration
+from smemviz.engines.gpu.made_kernels import with_text
+from smemviz.engines.host import calls_a_script, configuration
 from smemviz.engines.options import RunOptions
 
 
@@ -100,6 +100,30 @@ def test_a_reduction_makes_the_requests_that_lockstep_sees(size, grid):
     assert totals.wavefronts.tolist() == [row.wavefronts or 0 for row in launch.summary()]
 
 
+def test_device_functions_keep_the_signatures_that_they_are_declared_with():
+    """Without them 2 * 0.3 stays a float64, which is no index, and the sum is of float64."""
+
+    @cuda.jit("int32(float64[:], int32)", device=True)
+    def whole(a, i):
+        return a[i] + 0.75
+
+    @cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+    def third(x):
+        return x / 3
+
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.threadIdx.x
+        out[whole(a, i * 0.5)] = third(np.float32(1)) + i
+
+    arguments = (np.arange(32.0), np.zeros(32))
+    expected = smemviz.record(kernel, 1, 32, (arguments[0], np.zeros(32)), engine="lockstep").launches[0]
+    totals, sites = counted(kernel.py_func, 1, 32, arguments)
+    assert sites == expected.sites
+    assert arguments[1][0] == np.float64(np.float32(1) / np.float32(3)) + 1
+    assert totals.sectors.tolist() == [row.sectors for row in expected.summary()]
+
+
 def of_numba():
     """Return a kernel that comes with Numba and is made of nothing else."""
     scope = {"cuda": cuda}
@@ -145,6 +169,60 @@ def test_kernels_made_of_functions_are_shown_and_happen(launched):
     assert (shown[1:], happened) == (["gpu_reduce_block_strided"], 2)
     assert launched(of_numba(), np.ones(1))[1] == 3
     assert len(shown) == 2
+
+
+# What takes the card is left out: arrays that are moved to it, and how large Numba finds that blocks can be.
+WITH_MAIN = """
+import importlib
+import numpy as np
+from numba import types, vectorize
+from numba.cuda.kernels.reduction import _gpu_reduce_factory
+
+cuda = importlib.import_module("numba.cuda")
+
+@vectorize(["float64(float64)"], target="cuda")
+def same(a):
+    return a
+
+@cuda.jit
+def kernel(out):
+    out[0] = 1
+
+def main():
+    out = np.ones(64)
+    kernel[1, 32](out)
+    next(iter(same.functions.values()))[1][1, 32](out, out)
+    _gpu_reduce_factory(lambda a, b: a + b, types.float64)[1, 64, 0, 8](out, out, 0.0, True)
+    kernel.forall(64, tpb=32)(out)
+"""
+
+
+def test_a_file_with_main_shows_every_kernel_and_not_what_is_launched_to_time_it(monkeypatch, tmp_path):
+    from smemviz.engines.gpu import running
+    from smemviz.frontends.reading import read_program
+
+    monkeypatch.setattr(intercept, "require", lambda: None)
+    monkeypatch.setattr(running, "device", lambda: None)
+    monkeypatch.setattr(recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(CUDADispatcher, "specialize", lambda kernel, *args: kernel)
+    happened, shown = [], []
+    monkeypatch.setattr(CUDADispatcher, "call", lambda kernel, *of_launch: happened.append(kernel.py_func.__name__))
+    (tmp_path / "kernels.py").write_text(WITH_MAIN)
+
+    def time_it(kernel, function, config, arguments):
+        shown.append((function.name, *config.grid[:1], *config.block[:1], config.stream, config.dynamic_shared))
+        kernel.configure(config.grid, config.block, config.stream, config.dynamic_shared)(*arguments)
+
+    running.watch(read_program(tmp_path / "kernels.py"), SimpleNamespace(launch=time_it))
+    assert shown == [
+        ("kernel", 1, 32, 0, 0),
+        ("vectorized_same", 1, 32, 0, 0),
+        ("gpu_reduce_block_strided", 1, 64, 0, 8),
+        ("kernel", 2, 32, 0, 0),
+    ]
+    names = ["kernel", "__vectorized_same", "gpu_reduce_block_strided", "kernel"]
+    assert happened == [name for name in names for _ in range(2)]
 
 
 def test_a_kernel_of_a_text_happens_and_one_line_says_why_it_is_not_shown(launched):

@@ -13,6 +13,7 @@ from helpers.commands import Command
 from helpers.script_files import write_script
 
 import smemviz
+from smemviz.engines.host import is_library
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording
@@ -124,15 +125,19 @@ def test_constants_of_a_script_can_be_replaced(script: Path) -> None:
 
 def test_what_numba_launches_for_itself_happens_and_is_not_recorded(tmp_path: Path) -> None:
     rest = """
-@cuda.reduce
-def total(a, b):
-    return a + b
+from numba.np.arraymath import less_than
 
-assert total(np.arange(100, dtype=np.int64)) == 4950
+assert cuda.reduce(less_than)(np.ones(2)) == 0
 kernel.forall(32, tpb=32)(np.zeros(32, np.int32))
 """
     recording = run(small(tmp_path, rest))
     assert [launch.kernel for launch in recording.launches] == ["kernel"]
+
+
+def test_the_gallery_of_an_installed_package_is_no_library() -> None:
+    package = Path(smemviz.__file__).parent
+    assert is_library(str(package / "engines" / "host.py"))
+    assert not is_library(str(package / "_data" / "kernels" / "square.py"))
 
 
 # --- what a script sees
@@ -229,7 +234,12 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ),
         (
             "@cuda.jit(anew=True)\ndef other(): pass\n",
-            "small.py:12: cuda.jit(anew=...) is not known to the lockstep engine",
+            "small.py:12: cuda.jit has no option anew, for Numba as well; leave it out",
+        ),
+        (
+            "cuda.to_device([1.0]).sum()\n",
+            "small.py:12: AttributeError: an array of the device has no sum, for Numba as well; copy it to the host: "
+            ".copy_to_host().sum",
         ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import subprocess
 import sys
 from pathlib import Path
 
@@ -133,3 +135,44 @@ def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
     assert callable(smemviz.recording)
     assert sys.modules["smemviz.recordings.recording"].Recording is smemviz.Recording
     assert smemviz.errors.InputError is InputError
+
+
+# --- processes that are started meanwhile
+
+WORKERS = """
+import multiprocessing
+import sys
+from contextlib import nullcontext
+import numpy as np
+from numba import cuda
+import smemviz
+from smemviz.engines.lockstep.host import stand_in
+
+stand_in._forking = nullcontext  # as on a GPU, which a forked process cannot use once its parent has
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+
+def work(n):
+    out = np.zeros(n)
+    kernel[1, n](out)
+    return out.sum()
+
+if __name__ == "__main__":
+    with smemviz.recording(engine="lockstep") as recorded:
+        with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+            assert pool.map(work, [4, 2]) == [4, 2]
+    assert recorded.file == __file__ and recorded.findings == () and "def work" in recorded.source
+    print([launch.block[0] for launch in recorded.launches])
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_launches_of_processes_that_are_started_in_it_are_recorded(tmp_path: Path, method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system has no {method}")
+    (tmp_path / "script.py").write_text(WORKERS)
+    command = [sys.executable, "-W", "ignore", str(tmp_path / "script.py"), method]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("[4, 2]\n", "")

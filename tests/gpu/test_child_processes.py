@@ -79,3 +79,38 @@ def test_a_forked_process_fails_where_its_parent_has_used_it_as_it_does_by_itsel
     assert {finding.kind for finding in recording.findings} == {"launch_refused", "main_failed"}
     told = next(finding for finding in recording.findings if finding.kind == "launch_refused")
     assert "a process that is forked from one that has used the GPU cannot use it" in told.message
+
+
+WITH_STATEMENT = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+import numpy as np
+from numba import cuda
+import smemviz
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+
+def work(n):
+    out = np.zeros(n)
+    kernel[1, n](out)
+    return out.sum()
+
+if __name__ == "__main__":
+    with smemviz.recording() as recorded:
+        work(8)
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(sys.argv[1])) as pool:
+            assert list(pool.map(work, [4, 2])) == [4, 2]
+    assert recorded.findings == () and recorded.engine == "gpu"
+    print([launch.block[0] for launch in recorded.launches])
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_started_in_a_with_statement_are_recorded(tmp_path: Path, method: str) -> None:
+    (tmp_path / "script.py").write_text(WITH_STATEMENT)
+    command = [sys.executable, str(tmp_path / "script.py"), method]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.stdout == "[8, 4, 2]\n", done.stderr

@@ -201,7 +201,27 @@ kernel[1, 32](np.zeros(32))
 """
 
 
-@pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC])
+DECLARED = """
+@cuda.jit("int32(float64[:], int32)", device=True)
+def whole(a, i):
+    return a[i] + 0.75
+
+@cuda.jit(["float32(float32)", "float64(float64)"], device=True)
+def third(x):
+    return x / 3
+
+@cuda.jit
+def kernel(a, out):
+    i = cuda.threadIdx.x
+    out[whole(a, i * 0.5)] = third(np.float32(1))
+
+out = np.zeros(32)
+kernel[1, 32](np.arange(32.0), out)
+assert out[0] == np.float64(np.float32(1) / np.float32(3))
+"""
+
+
+@pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC, DECLARED])
 def test_a_script_runs_recorded_as_it_runs_by_itself(body: str, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(HEAD + "import numba\n" + body)
     seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
@@ -285,15 +305,76 @@ assert total(np.arange(300.0)) == 44850
 assert cuda.reduce(lambda a, b: max(a, b))(np.arange(64, dtype=np.int32)) == 63
 """
     (tmp_path / "script.py").write_text(HEAD + text)
-    recording = smemviz.run(tmp_path / "script.py", engine="gpu")
-    assert recording.findings == ()
+    recording, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
+    assert recording.findings == predicted.findings == ()
     assert {launch.kernel for launch in recording.launches} == {"gpu_reduce_block_strided"}
+    for one, other in zip(recording.launches, predicted.launches, strict=True):
+        assert (one.sites, one.grid, one.block) == (other.sites, other.grid, other.block)
+        counts = ([(row.requests, row.wavefronts) for row in launch.summary()] for launch in (one, other))
+        assert next(counts) == next(counts)
     shapes = [(launch.grid[0], launch.block[0]) for launch in recording.launches]
     assert shapes == [(2, 128), (1, 44), (1, 3), (1, 64)]
     assert {Path(launch.file).name for launch in recording.launches} == {"reduction.py"}
     first = recording.launches[0]
     counted = {site.source: row.wavefronts for site, row in zip(first.sites[:3], first.summary()[:3], strict=True)}
     assert counted["sm_this[laneid]"] == 16  # eight warps store 8 bytes a lane, in two groups of 16
+
+
+WITH_MAIN = """
+import importlib
+from numba import guvectorize
+
+gpu = importlib.import_module("numba.cuda")
+
+@vectorize(["float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+@gpu.jit
+def kernel(out):
+    out[gpu.grid(1)] += 1
+
+def main():
+    a = np.arange(64.0)
+    out = plus(a, a)
+    kernel[2, 32](out)
+    kernel.forall(64, tpb=32)(out)
+    assert np.array_equal(out, 3 * a + 2)
+    assert np.array_equal(scaled(a.reshape(16, 4), np.arange(16.0)), a.reshape(16, 4) * np.arange(16.0)[:, None])
+    assert total(a) == a.sum()
+"""
+MADE = ["vectorized_plus", "kernel", "kernel", "vectorized_scaled", "gpu_reduce_block_strided"]
+
+
+def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + WITH_MAIN)
+    (tmp_path / "script.py").write_text(HEAD + WITH_MAIN + "\nmain()\n")
+    seen, as_script = smemviz.run(path, engine="gpu"), smemviz.run(tmp_path / "script.py", engine="gpu", arguments=[])
+    assert seen.findings == as_script.findings == ()
+    assert [launch.kernel for launch in seen.launches] == [launch.kernel for launch in as_script.launches] == MADE
+    assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in as_script.launches]
+
+
+def test_kernels_that_numba_makes_are_timed_once_each_and_none_for_being_timed(tmp_path: Path) -> None:
+    from smemviz.frontends.reading import read_program
+    from smemviz.measure.time.timing import time_program
+
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + WITH_MAIN)
+    timed = time_program(read_program(path))
+    assert list(timed.kernels) == MADE
+    assert all(time.median_us > 0 for time in timed.times)
+    assert not any("on a stream" in note for time in timed.times for note in time.notes)
 
 
 def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from helpers.same_launch import recorded
 from smemviz.engines.lockstep.python import loops
-from smemviz.engines.lockstep.python.one_thread import accesses, run, runner
+from smemviz.engines.lockstep.python.one_thread import accesses, runner
 from smemviz.errors import SmemvizError
 
 
@@ -36,5 +36,4 @@ def both_ways(monkeypatch, launch, of_launch=recorded):
 def in_short_parts(monkeypatch):
     """Let threads that run a loop stop every few turns."""
     monkeypatch.setattr(accesses, "_ENOUGH", 0)
-    for module in (run, runner):
-        monkeypatch.setattr(module, "OFTEN_TOGETHER", 5)
+    monkeypatch.setattr(runner, "OFTEN_TOGETHER", 5)

@@ -67,6 +67,8 @@ def test_a_column_that_is_left_out_counts_nothing() -> None:
         ("load[v1,cw51c](Array<int, 1, C, mutable, aligned>)", "load"),
         ("module::factory::_3clocals_3e::inner[abi:v2](int)", "inner"),
         ("reduce(float*)", "reduce"),
+        ("__vectorized_plus[abi:v1,cw51c](Array<double, 1, C>)", "vectorized_plus"),
+        ("__gufunc_scaled[abi:v2](Array<double, 2, C>)", "vectorized_scaled"),
     ],
 )
 def test_a_kernel_is_known_by_its_python_name(kernel: str, name: str) -> None:

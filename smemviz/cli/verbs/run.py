@@ -5,8 +5,9 @@ A .cu file, CUDA C++, runs without a GPU; its launches stand in comments that nv
 
 A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
 `python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
-the same script runs with its kernels in lockstep. Raw kernels of CuPy and launches of cuda.core are recorded too, with
-the libraries and without. A notebook, `smemviz run lesson.ipynb`, is run as the script of all its cells.
+the same script runs with its kernels in lockstep. Kernels of CuPy and cuda.core are recorded too, with the libraries
+and without, those of PyCUDA where it is not installed. A notebook, `smemviz run lesson.ipynb`, is run as the script of
+all its cells.
 
 Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
 start), or a kernel after the first was refused, unless --no-fail is given. Whatever was recorded is kept. The last line

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import canonical_name
+from smemviz.frontends.numba.functions import canonical_name, declared_signatures
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
@@ -28,12 +28,16 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 @dataclass(frozen=True)
 class Instrumented:
-    """A rewritten function: its name, its module, and those that the device functions it calls became."""
+    """A rewritten function: its name, its module, and those that the device functions it calls became.
+
+    ``signatures`` are Numba's, those that a device function is declared with.
+    """
 
     name: str
     module: ast.Module
     tree: SiteTree
     callees: tuple[Instrumented, ...]
+    signatures: tuple[Any, ...] = ()
 
 
 def mark_name(action: str, site: Site) -> str:
@@ -259,6 +263,7 @@ class _Rewrite:
         elif node in self.tree.calls:
             assert isinstance(node, ast.Call)
             callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").function()
+            callee = replace(callee, signatures=declared_signatures(Names(self.tree.function).called(node.func)))
             self.callees.append(callee)
             new = self.call(callee.name, *self.arguments(node, callee.tree))
         elif node in self.tree.stores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -12,9 +13,9 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
-from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
+from smemviz.engines.gpu.made_kernels import with_text
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
-from smemviz.engines.host import Configuration, is_library, launch_place
+from smemviz.engines.host import Configuration, calls_a_script, is_library, launch_place
 from smemviz.errors import InputError, RefusedLaunchError
 from smemviz.frontends.numba.functions import Function
 
@@ -33,43 +34,53 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
     """
     require()
     call = CUDADispatcher.call
+    shown = threading.local()  # a watcher launches kernels itself, to count them or to time them
 
     def watched(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> None:
         # Numba calls a kernel again where it has compiled one for this very configuration.
-        if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
-            place = launch_place("")
-            if forked_too_late():
-                if isinstance(watcher, Recorder):
-                    watcher.cannot_launch(kernel.py_func, place)
-                call(kernel, args, launch)  # which raises what it does by itself
-                return
-            try:
-                function = find(with_text(kernel.py_func, args))
-            except InputError:  # made from a text that nobody kept
-                if isinstance(watcher, Recorder):
-                    watcher.has_no_text(kernel.py_func, place)
-                call(kernel, args, launch)
-                return
-            config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
-            try:
-                check(place, config)
-            except RefusedLaunchError as error:
-                if not isinstance(watcher, Recorder):
-                    raise
-                watcher.refuse(kernel.py_func.__name__, error)
-                return
-            check_number(place, function, args)
-            cuda.synchronize()
+        again = getattr(shown, "now", False) or launch.dispatcher is not kernel
+        if again or _is_ours(kernel.py_func) or happens(kernel, args, launch):
+            call(kernel, args, launch)
+
+    def happens(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> bool:
+        place = launch_place("")
+        if forked_too_late():
+            if isinstance(watcher, Recorder):
+                watcher.cannot_launch(kernel.py_func, place)
+            return True  # and raises what it does by itself
+        try:
+            function = find(with_text(kernel.py_func, args))
+        except InputError:  # made from a text that nobody kept
+            if isinstance(watcher, Recorder):
+                watcher.has_no_text(kernel.py_func, place)
+            return True
+        config = Configuration(launch.griddim, launch.blockdim, _stream(launch.stream), launch.sharedmem)
+        try:
+            check(place, config)
+        except RefusedLaunchError as error:
+            if not isinstance(watcher, Recorder):
+                raise
+            watcher.refuse(kernel.py_func.__name__, error)
+            return False
+        check_number(place, function, args)
+        cuda.synchronize()
+        shown.now = True
+        try:
             with quiet():
-                if watcher.launch(kernel, function, config, args) is False:
-                    return
-        call(kernel, args, launch)
+                return watcher.launch(kernel, function, config, args) is not False
+        finally:
+            shown.now = False
 
     CUDADispatcher.call = watched
     try:
         yield
     finally:
         CUDADispatcher.call = call
+
+
+def _stream(stream: Any) -> Any:
+    """Return the stream of a launch, 0 for the default one."""
+    return stream if int(getattr(stream, "handle", 0)) else 0
 
 
 def _is_ours(kernel: FunctionType) -> bool:

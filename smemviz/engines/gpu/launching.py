@@ -124,7 +124,8 @@ def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
     function = rewritten.tree.function
     namespace = {**function.scope, **marks}
     for callee in rewritten.callees:
-        namespace[callee.name] = cuda.jit(device=True, forceinline=True)(_function(callee, marks))
+        signatures = list(callee.signatures) or None
+        namespace[callee.name] = cuda.jit(signatures, device=True, forceinline=True)(_function(callee, marks))
     exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
     return namespace[rewritten.name]
 

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
 from numba import cuda
 
-from smemviz.engines.host import is_library
 from smemviz.frontends.numba.functions import python_function
-from smemviz.frontends.numba.vectorized import kernel_of_arrays, kernel_of_numbers
-
-_NUMBERS, _ARRAYS = "__vectorized_", "__gufunc_"
-
-
-def calls_a_script(kernel: FunctionType) -> bool:
-    """Tell whether a kernel of Numba's own is made of a function of the script, as those of ``cuda.reduce`` are."""
-    called = map(python_function, inspect.getclosurevars(kernel).nonlocals.values())
-    return any(function is not None and not is_library(function.__code__.co_filename) for function in called)
+from smemviz.frontends.numba.vectorized import ARRAYS, NUMBERS, kernel_of_arrays, kernel_of_numbers
 
 
 def with_text(kernel: FunctionType, arguments: Sequence[Any]) -> FunctionType:
@@ -31,9 +21,9 @@ def with_text(kernel: FunctionType, arguments: Sequence[Any]) -> FunctionType:
     function = python_function(core)
     if function is None or kernel.__code__.co_filename != "<string>":
         return kernel
-    if kernel.__name__.startswith(_NUMBERS):
+    if kernel.__name__.startswith(NUMBERS):
         return kernel_of_numbers(function, core, cuda)
-    if kernel.__name__.startswith(_ARRAYS):
+    if kernel.__name__.startswith(ARRAYS):
         kinds = next(iter(core.overloads))  # of the signature; the kernel may ask for others
         return kernel_of_arrays(function, core, cuda, [argument.ndim - 1 for argument in arguments], kinds)
     return kernel

@@ -28,7 +28,7 @@ from smemviz.recordings.data import UNSAFE, Finding
 
 MOST_THREADS = 1 << 16
 MOST_BYTES = 1 << 26
-LIMITS = Limits(iterations=1000)
+LIMITS = Limits(iterations=1000, all_loops=True)
 MOST_SECONDS = 5.0  # of looking in one run; after that no launch is looked at
 
 

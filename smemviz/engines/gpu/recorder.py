@@ -1,22 +1,19 @@
-"""Running a kernel file on the device and recording every launch in it.
+"""Recording launches on the device.
 
-A kernel's dispatcher is the one Numba makes, except that a launch is counted before it runs: the instrumented kernel
-twice, then the clean one, whose results ``main()`` gets.
+A launch is counted before it happens: the instrumented kernel is run twice, then the clean one, whose results count.
 """
 
 from __future__ import annotations
 
-import ast
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, Protocol
 
 import numba
 import numpy as np
-from numba import cuda
 from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
 from numba.cuda.core.caching import NullCache
@@ -24,30 +21,24 @@ from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not th
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
-from smemviz.engines.gpu.device import available as available
 from smemviz.engines.gpu.device import device
-from smemviz.engines.gpu.device import is_there as is_there
 from smemviz.engines.gpu.launching import MarkedKernel, count
 from smemviz.engines.gpu.preflight import Preflight, not_run
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.host import (
     Configuration,
-    configuration,
-    launch_place,
     not_recorded,
     one_line,
-    run_main,
 )
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import RefusedLaunchError, UnsupportedError
 from smemviz.frontends.arguments import wrong_number
-from smemviz.frontends.numba.functions import Function, function_of
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
-from smemviz.recordings.data import UNSAFE, Finding, Launch
+from smemviz.recordings.data import UNSAFE, Launch
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
 _CARRIED_OPTIONS = ("fastmath", "extensions")
@@ -180,29 +171,6 @@ def _kind(value: Any) -> object:
     return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
 
 
-def run(program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-    """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
-
-    Raises:
-        InputError: when no launch is of those that are asked for.
-    """
-    seen = Recorder(options)
-    with seen.recording():
-        watch(program, seen)
-    return seen.result()
-
-
-def watch(program: Program, watcher: Watcher) -> None:
-    """Run a kernel file's ``main()`` on the device; ``watcher`` sees every launch in it.
-
-    Raises:
-        MissingError: when there is no GPU.
-    """
-    device()
-    with quiet():
-        run_main(program, _cuda_for(program, watcher), _use_real_cuda)
-
-
 def record(
     function: Function,
     config: Configuration,
@@ -226,60 +194,6 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         config.CUDA_LOW_OCCUPANCY_WARNINGS = before
-
-
-def _cuda_for(program: Program, watcher: Watcher) -> ModuleType:
-    """Return ``numba.cuda`` with a ``jit`` whose kernels are watched."""
-    module = ModuleType("numba.cuda")
-    module.__dict__.update(vars(cuda))
-
-    def jit(*args: Any, **kwargs: Any) -> Any:
-        made = cuda.jit(*args, **kwargs)
-        if isinstance(made, CUDADispatcher):
-            return _watched(made, program, watcher)
-        return lambda function: _watched(made(function), program, watcher)
-
-    module.jit = jit  # type: ignore[attr-defined]
-    return module
-
-
-def _use_real_cuda(namespace: dict[str, Any]) -> None:
-    """Give kernels the modules that Numba's typing knows by identity."""
-    for name, value in namespace.items():
-        if isinstance(value, ModuleType) and value.__name__ in ("numba", "numba.cuda"):
-            namespace[name] = numba if value.__name__ == "numba" else cuda
-
-
-def _watched(dispatcher: CUDADispatcher, program: Program, watcher: Watcher) -> CUDADispatcher:
-    dispatcher.__class__ = _Kernel
-    dispatcher._smemviz = (program, watcher)
-    return dispatcher
-
-
-class _Kernel(CUDADispatcher):  # type: ignore[misc]
-    """Numba's dispatcher, showing each launch before it makes it."""
-
-    def __getitem__(self, shape: object) -> Callable[..., None]:
-        program, watcher = self._smemviz
-        place = launch_place(program.file)
-        config = configuration(place, shape)
-        try:
-            check(place, config)
-        except RefusedLaunchError as error:
-            if not isinstance(watcher, Recorder):
-                raise
-            watcher.refuse(self.py_func.__name__, error)
-            return lambda *arguments: None
-        clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
-
-        def launch(*arguments: Any) -> None:
-            function = _function(self.py_func, program)
-            check_number(launch_place(program.file), function, arguments)
-            cuda.synchronize()
-            if watcher.launch(self, function, config, arguments) is not False:
-                clean(*arguments)
-
-        return launch
 
 
 def check(place: tuple[str, int], config: Configuration) -> None:
@@ -307,10 +221,3 @@ def check_number(place: tuple[str, int], function: Function, arguments: Sequence
         error = wrong_number(*place, function.name, names, len(arguments))
         error.kernel = function.name
         raise error
-
-
-def _function(function: FunctionType, program: Program) -> Function:
-    if function.__code__.co_filename != program.file:
-        return function_of(function)
-    tree: ast.Module = program.tree
-    return function_of(function, program.source, tree)

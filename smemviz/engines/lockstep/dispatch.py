@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dis
-import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -13,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration, configuration, launch_place
-from smemviz.engines.lockstep.values.typing import Dtype, cast
-from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
-from smemviz.frontends.numba.functions import as_dtype
+from smemviz.engines.lockstep.signatures import read_signatures
+from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.messages import english
 
-_FORALL_BLOCK = 128
+FORALL_BLOCK = 1024  # what the driver answers to Numba for a kernel of up to 64 registers
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
-_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
+_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types"}
+_COMPILED |= {"max_cooperative_grid_blocks", "stats"}
 
 
 class Dispatcher:
@@ -41,25 +40,9 @@ class Dispatcher:
         self._device = device
         self._file = file
         self._launcher = launcher
+        self.specialized = False
         self._globals: dict[Any, dict[str, Any]] = {}
-        self._signatures, self._returns = _signatures(file, signature)
-
-    def types(self, count: int) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
-        """Return what ``cast_arguments`` and ``cast_result`` cast numbers to: nothing where there is no signature."""
-        fitting = (tuple(map(_number_type, types)) for types in self._signatures if len(types) == count)
-        return next(fitting, ()), _number_type(self._returns[0]) if self._returns else None
-
-    def cast_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return a device function's arguments, numbers cast to the types of its signature, if it has one."""
-        for signature in self._signatures:
-            if len(signature) == len(arguments):
-                pairs = zip(arguments.items(), signature, strict=True)
-                return {name: _number_as(numba_type, value) for (name, value), numba_type in pairs}
-        return arguments
-
-    def cast_result(self, result: Any) -> Any:
-        """Return a device function's result, cast to the type of its signature, if it has one."""
-        return _number_as(self._returns[0], result) if self._returns else result
+        self.declared = read_signatures(file, signature)
 
     def __call__(self, *args: Any) -> None:
         what = english("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
@@ -74,6 +57,11 @@ class Dispatcher:
                 *place, english("{function} is a device function; only kernels are launched", function=self.__name__)
             )
         return self._configured(configuration(place, shape))
+
+    def compile(self, sig: Any) -> Dispatcher:
+        """Return the kernel, which is not compiled; the signature is read."""
+        read_signatures(self._file, sig)
+        return self
 
     def specialize(self, *args: Any) -> Dispatcher:
         """Return the kernel, which is the same for all types of arguments."""
@@ -94,15 +82,20 @@ class Dispatcher:
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """Return the kernel configured for so many threads, in blocks of ``tpb`` or 128."""
+        """Return the kernel configured for so many threads, in blocks of ``tpb``, or as large as they may be."""
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
-        block = tpb or _FORALL_BLOCK
+        block = tpb or FORALL_BLOCK
         return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
-        def start(*args: Any) -> None:
+        def start(*args: Any, **named: Any) -> None:
             place = launch_place(self._file)
+            if named:
+                what = english(
+                    "a launch names no arguments, in Numba as well; leave {name}= out", name=next(iter(named))
+                )
+                raise LaunchError(*place, what)
             self._check_captured(place, args)
             self._launcher(self.py_func, config, self._typed(place, args), place)
 
@@ -127,12 +120,12 @@ class Dispatcher:
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""
-        if not self._signatures:
+        if not self.declared.all:
             return args
-        for signature in self._signatures:
-            if len(signature) == len(args) and all(map(_fits, signature, args)):
-                return tuple(map(_number_as, signature, args))
-        wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
+        typed = self.declared.launched_with(args)
+        if typed is not None:
+            return typed
+        wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in self.declared.all)
         raise LaunchError(
             *place,
             english(
@@ -161,37 +154,3 @@ def _same(left: Any, right: Any) -> bool:
     """Tell whether two numbers or arrays are the same, NaN being what NaN is."""
     left, right = np.asarray(left), np.asarray(right)
     return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
-
-
-def _number_as(numba_type: Any, value: Any) -> Any:
-    dtype = _number_type(numba_type)
-    is_number = isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
-    return value if dtype is None or not is_number else cast(value, dtype)
-
-
-def _number_type(numba_type: Any) -> Dtype | None:
-    dtype = as_dtype(numba_type)
-    return None if dtype is None or dtype.fields is not None else dtype
-
-
-def _signatures(file: str, declared: Any) -> tuple[list[Sequence[Any]], list[Any]]:
-    """Return argument types and results of signatures, which are text or Numba's objects, one or a list."""
-    if declared is None:
-        return [], []
-    sigutils = importlib.import_module("numba.core.sigutils")
-    try:
-        read = [
-            sigutils.normalize_signature(signature)
-            for signature in (declared if isinstance(declared, list) else [declared])
-        ]
-        return [arguments for arguments, _ in read], [result for _, result in read]
-    except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
-        text = f"the signature {declared!r} cannot be read: {error}"
-        raise KernelFileError(*launch_place(file), text) from None
-
-
-def _fits(numba_type: Any, value: Any) -> bool:
-    is_array = hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
-    if hasattr(numba_type, "ndim") and hasattr(numba_type, "dtype"):
-        return is_array and value.ndim == numba_type.ndim and as_dtype(numba_type.dtype) == value.dtype
-    return not is_array

@@ -54,6 +54,7 @@ class Machine:
     alone: dict[Any, Any] = field(default_factory=dict)  # loops as text, for what a thread runs alone
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
+    while_began: int | None = None  # at how many iterations, for the outermost that runs
     printed: int = 0
 
     @property
@@ -182,6 +183,19 @@ class Machine:
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 
+    @property
+    def most_iterations(self) -> float:
+        """How many iterations there may be before a loop is given up."""
+        began = 0 if self.limits.all_loops else self.while_began
+        return math.inf if began is None else began + self.limits.iterations
+
+    def begin_while(self, iterations: int) -> int | None:
+        """Note that a loop with a condition begins; return what ``while_began`` is to be after it."""
+        outer = self.while_began
+        if outer is None:
+            self.while_began = iterations
+        return outer
+
     def tick(self, file: str, line: int) -> None:
         """Count an iteration of a loop.
 
@@ -189,7 +203,7 @@ class Machine:
             UnsupportedError: when there were too many.
         """
         self.iterations += 1
-        if self.iterations > self.limits.iterations:
+        if self.iterations > self.most_iterations:
             raise UnsupportedError(
                 file,
                 line,

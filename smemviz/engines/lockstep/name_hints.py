@@ -15,13 +15,9 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
 # not execute.
 _COMPILED = {
-    "builtins": ("hasattr", "iter", "next", "slice", "type"),
+    "builtins": ("hasattr", "next", "slice", "type"),
     "operator": ("getitem", "setitem"),
-    "numpy": (
-        *("all", "any", "array_equal", "asarray", "atleast_1d", "atleast_2d", "atleast_3d", "average"),
-        *("count_nonzero", "dsplit", "finfo", "iinfo", "iscomplexobj", "isrealobj", "isscalar"),
-        *("ndenumerate", "ndindex", "nditer", "searchsorted", "sinc", "sum"),
-    ),
+    "numpy": (*("atleast_1d", "atleast_2d", "atleast_3d", "average", "dsplit", "finfo", "iinfo"),),
     "array": ("fill",),
     "numba": ("literal_unroll", "literally"),
     "numba.typed": (),
@@ -47,7 +43,6 @@ _OF_MATH = (
     *("ceil", "copysign", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "isfinite", "isinf", "ldexp", "log1p"),
     *("nextafter", "sqrt", "trunc"),
 )
-_OF_TYPES = ("iscomplexobj", "isrealobj", "isscalar")
 _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numpy.absolute": "abs(x)",
     "numpy.add": "x + y",
@@ -90,23 +85,15 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numba.typed.List": "cuda.local.array(shape, dtype)",
 }
 _INSTEAD |= {
-    **{f"numpy.{name}": english("True or False, as is known before the kernel runs") for name in _OF_TYPES},
-    "numpy.array_equal": "x == y",
-    "numpy.asarray": "a",
     "numpy.average": english("a loop"),
     "numpy.searchsorted": english("a loop"),
-    "numpy.sinc": "math.sin(math.pi * x) / (math.pi * x)",
-    "numpy.ndenumerate": english("it in the for itself"),
-    "numpy.ndindex": english("it in the for itself"),
-    "numpy.nditer": english("it in the for itself"),
     "builtins.hasattr": english("True or False, as is known before the kernel runs"),
     "builtins.slice": "a[start:stop]",
     "builtins.type": "isinstance(x, int)",
     "operator.getitem": "a[i]",
     "operator.setitem": "a[i] = x",
 }
-_INSTEAD |= dict.fromkeys(("builtins.iter", "builtins.next"), english("a loop"))
-_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), english("a loop"))
+_INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("all", "any", "next", "sorted")), english("a loop"))
 _INSTEAD |= dict.fromkeys(
     (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), english("a loop")
 )

@@ -32,7 +32,9 @@ class SandboxLimits:
     seconds: float = 10.0
     memory_bytes: int = 3 * 1024**3
     launch: Limits = field(
-        default_factory=lambda: Limits(iterations=1_000_000, memory_bytes=512 * 1024**2, threads=1 << 22)
+        default_factory=lambda: Limits(
+            iterations=1_000_000, all_loops=True, memory_bytes=512 * 1024**2, threads=1 << 22
+        )
     )
 
 

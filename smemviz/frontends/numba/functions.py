@@ -175,6 +175,12 @@ def python_function(value: object) -> FunctionType | None:
     return inner if isinstance(inner, FunctionType) else None
 
 
+def declared_signatures(value: Any) -> tuple[Any, ...]:
+    """Return Numba's signatures that a device function of its own is declared with, for which alone it is compiled."""
+    is_declared = python_function(value) is not None and not getattr(value, "_can_compile", True)
+    return tuple(overload.signature for overload in value.overloads.values()) if is_declared else ()
+
+
 def resolve(node: ast.expr, function: Function) -> object:
     """Return the host object a chain of attributes stands for: a module's member, a global, a builtin.
 

@@ -192,6 +192,63 @@ def _lowest(array: Any) -> Any:
 
 
 @device
+def _sum_as(array: Any, dtype: Any) -> Any:
+    total = dtype(0)
+    for k in np.ndindex(array.shape):
+        total = dtype(total + array[k])
+    return total
+
+
+@device
+def _searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = low + ((high - low) >> 1)
+        item = a[middle]
+        if side == "right":
+            before = item <= v or (isinstance(v, float) and v != v)
+        else:
+            before = item < v or (isinstance(v, float) and v != v and item == item)
+        if before:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@device
+def _rises(bins: Any) -> Any:
+    if len(bins) == 0:
+        return True
+    last = bins[0]
+    k = 1
+    while k < len(bins) and bins[k] == last:
+        k += 1
+    if k == len(bins):
+        return True
+    item = bins[k]
+    rises = last < item
+    for j in range(k + 1, len(bins)):
+        last = item
+        item = bins[j]
+        if (rises and last > item) or (not rises and last < item):
+            raise ValueError("bins must be monotonically increasing or decreasing")
+    return rises
+
+
+@device
+def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    if _rises(bins):
+        if right:
+            return _searchsorted(bins, x, "left")
+        return _searchsorted(bins, x, "right")
+    if right:
+        return len(bins) - _searchsorted(bins[::-1], x, "left")
+    return len(bins) - _searchsorted(bins[::-1], x, "right")
+
+
+@device
 def _shape(array: Any) -> Any:
     return array.shape
 
@@ -212,9 +269,10 @@ _OF_ARRAYS = {
     "sum": _sum,
     "var": _var,
 }
-METHODS = {f"{PREFIX}{name}": function for name, function in _OF_ARRAYS.items()}
-FUNCTIONS = {f"numpy.{name}": function for name, function in _OF_ARRAYS.items()}  # by canonical name, of one array
+METHODS = {f"{PREFIX}{name}": function for name, function in _OF_ARRAYS.items()} | {f"{PREFIX}sum_as": _sum_as}
+FUNCTIONS = {f"numpy.{name}": function for name, function in _OF_ARRAYS.items()}  # by canonical name
 FUNCTIONS |= {"numpy.average": _mean, "numpy.count_nonzero": _count_nonzero, "numpy.nanmean": _nanmean}
 FUNCTIONS |= {"numpy.nanprod": _nanprod, "numpy.nanstd": _nanstd, "numpy.nansum": _nansum, "numpy.nanvar": _nanvar}
 FUNCTIONS |= {"numpy.shape": _shape, "numpy.size": _size, "numpy.trace": _trace}
+FUNCTIONS |= {"numpy.digitize": _digitize, "numpy.searchsorted": _searchsorted, "numpy.sum dtype": _sum_as}
 FUNCTIONS |= {"builtins.max": _highest, "builtins.min": _lowest, "builtins.sum": _added}

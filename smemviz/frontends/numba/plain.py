@@ -47,6 +47,8 @@ def _method(node: ast.AST) -> str:
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]) if PREFIX + name in METHODS:
             return PREFIX + name
+        case ast.Call(func=ast.Attribute(attr="sum"), args=[], keywords=[ast.keyword(arg="dtype")]):
+            return f"{PREFIX}sum_as"
     return ""
 
 
@@ -149,7 +151,8 @@ class _Plainer(ast.NodeTransformer):
         assert isinstance(node.func, ast.Attribute)
         self._methods.add(name)
         function = ast.copy_location(ast.Name(name, ast.Load()), node)
-        return ast.copy_location(ast.Call(function, [node.func.value], []), node)
+        arguments = [node.func.value, *(keyword.value for keyword in node.keywords)]
+        return ast.copy_location(ast.Call(function, arguments, []), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         name = f"lambda_{node.lineno}_{node.col_offset}"

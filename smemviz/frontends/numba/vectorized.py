@@ -8,6 +8,15 @@ from itertools import count
 from types import FunctionType
 from typing import Any, cast
 
+NUMBERS, ARRAYS = "__vectorized_", "__gufunc_"  # what Numba puts before the name of a function
+_SHOWN = "vectorized_"
+
+
+def shown_name(kernel: str) -> str:
+    """Return the name that a kernel is shown under: Numba's names for those that it makes are others."""
+    made = (kernel.removeprefix(prefix) for prefix in (NUMBERS, ARRAYS) if kernel.startswith(prefix))
+    return next((f"{_SHOWN}{function}" for function in made), kernel)
+
 
 def core_name(function: FunctionType) -> str:
     """Return what the kernel calls the function that it is made of."""
@@ -44,7 +53,7 @@ def kernel_of_arrays(
 
 
 def _kernel(function: FunctionType, core: object, cuda: object, names: Sequence[str], call: str) -> FunctionType:
-    name = f"vectorized_{core_name(function)}"
+    name = f"{_SHOWN}{core_name(function)}"
     text = f"def {name}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {names[-1]}.shape[0]:\n        {call}\n"
     namespace: dict[str, object] = {"cuda": cuda, core_name(function): core}
     exec(compile(text, _file(core_name(function), text), "exec", dont_inherit=True), namespace)

@@ -13,7 +13,7 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.recorder import watch
+from smemviz.engines.gpu.running import watch
 from smemviz.engines.host import Configuration
 from smemviz.errors import SmemvizError
 from smemviz.frontends.cuda import CudaProgram

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from smemviz.frontends.numba.vectorized import shown_name
+
 Kind = Literal["load", "store", "atomic"]
 
 _MEMORY = re.compile(r"(?:@!?U?P\w+\s+)?((LD|ST|ATOM|RED)[A-Z]*[\w.]*)")
@@ -81,9 +83,12 @@ def read_listings(text: str) -> tuple[Listing, ...]:
 
 
 def function_name(kernel: str) -> str:
-    """Return the plain name in a kernel's: ``module::name[abi:v1,...](Array<...>)``, ``void name<16>(int *)``."""
+    """Return the plain name in a kernel's: ``module::name[abi:v1,...](Array<...>)``, ``void name<16>(int *)``.
+
+    Of a kernel that Numba makes of a function it is the one that it is shown under.
+    """
     qualified = _PARTICULARS.split(kernel.replace("(anonymous namespace)", ""), maxsplit=1)[0]
-    return qualified.rpartition("::")[2].rpartition(" ")[2]
+    return shown_name(qualified.rpartition("::")[2].rpartition(" ")[2])
 
 
 def _sections(text: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:

@@ -19,7 +19,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.gpu.launching import Arguments, MarkedKernel, count
-from smemviz.engines.gpu.recorder import watch
+from smemviz.engines.gpu.running import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError

@@ -11,7 +11,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.launching import Arguments, arrays_in
 from smemviz.engines.gpu.preflight import Preflight
-from smemviz.engines.gpu.recorder import watch
+from smemviz.engines.gpu.running import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
 from smemviz.engines.output_hashes import OutputHash, hashed

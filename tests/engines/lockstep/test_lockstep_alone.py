@@ -276,7 +276,7 @@ def test_as_many_turns_are_counted(monkeypatch, apart):
 
 
 OWN = re.compile(
-    r"loop|[VUMRFPz]|me|noted?|group|stored|due|bound|it|w|iterations|get|real|imag|range|int|float|complex|bool|abs|len|"
+    r"loop|[VUMRFPz]|me|noted?|group|stored|due|bound|it|w|iterations|begin_while|while_began|min|get|real|imag|range|int|float|complex|bool|abs|len|"
     r"[tvkcqpmbofxR]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|no_step|load|store|locate|write|"
     r"atomic|index|within|fresh|leave_out|stop"
 )

@@ -10,7 +10,7 @@ from helpers.same_launch import counted, recorded
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES, Log
-from smemviz.engines.lockstep.python.one_thread import run, runner
+from smemviz.engines.lockstep.python.one_thread import loops, runner
 
 LOOPS = {
     "sort": """
@@ -96,8 +96,8 @@ def launch_of(lines, rows, grid, block, written="pass"):
 
 @pytest.fixture(autouse=True)
 def _handed_on_often(monkeypatch):
-    monkeypatch.setattr(run, "OFTEN", 8)
     monkeypatch.setattr(runner, "OFTEN", 8)
+    monkeypatch.setattr(loops, "OFTEN", 8)
 
 
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)

@@ -166,11 +166,21 @@ def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
             "cuda.shared.array is for kernels; this line runs on the host",
         ),
         ("x = cuda.threadIdx.x + 1", KernelFileError, "cuda.threadIdx.x is for kernels; this line runs on the host"),
-        ("cuda.nowhere()", UnsupportedError, "cuda.nowhere is not known to the lockstep engine; run with engine gpu"),
+        ("cuda.nowhere()", UnsupportedError, "cuda has no nowhere, for Numba as well"),
         (
             "cuda.jit(linked='a.ptx')",
             UnsupportedError,
-            "cuda.jit(linked=...) is not known to the lockstep engine; run with engine gpu",
+            "cuda.jit has no option linked, for Numba as well; leave it out",
+        ),
+        (
+            "cuda.set_memory_manager(None)",
+            UnsupportedError,
+            "cuda.set_memory_manager is not known to the lockstep engine; run with engine gpu",
+        ),
+        (
+            "kernel[1, 1](out=np.zeros(3))",
+            LaunchError,
+            "a launch names no arguments, in Numba as well; leave out= out",
         ),
         ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
         ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),

@@ -44,11 +44,21 @@ def in_lockstep(a, codes, dtype="float64"):
 
 
 def test_every_method_of_the_table_is_compared():
-    assert {name.removeprefix("array_") for name in METHODS} == set(OF_ALL)
+    assert {name.removeprefix("array_") for name in METHODS} == {*OF_ALL, "sum_as"}
     assert {name for name in FUNCTIONS if name.startswith("numpy.")} == {
         *(f"numpy.{name}" for name in (*OF_ALL, *BY_NAME_ALONE)),
-        *("numpy.shape", "numpy.size", "numpy.trace"),
+        *("numpy.shape", "numpy.size", "numpy.trace", "numpy.sum dtype", "numpy.searchsorted", "numpy.digitize"),
     }
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_sums_in_a_type_and_places_in_sorted_arrays_are_what_they_are_in_numba(dtype):
+    a = np.array([-3, 1, 1, 2, 100, 100, 120], dtype)
+    codes = ["a.sum(dtype=np.float64)", "np.sum(a, dtype=np.float32)", "a.sum(dtype=np.int8)"]
+    codes += [f"np.searchsorted(a, {x})" for x in (-4, 1, 1.5, 120, 121)]
+    codes += [f"np.searchsorted(a, {x}, 'right')" for x in (1, 120)]
+    codes += [f"np.digitize({x}, a)" for x in (-4, 1, 1.5, 120, 121)] + ["np.digitize(1, a, True)"]
+    _assert_equal(a, codes, [by_numba(code)(a) for code in codes])
 
 
 @HOW

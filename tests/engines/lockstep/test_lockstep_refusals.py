@@ -1,5 +1,7 @@
 """What lockstep refuses: launches that no device makes, what goes beyond its limits, and what it does not execute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.lockstep_text import FILE, START, body, launch_text
@@ -82,6 +84,29 @@ def test_an_endless_loop_ends():
     )
 
 
+@pytest.mark.parametrize("block", [1, 64])
+def test_loops_that_end_by_themselves_may_be_long(block):
+    """Inside of a loop over a range each ``while`` may take as many iterations as one alone."""
+    limits, out = Limits(iterations=1000), np.zeros(1, np.int64)
+    body(
+        "for k in range(3000):\n    x = k % 7\n    while x > 0:\n        x -= 1\n    out[0] = k",
+        out,
+        block=block,
+        limits=limits,
+    )
+    assert out == 2999
+
+    with pytest.raises(UnsupportedError, match="ran 1,000 iterations"):
+        body(
+            "x = 0\nwhile x < 400:\n    x += 1\n    for k in range(3):\n        out[0] = k",
+            out,
+            block=block,
+            limits=limits,
+        )
+    with pytest.raises(UnsupportedError, match="ran 1,000 iterations"):
+        body("for k in range(3000):\n    out[0] = k", out, block=block, limits=replace(limits, all_loops=True))
+
+
 def test_arrays_that_need_too_much_memory_are_refused():
     with pytest.raises(LaunchError) as error:
         body("x = cuda.local.array(100000000, float64)", np.zeros(1), limits=Limits(memory_bytes=1 << 20))
@@ -117,7 +142,7 @@ NONE = ": Numba compiles none for CUDA; compute it otherwise"
         ("x = eval('1')", f"eval(...){NONE}"),
         ("x = getattr(out, 'base')", f"getattr(...){NONE}"),
         ("x = out + 1", "arithmetic with an array (out + 1): Numba compiles none for CUDA; write a loop"),
-        ("x = 1 in out", "1 in out is not executed in lockstep; write a loop"),
+        ("x = (1, 2).index(3)", "(1, 2).index(3): the tuple has no such item in some threads, which end there"),
         ("x = math.gcd(1, 2)", f"math.gcd(...){NONE}"),
         ("out[0] = math", f"math{NUMBA}"),
         ("out[0] = cuda.syncthreads", "cuda.syncthreads is a function; write cuda.syncthreads(...)"),

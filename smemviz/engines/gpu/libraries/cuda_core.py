@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from smemviz.engines.gpu.libraries.cupy import made_after
-from smemviz.engines.gpu.libraries.watched import Watched, real
+from smemviz.engines.gpu.libraries.watched import Watched, made_after, real
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_in import replaced
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.messages import english
 
@@ -66,7 +65,8 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
             cuda_program = kernels.program(code, name, options)
             return kernels.launch(cuda_program, name, shape, _passed(values), expressions)
 
-        made_after(recorder, record, lambda: launch(stream, config, real(kernel), *values))
+        name = kernel._source[-1] if isinstance(kernel, Watched) else "kernel"
+        made_after(recorder, name, record, lambda: launch(stream, config, real(kernel), *values))
 
     def linked(*codes: Any, **kwargs: Any) -> Any:
         return linker(*map(real, codes), **kwargs)

@@ -1,37 +1,23 @@
-"""CuPy's raw kernels on a GPU, each launch recorded before it happens."""
+"""CuPy's kernels on a GPU, each launch recorded before it happens."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from smemviz.engines.gpu.libraries.watched import Watched
-from smemviz.engines.host import launch_place, not_recorded
-from smemviz.engines.lockstep.host.stand_in import replaced
+from smemviz.engines.gpu.libraries.copies import passed_copies
+from smemviz.engines.gpu.libraries.watched import Watched, made_after
+from smemviz.engines.gpu.libraries.written import noting_jit, written_kernels
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
-from smemviz.errors import UnsupportedError
-from smemviz.messages import english
-
-
-def made_after(recorder: Recorder, record: Callable[[], bool], make: Callable[[], None]) -> None:
-    """Record a launch, then make it, unless recording found that it would do harm."""
-    try:
-        harmless = record()
-    except UnsupportedError as error:
-        recorder.findings.append(not_recorded(error, has_run=True))
-        harmless = True
-    if harmless:
-        make()
+from smemviz.engines.replacing import replaced
 
 
 @contextmanager
 def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
-    """Show each launch of a raw kernel that is made while this lasts."""
+    """Show each launch of a kernel that a script writes, while this lasts."""
     cupy = importlib.import_module("cupy")
     real_kernel, real_module = cupy.RawKernel, cupy.RawModule
 
@@ -43,9 +29,9 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
                 code, options, expressions = self._source
                 program = kernels.program(code, self._name, options)
                 shape = (tuple(grid), tuple(block), kwargs.get("shared_mem", 0))
-                return kernels.launch(program, self._name, shape, _copied(args, cupy.ndarray), expressions)
+                return kernels.launch(program, self._name, shape, passed_copies(args, cupy.ndarray), expressions)
 
-            made_after(recorder, record, lambda: self._real(grid, block, args, **kwargs))
+            made_after(recorder, self._name, record, lambda: self._real(grid, block, args, **kwargs))
 
     class Module(Watched):
         """A module of CuPy's."""
@@ -62,27 +48,6 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
             return real
         return Module(real, _source=(code, kwargs.get("options", ()), kwargs.get("name_expressions") or ()))
 
-    with replaced(cupy, {"RawKernel": kernel, "RawModule": module}):
+    raw = {"RawKernel": kernel, "RawModule": module}
+    with replaced(cupy, raw | written_kernels(cupy, kernels, recorder)), noting_jit(kernels.script, recorder):
         yield
-
-
-def _copied(values: Sequence[Any], array: type) -> list[Any]:
-    """Return arguments with arrays of the device as the host's, their elements in the same order; one array is one."""
-    copies: dict[tuple[int, int], Any] = {}
-    arguments: list[Any] = []
-    for value in values:
-        argument: Any = value
-        if isinstance(value, array):
-            if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
-                what = english("it is given an array whose elements do not follow each other; copy it first")
-                raise UnsupportedError(*launch_place(""), what)
-            place = (argument.data.ptr, argument.nbytes)
-            if place not in copies:
-                copies[place] = argument.get(order="A")
-            argument = copies[place]
-        elif isinstance(value, np.ndarray):
-            argument = value.tobytes()  # by value: CuPy takes those of one element
-        elif hasattr(value, "ptr") and not isinstance(value, np.generic):
-            argument = int(argument.ptr)
-        arguments.append(argument)
-    return arguments

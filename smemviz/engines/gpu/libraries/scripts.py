@@ -1,4 +1,7 @@
-"""CUDA C++ that a script launches on a GPU through CuPy or cuda.core, each launch recorded before it happens."""
+"""CUDA C++ that a script launches on a GPU through CuPy, cuda.core or PyCUDA, each launch recorded before it happens.
+
+PyCUDA is stood in for where it is not installed.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
+    from smemviz.engines.gpu.libraries.pycuda import noting_pycuda, standing_in_for_pycuda
     from smemviz.engines.gpu.ptx.driver import memory_at
     from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
 
@@ -29,4 +33,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
         if "cuda.core" in program.source or "cuda.core" in sys.modules:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
             stack.enter_context(watched_cuda_core(kernels, recorder))
+        if "pycuda" in program.source:
+            is_installed = importlib.util.find_spec("pycuda") is not None
+            stack.enter_context(noting_pycuda(recorder) if is_installed else standing_in_for_pycuda(program, recorder))
         yield

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from smemviz.engines.recorder import Recorder
+from smemviz.errors import UnsupportedError
 
 
 class Watched:
@@ -21,3 +25,15 @@ class Watched:
 def real(value: Any) -> Any:
     """Return the object of the library."""
     return value._real if isinstance(value, Watched) else value
+
+
+def made_after(recorder: Recorder, kernel: str, record: Callable[[], bool], make: Callable[[], None]) -> None:
+    """Record a launch, then make it, unless recording found that it would do harm."""
+    try:
+        harmless = record()
+    except UnsupportedError as error:
+        make()  # it may fail by itself
+        recorder.runs_unrecorded(kernel, error)
+        return
+    if harmless:
+        make()

@@ -7,11 +7,13 @@ no reader takes for a measurement.
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, reduce
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,9 +23,11 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
 from smemviz.engines.lockstep.host.random import Random
+from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
+from smemviz.engines.replacing import replaced
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function
 from smemviz.messages import english
@@ -34,6 +38,10 @@ Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, in
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
 _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "link", "extensions"}
 _JIT_OPTIONS |= {"shared_memory_carveout", "nopython"}
+
+
+_NOT_THERE: Any = object()
+_TYPES = ("numba.core.types.", "numba.cuda.types.")
 
 
 def _compiler(name: str) -> Callable[..., Any]:
@@ -76,8 +84,13 @@ class Cuda(ModuleType):
         if meant is not None:  # made when a file asks for it, there are hundreds
             stand_in = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, stand_in)
-        near = neighbour(name, dir(type(self)))
-        if near is None:
+        part = None if name.startswith("_") else part_of_numba(name)
+        if part not in (None, _NOT_THERE):
+            return part
+        near = neighbour(name, [known for known in dir(type(self)) if not known.startswith("_")])
+        if near is None and part is _NOT_THERE:
+            text = english("cuda has no {name}, for Numba as well", name=name)
+        elif near is None:
             text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
             text = english("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
@@ -94,9 +107,11 @@ class Cuda(ModuleType):
             text = english("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
             raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
-            text = english(
-                "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
-            )
+            text = english("cuda.jit has no option {option}, for Numba as well; leave it out", option=unknown[0])
+            if _is_option_of_numba(unknown[0]):
+                text = english(
+                    "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
+                )
             raise UnsupportedError(*launch_place(self._file), text)
         argument = func_or_sig if func_or_sig is not None else signature
         function = python_function(argument) or argument  # @numba.jit below @cuda.jit
@@ -127,7 +142,8 @@ class Cuda(ModuleType):
         """Allocate an array on the device; in lockstep it is filled with zeros."""
         if strides is not None:
             raise UnsupportedError(
-                *launch_place(self._file), english("device_array with strides is not known to lockstep")
+                *launch_place(self._file),
+                english("device_array with strides is not known to lockstep; take a part of a larger array"),
             )
         return device_array(self.addresses, shape, dtype, order)
 
@@ -170,6 +186,14 @@ class Cuda(ModuleType):
         return isinstance(obj, DeviceArray)
 
     @contextmanager
+    def mapped(self, *arylist: Any, **stream: Any) -> Iterator[Any]:
+        """Let arrays of the host be arrays of the device; what they hold there is theirs at the end."""
+        arrays = [self.to_device(array) for array in arylist]
+        yield arrays[0] if len(arrays) == 1 else arrays
+        for host, array in zip(arylist, arrays, strict=True):
+            host[...] = array.array
+
+    @contextmanager
     def pinned(self, *arylist: Any) -> Iterator[None]:
         """Do nothing: memory of the host is as good as any in lockstep."""
         yield
@@ -179,9 +203,12 @@ class Cuda(ModuleType):
         """Do nothing."""
         yield
 
+    profiling = defer_cleanup
+    In, Out, InOut = In, Out, InOut
+
     def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
         """Make a reduction of a function of two numbers."""
-        return Reduce(functor)
+        return Reduce(self, functor)
 
     Reduce = reduce
 
@@ -222,6 +249,8 @@ class Cuda(ModuleType):
         """Tell that CUDA's version is supported: none is used."""
         return True
 
+    is_float16_supported = is_bfloat16_supported = is_fp8_supported = is_available
+
     def detect(self) -> bool:
         """Print the device."""
         print(described(self.gpus[0]))
@@ -245,19 +274,21 @@ class Cuda(ModuleType):
 
 
 class Reduce:
-    """What ``@cuda.reduce`` makes of a function: it goes over an array on the host, and launches nothing."""
+    """What ``@cuda.reduce`` makes of a function: Numba's own kernels, launched as Numba does."""
 
-    def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
-        self._functor = functor
+    _numba_is_ours = threading.RLock()
+
+    def __init__(self, cuda: Cuda, functor: Callable[[Any, Any], Any]) -> None:
+        self._cuda = cuda
+        self._reduce = importlib.import_module("numba.cuda.kernels.reduction").Reduce(
+            python_function(functor) or functor
+        )
+        self._reduce._cache = {}  # the kernels of another run are launched by that
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
         """Return the reduction of an array, or store it in the first element of ``res``."""
-        values = arr.array if isinstance(arr, DeviceArray) else np.asarray(arr)
-        total = reduce(self._functor, values[:size], init)
-        if res is None:
-            return total
-        res[0] = total
-        return None
+        with self._numba_is_ours, replaced(importlib.import_module("numba"), {"cuda": self._cuda}):
+            return self._reduce(arr, size, res, init, stream)
 
 
 class DeviceOnly:
@@ -279,6 +310,31 @@ class DeviceOnly:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __call__
     __index__ = __int__ = __float__ = __bool__ = __lt__ = __gt__ = __le__ = __ge__ = __getitem__ = __call__
+
+
+def _is_option_of_numba(name: str) -> bool:
+    """Tell whether the Numba that is installed, which may be a newer one, takes an option; so too where none is."""
+    try:
+        jit = importlib.import_module("numba.cuda.decorators").jit
+        kernel = importlib.import_module("numba.cuda.dispatcher")._Kernel
+    except ImportError:
+        return True
+    return name in inspect.signature(jit).parameters or name in inspect.signature(kernel).parameters
+
+
+@cache
+def part_of_numba(name: str) -> Any:
+    """Return a module in ``numba.cuda`` or a type of it, which ask no driver; None for anything else."""
+    try:
+        module = importlib.import_module("numba.cuda")
+    except ImportError:
+        return None
+    try:
+        part = vars(module).get(name) or importlib.import_module(f"numba.cuda.{name}")
+    except ImportError:
+        return _NOT_THERE
+    of_cuda = isinstance(part, ModuleType) and part.__name__.startswith("numba.cuda.")
+    return part if of_cuda or type(part).__module__.startswith(_TYPES) or name == "runtime" else None
 
 
 @cache

@@ -28,6 +28,10 @@ class Stream:
         """Do nothing at the end."""
         yield self
 
+    async def async_done(self) -> Stream:
+        """Return at once: everything has happened."""
+        return self
+
     def add_callback(self, callback: Any, arg: Any = None) -> None:
         """Call back at once."""
         callback(self, 0, arg)
@@ -74,9 +78,20 @@ class Context:
         """The device."""
         return Device()
 
+    def get_default_stream(self) -> Stream:
+        """Return a stream."""
+        return Stream()
+
+    get_legacy_default_stream = get_per_thread_default_stream = get_default_stream
+
     def get_memory_info(self) -> MemoryInfo:
         """Return what a run may allocate; what it has allocated is not taken off."""
         return MemoryInfo(HOST_BYTES, HOST_BYTES)
+
+    @property
+    def deallocations(self) -> list[Any]:
+        """What waits to be freed: nothing."""
+        return []
 
     def create_stream(self) -> Stream:
         """Return a stream."""

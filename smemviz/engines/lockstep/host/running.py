@@ -11,7 +11,7 @@ from smemviz.engines import recorder
 from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
-from smemviz.engines.lockstep.host.vectorize import decorators
+from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
 from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
@@ -68,6 +68,7 @@ def run(
 
     cuda = Cuda(program.file, start)
     cuda.in_numba = decorators(cuda)
+    vars(cuda).update(decorators_of_cuda(cuda))
     with seen.recording(), bounded():
         run_main(program, cuda)
     return seen.result()

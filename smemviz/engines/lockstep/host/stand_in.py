@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from multiprocessing import context
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.host import Configuration, is_library
+from smemviz.engines.host import Configuration, calls_a_script, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.running import Recorder
-from smemviz.engines.lockstep.host.vectorize import decorators
+from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
 from smemviz.engines.options import RunOptions
+from smemviz.engines.replacing import replaced
 from smemviz.errors import InputError
 from smemviz.frontends.numba.functions import Function
 
@@ -27,8 +28,8 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
 
     What ``numba.cuda`` offers a host is replaced by what the lockstep engine gives a kernel file, in the module that
     others have imported already; a kernel that exists is launched in lockstep too. ``find`` gives the definition of a
-    kernel. Where one stand-in lasts inside another, both see the launches. Kernels of Numba itself, those of
-    ``cuda.reduce`` for example, are launched and not shown.
+    kernel. Where one stand-in lasts inside another, both see the launches. Kernels of Numba itself are launched
+    and not shown, unless they are made of a function of the script, as those of ``cuda.reduce`` are.
 
     Raises:
         InputError: when Numba's own simulator has taken the place of ``numba.cuda``.
@@ -39,7 +40,8 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
     kernels = importlib.import_module("numba.cuda.dispatcher").CUDADispatcher
 
     def start(kernel: FunctionType, config: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
-        shown = Recorder(RunOptions(log_bytes=0)) if is_library(kernel.__code__.co_filename) else recorder
+        of_numba = is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
+        shown = Recorder(RunOptions(log_bytes=0)) if of_numba else recorder
         shown.launch(find(kernel), config, args, place, cuda.addresses)
 
     def configured(kernel: Any) -> Dispatcher:
@@ -53,9 +55,11 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
     cuda = Cuda("", start)
     of_the_host = {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, of_the_host))
+        stack.enter_context(replaced(module, of_the_host | decorators_of_cuda(cuda)))
         stack.enter_context(replaced(kernels, launching))
         stack.enter_context(replaced(importlib.import_module("numba"), decorators(cuda)))
+        reductions = importlib.import_module("numba.cuda.kernels.reduction").Reduce
+        stack.enter_context(replaced(reductions, {"_cache": {}}))  # of kernels, which are launched elsewhere afterwards
         stack.enter_context(_forking())
         stack.callback(_tell_outer, recorder)
         stack.callback(_active.remove, recorder)
@@ -78,20 +82,3 @@ def _tell_outer(recorder: Recorder) -> None:
     """Give what a recorder saw to the one around it."""
     if _active:
         _active[-1].take_over(recorder.launches, recorder.findings)
-
-
-@contextmanager
-def replaced(owner: Any, values: Mapping[str, Any]) -> Iterator[None]:
-    """Give a module or class other attributes while this lasts."""
-    missing = object()
-    before = {name: vars(owner).get(name, missing) for name in values}
-    for name, value in values.items():
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is missing:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +30,8 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
     def vectorize(signatures: Any = (), *more: Any, **options: Any) -> Any:
         if options.get("target") != "cuda":
             return originals[0](signatures, *more, **options)
+        if isinstance(signatures, FunctionType):
+            return Vectorized(cuda, signatures, [])
         return lambda function: Vectorized(cuda, function, _signatures(signatures))
 
     def guvectorize(*args: Any, **options: Any) -> Any:
@@ -38,6 +41,11 @@ def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
         return lambda function: GeneralVectorized(cuda, function, _signatures(types), layout)
 
     return {"vectorize": vectorize, "guvectorize": guvectorize}
+
+
+def decorators_of_cuda(cuda: Cuda) -> dict[str, Callable[..., Any]]:
+    """Return what ``cuda.vectorize`` and ``cuda.guvectorize`` are: the same, for this target alone."""
+    return {name: partial(decorator, target="cuda") for name, decorator in decorators(cuda).items()}
 
 
 def _signatures(written: Any) -> list[Signature]:
@@ -148,7 +156,10 @@ class GeneralVectorized:
         n = int(np.prod(loop, dtype=np.int64))
         if n:
             stacks = zip(given, values, self._inputs, strict=True)
-            flat = [_flat(self._cuda, argument, value, loop, len(axes)) for argument, value, axes in stacks]
+            flat = [
+                _flat(self._cuda, argument, value, loop if value.ndim > len(axes) else (n,), len(axes))
+                for argument, value, axes in stacks
+            ]
             kernel.forall(n)(*flat, result_array.reshape(n, *inner))
         return _given_back(given, result_array, out)
 
@@ -170,13 +181,19 @@ def _array(value: Any) -> Any:
 
 
 def _flat(cuda: Cuda, argument: Any, value: NDArray[Any], shape: Sequence[int], inner: int) -> DeviceArray:
-    """Return an argument on the device with its stack along one axis, the ``inner`` last axes as they are."""
+    """Return an argument on the device with its stack along one axis, the ``inner`` last axes as they are.
+
+    Where that axis is the only one of the stack, what is the same along it is there once, as with Numba.
+    """
     axes = value.shape[value.ndim - inner :]
     n = int(np.prod(shape, dtype=np.int64))
     same = value.shape == (*shape, *axes)
     if same and isinstance(argument, DeviceArray) and argument.dtype == value.dtype and argument.is_c_contiguous():
         return argument.reshape(n, *axes)
-    return cuda.to_device(np.ascontiguousarray(np.broadcast_to(value, (*shape, *axes))).reshape(n, *axes))
+    stack = np.broadcast_to(value, (*shape, *axes))
+    if len(shape) > 1:
+        stack = np.ascontiguousarray(stack).reshape(n, *axes)
+    return cuda.to_device(stack if len(shape) else stack.reshape(n, *axes))
 
 
 def _given_back(args: Sequence[Any], result: DeviceArray, out: Any) -> Any:

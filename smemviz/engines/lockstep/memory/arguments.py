@@ -41,6 +41,31 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
     return names
 
 
+class Hint:
+    """An array of a launch with what is copied: ``cuda.In(a)`` only to the device, ``cuda.Out(a)`` only back."""
+
+    to_device = to_host = True
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class In(Hint):
+    """An array that is copied to the device and not back."""
+
+    to_host = False
+
+
+class Out(Hint):
+    """An array that is copied back from the device; there it holds nothing before."""
+
+    to_device = False
+
+
+class InOut(Hint):
+    """An array that is copied to the device and back, as one without a hint is."""
+
+
 class Arguments:
     """The arguments of a launch: arrays of the host are copied to the device and, at the end, back."""
 
@@ -53,6 +78,10 @@ class Arguments:
         """Return an argument with its arrays on the device."""
         if isinstance(argument, tuple):
             return same_tuple(argument, (self.value(name, item) for item in argument))
+        if isinstance(argument, Hint):
+            if not isinstance(argument.value, np.ndarray):
+                return self.value(name, argument.value)
+            argument = self._with_hint(name, argument)
         if isinstance(argument, np.ndarray | np.void):
             argument = self._on_device(name, argument)
         if isinstance(argument, DeviceArray):
@@ -91,16 +120,28 @@ class Arguments:
             ),
         )
 
+    def _with_hint(self, name: str, hint: Hint) -> DeviceArray:
+        """Return an array on the device, where each that is given with a hint is another one."""
+        on_device = self._copy(name, hint.value)
+        if not hint.to_device:
+            on_device.memory.data[:] = 0
+        if hint.to_host:
+            self._copied.append((hint.value, on_device))
+        return on_device
+
     def _on_device(self, name: str, host_array: Any) -> DeviceArray:
         for host, copied in self._copied:
             if host is host_array:
                 return copied
-        try:
-            on_device = to_device(self._space, host_array)
-        except (TypeError, ValueError) as error:
-            raise LaunchError(*self._place, f"{name}: {error}") from None
+        on_device = self._copy(name, host_array)
         self._copied.append((host_array, on_device))
         return on_device
+
+    def _copy(self, name: str, host_array: Any) -> DeviceArray:
+        try:
+            return to_device(self._space, host_array)
+        except (TypeError, ValueError) as error:
+            raise LaunchError(*self._place, f"{name}: {error}") from None
 
     def view(self, name: str, value: Any) -> Value:
         """Return an argument as the kernel sees it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Memory, View
@@ -61,8 +63,30 @@ class DeviceArray:
         """The byte address of the first element."""
         return self.memory.base + self.offset
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """What other libraries ask of an array of the device."""
+        address = self.address if self.array.size else 0
+        strides = None if self.array.flags.c_contiguous else self.strides
+        described = {"shape": self.shape, "strides": strides, "typestr": self.dtype.str, "descr": self.dtype.descr}
+        return {**described, "data": (address, False), "version": 3}
+
+    __cuda_ndarray__ = True
+
+    @property  # type: ignore[misc]  # read only
+    def __class__(self) -> Any:
+        """Numba's class, where a program may ask whether this is one of it."""
+        numba: Any = sys.modules.get("numba.cuda.cudadrv.devicearray")
+        return DeviceArray if numba is None else numba.DeviceNDArray
+
     def __len__(self) -> int:
         return len(self.array)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            what = english("an array of the device has no {name}, for Numba as well; copy it to the host", name=name)
+            raise AttributeError(f"{what}: .copy_to_host().{name}")
+        raise AttributeError(f"'DeviceNDArray' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
@@ -141,14 +165,21 @@ def _check_same(left: NDArray[Any], right: NDArray[Any]) -> None:
 
 
 def to_device(space: AddressSpace, value: Any) -> DeviceArray:
-    """Copy an array into new device memory, in C order or, where it is so already, in Fortran order."""
+    """Copy an array into new device memory, in C order or, where it is so already, in Fortran order.
+
+    Of one that was broadcast each element is there once, as with Numba: its strides of 0 stay.
+    """
     array = value.array if isinstance(value, DeviceArray) else np.asarray(value)
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
+    if not (once.flags.c_contiguous or once.flags.f_contiguous):
         raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
-    order = "C" if array.flags.c_contiguous else "F"
-    copy = device_array(space, array.shape, array.dtype, order=order)
-    copy.array[...] = array
-    return copy
+    order = "C" if once.flags.c_contiguous else "F"
+    copy = device_array(space, once.shape, array.dtype, order=order)
+    copy.array[...] = once
+    if once.shape == array.shape:
+        return copy
+    strides = (stride and own for stride, own in zip(array.strides, copy.array.strides, strict=True))
+    return DeviceArray(copy.memory, as_strided(copy.array, array.shape, tuple(strides)))
 
 
 def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") -> DeviceArray:

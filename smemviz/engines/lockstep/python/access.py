@@ -168,7 +168,14 @@ def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]
                 break
         else:
             return load(frame, node, view, parts)
+    without = tuple(part for part in parts if part is not Ellipsis)
+    if len(without) == len(view.shape) == len(parts) - 1 and not any(map(_is_no_index, without)):
+        return pick(frame, node, view, without)  # an element, and no array without axes
     return subview(frame, node, view, parts)
+
+
+def _is_no_index(part: Value) -> bool:
+    return part is None or isinstance(part, slice)
 
 
 def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) -> View:

@@ -155,12 +155,23 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         arguments = [frame.value(argument) for argument in node.args]
         if not node.keywords and all(isinstance(argument, str) for argument in arguments):
             return getattr(base, name)(*arguments)
+    elif isinstance(base, tuple) and name == "index" and len(node.args) == 1 and not _differ(base):
+        return _place(frame, node, base, frame.value(node.args[0]))
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
         raise frame.wrong(node, english("{code} is no function; leave () out", code=ast.unparse(node.func)))
     if isinstance(base, View):
         raise frame.unknown(node, what, f"array.{name}", ())
     raise frame.none_of_numba(node, what)
+
+
+def _place(frame: Frame, node: ast.Call, items: tuple[Value, ...], value: Value) -> Value:
+    """Return at which place of a tuple a number is first."""
+    equal = [np.broadcast_to(binary(ast.Eq, item, value), frame.mask.lanes.shape) for item in items]
+    if not np.logical_or.reduce(equal)[frame.mask.lanes].all():
+        what = english("{code}: the tuple has no such item in some threads, which end there", code=ast.unparse(node))
+        raise frame.wrong(node, what)
+    return np.argmax(equal, axis=0)
 
 
 def _only_element(frame: Frame, node: ast.Call, array: View) -> Value:

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, expressions
+from smemviz.engines.lockstep.python import arrays, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
+from smemviz.engines.lockstep.signatures import signatures_of
+from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.times import KINDS
-from smemviz.engines.lockstep.values.typing import Value, dtype_of
+from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.messages import english
@@ -26,11 +27,8 @@ from smemviz.recordings.dtypes import DTYPES
 def _call(frame: Frame, node: ast.Call) -> Value:
     inner = frame.tree.calls.get(node)
     if inner is not None:
-        dispatcher = frame.names.called(node.func)
-        if not isinstance(dispatcher, Dispatcher):
-            return frame.callee(inner).run(_arguments(frame, node, inner))
-        arguments = dispatcher.cast_arguments(_arguments(frame, node, inner))
-        return dispatcher.cast_result(frame.callee(inner).run(arguments))
+        signatures = signatures_of(frame.names.called(node.func))
+        return signatures.call(_arguments(frame, node, inner), frame.callee(inner).run)
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:
         return frame.machine.shared_array(declaration)
@@ -186,11 +184,49 @@ def _dtype(frame: Frame, node: ast.Call) -> Value:
     return dtype
 
 
+def _of_number(function: Callable[[Value], Value]) -> Callable[[Frame, ast.Call], Value]:
+    """Return the rule of a function of NumPy that of all but arrays takes a number alone."""
+
+    def run(frame: Frame, node: ast.Call) -> Value:
+        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            value = frame.value(node.args[0])
+            if not types.is_no_number(value):
+                return function(value)
+        return _conversion(frame, node)
+
+    return run
+
+
+def _of_anything(function: Callable[[Value], Value]) -> Callable[[Frame, ast.Call], Value]:
+    """Return the rule of a function of one value of any kind."""
+
+    def run(frame: Frame, node: ast.Call) -> Value:
+        if len(node.args) != 1 or node.keywords:
+            return _conversion(frame, node)
+        return function(frame.value(node.args[0]))
+
+    return run
+
+
+def _as_array(frame: Frame, node: ast.Call) -> Value:
+    """Return an array as it is."""
+    array = frame.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+    return array if isinstance(array, View) else _conversion(frame, node)
+
+
 _OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
     "cuda.local.array": arrays.local_array,
     "builtins.isinstance": types.is_instance,
+    **dict.fromkeys(iterables.ITERATORS, iterables.iterator),
+    "numpy.all": _of_number(truth),
+    "numpy.any": _of_number(truth),
+    "numpy.asarray": _as_array,
+    "numpy.count_nonzero": _of_number(lambda x: cast(truth(x), INT64)),
     "numpy.dtype": _dtype,
     "numpy.finfo": _limits(np.finfo),
     "numpy.iinfo": _limits(np.iinfo),
+    "numpy.iscomplexobj": _of_anything(types.is_complex),
+    "numpy.isrealobj": _of_anything(lambda x: not types.is_complex(x)),
+    "numpy.isscalar": _of_anything(lambda x: isinstance(x, str) or not types.is_no_number(x)),
 }
 EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {ast.Call: _call}

@@ -201,10 +201,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         at = evaluate(node.slice, {})  # Python computes it before Numba sees it
         if isinstance(at, int) and -len(base) <= at < len(base):
             return base[at] if isinstance(base, str) else np.uint8(base[at])
-        if isinstance(base, bytes):
-            write = english("a name of the module for it")
-            what = english("{what} is not executed in lockstep; write {instead}", what=short(node), instead=write)
-            raise frame.wrong(node, what)
+    if isinstance(base, bytes):
+        write = english("a name of the module for it")
+        what = english("{what} is not executed in lockstep; write {instead}", what=short(node), instead=write)
+        raise frame.wrong(node, what)
     raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
@@ -109,6 +110,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
     if isinstance(left, np.dtype) and isinstance(right, np.dtype | str):
         return _same_type(frame, node, op, left, right)
     if isinstance(op, ast.Is | ast.IsNot):
+        if isinstance(left, View) and isinstance(right, View):
+            return _is_same_array(left, right) == isinstance(op, ast.Is)
         try:
             same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
         except NotAScalarError:
@@ -126,11 +129,8 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             holds = right.has(left)
         elif isinstance(left, str) and isinstance(right, str):
             holds = left in right
-        elif isinstance(right, View):
-            what = english(
-                "{what} is not executed in lockstep; write {instead}", what=short(node), instead=english("a loop")
-            )
-            raise frame.wrong(node, what)
+        elif isinstance(right, View) and right.ndim and right.dtype.fields is None:
+            holds = left is not None and not isinstance(left, str) and _is_element(frame, node, left, right)
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
         return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
@@ -146,6 +146,25 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             equal = both(equal, comparison(frame, node, ast.Eq(), a, b))
         return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
     return apply(frame, node, type(op), left, right)
+
+
+def _is_same_array(left: View, right: View) -> bool:
+    same = left.memory is right.memory and np.array_equal(left.offset, right.offset)
+    return same and (left.dtype, left.shape, left.strides) == (right.dtype, right.shape, right.strides)
+
+
+def _is_element(frame: Frame, node: ast.expr, value: Value, array: View) -> Value:
+    """Tell whether a number is an element of an array, through which each thread goes until it finds it."""
+    outer = frame.mask
+    found = np.zeros(len(outer.lanes), np.bool_)
+    for index in np.ndindex(*(int(np.max(size)) for size in array.shape)):
+        frame.machine.tick(frame.function.file, node.lineno)
+        inside = np.logical_and.reduce([k < size for k, size in zip(index, array.shape, strict=True)])
+        frame.mask = outer.narrow(~found & inside)
+        if frame.mask.count:
+            found |= frame.mask.lanes & apply(frame, node, ast.Eq, value, access.load(frame, node, array, index))
+    frame.mask = outer
+    return found
 
 
 def _same_type(frame: Frame, node: ast.expr, op: ast.cmpop, left: np.dtype[Any], right: np.dtype[Any] | str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.iterables import Iterating
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.messages import english
@@ -46,6 +47,8 @@ def _way(frame: Frame, node: ast.If, way: str, mask: Mask) -> Mask:
 
 def _give(frame: Frame, node: ast.Return) -> Mask:
     value = None if node.value is None else frame.value(node.value)
+    if isinstance(value, Iterating):
+        raise frame.none_of_numba(node, short(node), english("a loop there"))
     frame.finish(node, value)
     if frame.is_kernel and value is not None:
         raise frame.wrong(node, english("a kernel returns nothing; store the result in an array"))

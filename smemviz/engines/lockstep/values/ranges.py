@@ -33,6 +33,13 @@ class Range:
         start, stop, step = (np.asarray(end, INT64) for end in self.ends)
         return np.maximum(-((start - stop) // step), 0)[()]
 
+    @property
+    def total(self) -> Value:
+        """The sum of its numbers, in 64 bits."""
+        odd = self.length % 2
+        pairs = binary(ast.Mult, (self.length - odd) // 2, self.length - 1 + odd)  # n * (n - 1) / 2
+        return binary(ast.Add, binary(ast.Mult, self.length, self.start), binary(ast.Mult, pairs, self.step))
+
     def numbers(self) -> Iterator[tuple[Value, Value]]:
         """Yield where there is a next number, and that number."""
         if all(type(end) is int for end in self.ends):

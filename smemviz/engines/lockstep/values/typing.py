@@ -27,7 +27,12 @@ COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 _PYTHON: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 _COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 
-_NAMES = {"NoneType": english("nothing"), "View": english("an array"), "str": english("text")}
+_NAMES = {
+    "NoneType": english("nothing"),
+    "View": english("an array"),
+    "Iterating": english("an iterator"),
+    "str": english("text"),
+}
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _WRAP = 2**64

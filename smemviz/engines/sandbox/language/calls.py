@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.dispatch import FORALL_BLOCK
 from smemviz.engines.lockstep.host.cuda import Cuda, DeviceOnly
 from smemviz.engines.lockstep.host.devices import Event, Stream
 from smemviz.engines.sandbox.kernels import Configured, HostFunction, Kernel
@@ -142,7 +143,7 @@ def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], opt
     block = arguments[1] if len(arguments) > 1 else options.get("tpb", 0)
     if not isinstance(tasks, int) or not isinstance(block, int):
         raise host.error(english("forall takes a number of threads"))
-    size = block or 128
+    size = block or FORALL_BLOCK
     return targets.subscript(host, kernel, (max(1, -(-tasks // size)), size))  # type: ignore[no-any-return]
 
 

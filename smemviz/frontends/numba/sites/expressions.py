@@ -10,11 +10,12 @@ from functools import partial
 import numpy as np
 
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, Inner, as_dtype, function_of
-from smemviz.frontends.numba.methods import FUNCTIONS
+from smemviz.frontends.numba.functions import Function, Inner, as_dtype
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
+from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator
+from smemviz.frontends.numba.sites.loops_over import loop_over
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
@@ -50,6 +51,9 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
         case ast.IfExp():
             visit.value(node.test)
             return visit.join(node, visit.value(node.body), visit.value(node.orelse))
+        case ast.Compare():
+            _comparison(visit, node)
+            return None
         case ast.NamedExpr():
             note_names(visit, node.target, node.value)
             value = visit.value(node.value)
@@ -62,6 +66,25 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
                 if isinstance(child, ast.expr):
                     visit.value(child)
             return None
+
+
+def _comparison(visit: Visit, node: ast.Compare) -> None:
+    """Visit a comparison; what is asked for an element is an array that threads go through."""
+    visit.value(node.left)
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        ref = visit.value(operand)
+        if isinstance(op, ast.In | ast.NotIn):
+            if isinstance(visit.names.constant(operand), bytes):
+                code, instead = ast.unparse(node), english("a loop")
+                what = english("{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=instead)
+                raise visit.unsupported(node, what)
+            _searched(visit, node, ref)
+
+
+def _searched(visit: Visit, node: ast.expr, ref: Ref) -> None:
+    if isinstance(ref, ArrayRef) and ref.ndim and not ref.is_record:
+        visit.tree.in_lockstep.append(node)
+        visit.site(node, ref, "load")
 
 
 def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
@@ -144,15 +167,15 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _atomic(visit, node, name.rpartition(".")[2], used)
     if name.removeprefix("cuda.") in CACHE_HINTS:
         return _hinted(visit, node, CACHE_HINTS[name.removeprefix("cuda.")])
+    if name in ITERATORS:
+        return iterator(visit, node)
     receiver = visit.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
     arguments = _values(visit, node.args)
     keywords = {k.arg: visit.value(k.value) for k in node.keywords if k.arg}
     if isinstance(receiver, ArrayRef):
         return _method(visit, node, receiver, arguments)
     callee = visit.names.callee(node.func)
-    if name in FUNCTIONS and _is_of_array(name, arguments) and not node.keywords:
-        _check_trace(visit, node, name, arguments[0])
-        callee = function_of(FUNCTIONS[name].py_func)
+    callee = loop_over(visit, node, name, arguments) or callee
     fields = getattr(visit.names.constant(node.func), "_fields", ())
     if fields and callee is None:
         values = dict(zip(fields, arguments, strict=False)) | keywords
@@ -162,22 +185,6 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     if isinstance(visit.names.constant(node.func), Inner):
         _check_call_of_inner(visit, node, callee)
     return _device_function(visit, node, callee, arguments, keywords)
-
-
-def _is_of_array(name: str, arguments: list[Ref]) -> bool:
-    """Tell whether a function is called with an array that Numba goes through; Python's functions take one axis."""
-    if not arguments or not isinstance(arguments[0], ArrayRef) or arguments[0].is_record:
-        return False
-    most = 2 if name == "builtins.sum" else 1
-    return len(arguments) <= most and (name.startswith("numpy.") or arguments[0].ndim == 1)
-
-
-def _check_trace(visit: Visit, node: ast.Call, name: str, array: Ref) -> None:
-    """Refuse ``np.trace`` of integers, for which NumPy's function of linear algebra is not compiled."""
-    if name == "numpy.trace" and isinstance(array, ArrayRef) and array.dtype.kind not in "fc":
-        what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=array.dtype)
-        what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=english("a loop"))
-        raise visit.unsupported(node, what)
 
 
 def _check_call_of_inner(visit: Visit, node: ast.Call, callee: Function) -> None:
@@ -198,12 +205,16 @@ def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref
     if name in ("cuda.grid", "cuda.gridsize"):
         rank = evaluate(node.args[0], {}) if node.args else 1
         return TupleRef((None,) * rank) if isinstance(rank, int) and 1 < rank <= 3 else None
+    if name == "numpy.asarray" and arguments and isinstance(arguments[0], ArrayRef):
+        return arguments[0]
     if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
         return replace(arguments[0], space="constant")
     if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
         for ref, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
             if isinstance(ref, ArrayRef):
                 visit.site(at, ref, "store" if at is node.args[-1] else "load")
+    if name == "operator.contains" and arguments:
+        _searched(visit, node, arguments[0])
     if name == "cuda.cg.this_grid":
         visit.walk.grids.append(node)
     if name == "cuda.literal_unroll" and arguments:

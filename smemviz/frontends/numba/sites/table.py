@@ -38,7 +38,14 @@ class TupleRef:
     names: tuple[str, ...] = ()
 
 
-Ref = ArrayRef | TupleRef | None
+@dataclass(frozen=True)
+class IteratorRef:
+    """What ``zip`` and its like make, with what each item of it is."""
+
+    item: Ref
+
+
+Ref = ArrayRef | TupleRef | IteratorRef | None
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import elements, expressions
 from smemviz.frontends.numba.sites.constructs import refusal
+from smemviz.frontends.numba.sites.iterated import iterated
 from smemviz.frontends.numba.sites.members import visited
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, argument_ref
+from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, argument_ref
 from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
@@ -55,7 +55,7 @@ def _statement(visit: Visit, node: ast.stmt) -> None:
         case ast.AugAssign():
             _augmented(visit, node)
         case ast.For():
-            item = _iterated(visit, node.iter)
+            item = iterated(visit, node.iter)
             visit.nested += 1
             elements.bind(visit, node.target, item, node.iter)
             visit.statements([*node.body, *node.orelse])
@@ -110,49 +110,6 @@ def _augmented(visit: Visit, node: ast.AugAssign) -> None:
         )
     visit.value(node.value)
     elements.element(visit, target, base, picked, "store")
-
-
-def _iterated(visit: Visit, node: ast.expr) -> Ref:
-    """Visit what a loop goes over; return what its target stands for."""
-    if isinstance(node, ast.Call):
-        name = visit.names.canonical(node.func)
-        if name == "builtins.enumerate" and node.args:
-            item = _iterated(visit, node.args[0])
-            for start in (*node.args[1:], *(k.value for k in node.keywords)):
-                visit.value(start)
-            return TupleRef((None, item))
-        if name == "builtins.zip":
-            return TupleRef(tuple(_iterated(visit, argument) for argument in node.args))
-        if name in ("numpy.ndenumerate", "numpy.nditer"):
-            return _elements(visit, node, name)
-        if name == "numpy.ndindex":
-            sizes = [visit.value(argument) for argument in node.args]
-            items = sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleRef) else sizes
-            return TupleRef((None,) * len(items))
-    value = visit.value(node)
-    if isinstance(value, ArrayRef):
-        return elements.along(visit, node, value)
-    item = None
-    if isinstance(value, TupleRef):
-        for ref in value.items:
-            item = visit.join(node, item, ref)
-    return item
-
-
-def _elements(visit: Visit, node: ast.Call, name: str) -> Ref:
-    """Visit a loop over the elements of arrays; return what its target stands for."""
-    visit.tree.in_lockstep.append(node)
-    arrays = [visit.value(argument) for argument in node.args]
-    if len(arrays) == 1 and isinstance(arrays[0], TupleRef) and name == "numpy.nditer":
-        arrays = list(arrays[0].items)
-    if not all(isinstance(ref, ArrayRef) and not ref.is_record for ref in arrays):
-        return None
-    refs = [ref for ref in arrays if isinstance(ref, ArrayRef)]
-    if name == "numpy.ndenumerate":
-        visit.site(node, refs[0], "load")
-        return TupleRef((TupleRef((None,) * refs[0].ndim), None))
-    items = tuple(replace(ref, ndim=0) for ref in refs)
-    return TupleRef(items) if len(items) > 1 else items[0]
 
 
 _PYTHON = Language(expressions.value_of, _statement)

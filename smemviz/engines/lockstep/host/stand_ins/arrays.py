@@ -120,6 +120,13 @@ class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
         return MemoryPointer(held, 0)
 
     @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """What others ask to use it where it is."""
+        told = dict(self.__array_interface__)
+        place = address(self) if self.size else 0
+        return told | {"data": (place, not self.flags.writeable), "version": 3, "stream": 1}
+
+    @property
     def device(self) -> Any:
         """The device that it is on."""
         return 0

@@ -1,4 +1,4 @@
-"""What a script gets as ``cupy`` and ``cupyx`` where there is no GPU: NumPy, and raw kernels in lockstep.
+"""What a script gets as ``cupy`` and ``cupyx`` where there is no GPU: NumPy, and in lockstep its own kernels.
 
 Arrays are NumPy's under another name. Random numbers are other ones than CuPy's, the same for the same seed. Streams
 and events do nothing: every call is done when it returns, and the time that it took is not a number.
@@ -22,7 +22,9 @@ from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing, nothing
 from smemviz.engines.lockstep.host.stand_ins.raw import RawKernel, RawModule
+from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
@@ -158,17 +160,38 @@ def _properties(device: int = 0) -> dict[str, Any]:
     }
 
 
-def _not_recorded(name: str) -> Callable[..., Any]:
-    """Return what makes kernels that are not recorded, on a GPU either; they are refused when they are launched."""
+def _not_recorded(name: str) -> UnsupportedError:
+    """Say of kernels that they are not recorded, on a GPU either."""
+    return UnsupportedError(
+        *launch_place(""), english("kernels of {name} are not recorded; write a cupy.RawKernel", name=name)
+    )
 
-    def names(*_: Any, **__: Any) -> Any:
-        def launched(*_: Any, **__: Any) -> Any:
-            what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=name)
-            raise UnsupportedError(*launch_place(""), what)
 
-        return launched
+class _JitKernel:
+    """A kernel of ``cupyx.jit``, which is refused where it is launched."""
 
-    return names
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise _not_recorded("cupyx.jit")
+
+    __getitem__ = __call__
+
+
+def _fusing(recorder: Recorder) -> Callable[..., Any]:
+    """Return ``cupy.fuse``: what it fuses NumPy computes, one operation after the other."""
+
+    def fuse(*functions: Any, **_: Any) -> Any:
+        def fused(function: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(function)
+            def called(*args: Any) -> Any:
+                result = function(*args)
+                recorder.runs_unrecorded(function.__name__, _not_recorded("cupy.fuse"))
+                return result
+
+            return called
+
+        return fused(functions[0]) if functions else fused
+
+    return fuse
 
 
 def _asnumpy(a: Any, stream: Any = None, order: Any = "C", out: Any = None, *, blocking: bool = True) -> Any:
@@ -215,7 +238,9 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
         "empty_like": numbers.of_numpy(np.zeros_like),
         "from_dlpack": _from_dlpack,
         "ElementwiseKernel": functools.partial(ElementwiseKernel, kernels),
+        "ReductionKernel": functools.partial(ReductionKernel, kernels),
         "RawKernel": raw_kernel,
+        "fuse": _fusing(kernels.recorder),
         "RawModule": functools.partial(RawModule, kernels),
         "get_array_module": lambda *arrays: modules[0],
         "get_default_memory_pool": _Pool,
@@ -226,11 +251,10 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
     }
     for name in ("asarray", "ascontiguousarray", "asfortranarray", "asanyarray"):
         names[name] = numbers.copied_to_device(getattr(np, name))
-    names["ReductionKernel"] = _not_recorded("cupy.ReductionKernel")
     profiler = {"benchmark": _benchmark, "profile": nullcontext, "time_range": lambda *_, **__: nullcontext()}
     ranges = dict.fromkeys(("RangePush", "RangePop", "Mark", "MarkC", "RangePushC"), nothing)
     pinned = {f"{name}_pinned": getattr(np, name) for name in ("zeros", "empty", "zeros_like", "empty_like")}
-    jit = {"rawkernel": _not_recorded("cupyx.jit")}
+    jit = {"rawkernel": lambda *_, **__: lambda function: _JitKernel()}
     modules: list[Module] = [
         Module("cupy", script, names, numbers.rule_of(np)),
         Module("cupy.cuda", script, cuda),

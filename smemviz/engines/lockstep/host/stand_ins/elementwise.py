@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
+from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
+from smemviz.engines.lockstep.host.stand_ins.written import (
+    Argument,
+    argument_of,
+    headers_and_types,
+    parameters,
+    types_of,
+)
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
-from smemviz.errors import UnsupportedError
-from smemviz.messages import english
 
-_TYPES = {
-    "bool": "bool",
-    "int8": "signed char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long long",
-    "uint8": "unsigned char",
-    "uint16": "unsigned short",
-    "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-    "float16": "__half",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "complex<float>",
-    "complex128": "complex<double>",
-}
-_HEADERS = {"float16": "cuda_fp16.h", "complex64": "cupy/complex.cuh", "complex128": "cupy/complex.cuh"}
 _KERNEL = """\
 extern "C" __global__ void {name}({parameters}, const long long _size) {{
 {before}    long long _step = (long long)gridDim.x * blockDim.x;
@@ -42,68 +27,6 @@ extern "C" __global__ void {name}({parameters}, const long long _size) {{
     }}
 {after}}}
 """
-
-
-@dataclass(frozen=True)
-class _Parameter:
-    """A parameter: ``type`` is NumPy's name of one, or a letter for any; what is ``raw`` the operation indexes."""
-
-    name: str
-    type: str
-    raw: bool
-    written: bool
-
-
-@dataclass(frozen=True)
-class _Argument:
-    """What a parameter is in one launch: a number, or an array with its strides in elements."""
-
-    parameter: _Parameter
-    dtype: np.dtype[Any]
-    value: Any
-    strides: tuple[int, ...] = ()
-
-    @property
-    def _type(self) -> str:
-        return f"{'' if self.parameter.written else 'const '}{_TYPES[self.dtype.name]}"
-
-    @property
-    def _is_array(self) -> bool:
-        return isinstance(self.value, np.ndarray)
-
-    def declared(self) -> str:
-        """Return the parameter of the kernel."""
-        if not self._is_array:
-            return f"{self._type} {self.parameter.name}"
-        return f"{self._type} *{'' if self.parameter.raw else '_raw_'}{self.parameter.name}"
-
-    def item(self, shape: Sequence[int]) -> str:
-        """Return the line that gives the element of one turn of the loop its name."""
-        if self.parameter.raw or not self._is_array:
-            return ""
-        reference = "&" if self.parameter.written else ""
-        place = _place(shape, self.strides)
-        return f"        {self._type} {reference}{self.parameter.name} = _raw_{self.parameter.name}[{place}];\n"
-
-    def with_shapes(self, operation: str) -> str:
-        """Return the operation with the size and shape of an array that it indexes written out."""
-        if not self.parameter.raw:
-            return operation
-        name, shape = re.escape(self.parameter.name), np.shape(self.value)
-        operation = re.sub(rf"\b{name}\.size\(\)", str(int(np.prod(shape, dtype=np.int64))), operation)
-        return re.sub(rf"\b{name}\.shape\(\)\[(\d)\]", lambda match: str(shape[int(match[1])]), operation)
-
-    def memory(self) -> Any:
-        """Return the number as it is passed, or the memory from the array's first element on."""
-        if not self._is_array:
-            return self.dtype.type(self.value)
-        if self.value.flags.c_contiguous or self.value.flags.f_contiguous:
-            return self.value
-        reach = [(size - 1) * stride for size, stride in zip(self.value.shape, self.value.strides, strict=True)]
-        if min(reach) < 0:
-            what = english("{name} goes backwards through memory; copy it first", name=self.parameter.name)
-            raise UnsupportedError(*launch_place(""), what)
-        return bytes_at(address(self.value), sum(reach) + self.dtype.itemsize).view(self.dtype)
 
 
 class ElementwiseKernel(Known):
@@ -130,8 +53,8 @@ class ElementwiseKernel(Known):
     ) -> None:
         self.name = name
         self.operation = operation
-        self.nin = len(_parameters(in_params, False))
-        self.params = (*_parameters(in_params, False), *_parameters(out_params, True))
+        self.nin = len(parameters(in_params, False))
+        self.params = (*parameters(in_params, False), *parameters(out_params, True))
         self._kernels = kernels
         self._preamble = preamble
         self._options = tuple(options)
@@ -141,11 +64,23 @@ class ElementwiseKernel(Known):
         self._return_tuple = return_tuple
 
     def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
-        """Launch it in lockstep; return the arrays that it filled."""
+        """Launch it; return the arrays that it filled."""
+        return self.given_back(self.launch(*args, size=size, block_size=block_size)[1])
+
+    def given_back(self, outputs: Sequence[Any]) -> Any:
+        """Return the arrays that a launch filled as a call does."""
+        if self._no_return:
+            return None
+        return outputs[0] if len(outputs) == 1 and not self._return_tuple else tuple(outputs)
+
+    def launch(
+        self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None
+    ) -> tuple[bool, list[Any]]:
+        """Launch it; tell whether that was made, and return the arrays that it filled."""
         if len(args) not in (self.nin, len(self.params)):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         inputs = [passed(value) if isinstance(value, np.ndarray) else value for value in args]
-        types = self._types(inputs)
+        types = types_of(self.params, inputs)
         whole = [v for p, v in zip(self.params, inputs, strict=False) if isinstance(v, np.ndarray) and not p.raw]
         if size is not None and whole:
             raise ValueError('Specified "size" can be used only if all of the ndarray are given as "raw".')
@@ -159,74 +94,27 @@ class ElementwiseKernel(Known):
             if not parameter.raw and output.shape != shape:
                 raise ValueError(f"Out shape is mismatched: {output.shape} {shape}")
         values = [*inputs[: self.nin], *outputs]
-        arguments = [_argument(*of, shape) for of in zip(self.params, types, values, strict=True)]
+        arguments = [argument_of(*of, shape) for of in zip(self.params, types, values, strict=True)]
         count = int(np.prod(shape, dtype=np.int64))
-        if count:
-            memory = [argument.memory() for argument in arguments]
-            check_apart(memory)
-            program = self._kernels.program(self._text(arguments, shape), self.name, self._options)
-            grid = (-(-count // block_size),)
-            self._kernels.launch(program, self.name, (grid, (block_size,), 0), [*memory, np.int64(count)])
-        if self._no_return:
-            return None
-        return outputs[0] if len(outputs) == 1 and not self._return_tuple else tuple(outputs)
+        if not count:
+            return True, outputs
+        memory = [argument.memory() for argument in arguments]
+        check_apart(memory)
+        program = self._kernels.program(self._text(arguments, shape), self.name, self._options)
+        grid = (-(-count // block_size),)
+        made = self._kernels.launch(program, self.name, (grid, (block_size,), 0), [*memory, np.int64(count)])
+        return made, outputs
 
-    def _types(self, given: Sequence[Any]) -> list[np.dtype[Any]]:
-        """Return the types of the parameters; of those that are any, as the arguments decide."""
-        letters: dict[str, np.dtype[Any]] = {}
-        pairs = list(zip(self.params, given, strict=False))
-        for parameter, value in sorted(pairs, key=lambda pair: not isinstance(pair[1], np.ndarray)):
-            own = np.asarray(value).dtype
-            wanted = letters.setdefault(parameter.type, own) if len(parameter.type) == 1 else np.dtype(parameter.type)
-            if isinstance(value, np.ndarray) and own != wanted:
-                raise TypeError(f"Type is mismatched. {parameter.name} {own} {wanted}")
-        return [letters[p.type] if len(p.type) == 1 else np.dtype(p.type) for p in self.params]
-
-    def _text(self, arguments: Sequence[_Argument], shape: Sequence[int]) -> str:
+    def _text(self, arguments: Sequence[Argument], shape: Sequence[int]) -> str:
         """Return the kernel as CuPy writes it, with what it computes from the shapes of arrays written out."""
-        names = {argument.dtype.name for argument in arguments}
-        lines = [f"#include <{header}>" for header in dict.fromkeys(_HEADERS[n] for n in sorted(names & set(_HEADERS)))]
-        letters = {one.parameter.type: one.dtype.name for one in arguments if len(one.parameter.type) == 1}
-        lines += [f"typedef {_TYPES[name]} {letter};" for letter, name in letters.items()]
         operation = self.operation.replace("_ind.size()", "_size")
         for argument in arguments:
             operation = argument.with_shapes(operation)
         kernel = _KERNEL.format(
             name=self.name,
             parameters=", ".join(argument.declared() for argument in arguments),
-            items="".join(argument.item(shape) for argument in arguments),
+            items="".join(argument.item(shape, "i", " " * 8) for argument in arguments),
             operation=operation,
             **self._around,
         )
-        return "\n".join([*lines, self._preamble, kernel]).lstrip("\n")
-
-
-def _parameters(text: str, written: bool) -> tuple[_Parameter, ...]:
-    """Read ``raw T x, float32 y``."""
-    read = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        *words, kind, name = part.split()
-        read.append(_Parameter(name, kind, "raw" in words, written))
-    return tuple(read)
-
-
-def _argument(parameter: _Parameter, dtype: np.dtype[Any], value: Any, shape: Sequence[int]) -> _Argument:
-    if dtype.name not in _TYPES:
-        raise TypeError(f"Unsupported type {dtype}")
-    if not isinstance(value, np.ndarray) or parameter.raw:
-        return _Argument(parameter, dtype, value)
-    strides = np.broadcast_to(value, tuple(shape)).strides
-    return _Argument(parameter, dtype, value, tuple(stride // dtype.itemsize for stride in strides))
-
-
-def _place(shape: Sequence[int], strides: Sequence[int]) -> str:
-    """Return where the element of turn ``i`` is, for axes the last of which goes fastest."""
-    parts: list[str] = []
-    inner, whole = 1, True
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        whole = whole and (stride == inner or size == 1)
-        axis = f"i / {inner} % {size}" if inner > 1 else f"i % {size}"
-        if stride and size > 1:
-            parts.insert(0, f"{axis} * {stride}" if stride > 1 else axis)
-        inner *= size
-    return "i" if whole and parts else " + ".join(parts) or "0"
+        return "\n".join([*headers_and_types(arguments), self._preamble, kernel]).lstrip("\n")

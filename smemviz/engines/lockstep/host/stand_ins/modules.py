@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_in import replaced
+from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
@@ -24,6 +24,8 @@ def unknown(name: str) -> UnsupportedError:
 
 
 def _unknown(name: str) -> str:
+    if name.startswith("pycuda."):
+        return english("{name} is not known where PyCUDA is not; run it on a GPU with PyCUDA", name=name)
     return english("{name} is not known where there is no GPU; run it on one", name=name)
 
 

@@ -54,6 +54,7 @@ _IN = (
      "for k in range(9):\n    if k == 5:\n        continue\nelse:\n    out[0] = 1\nwhile out[0] < 3:\n    out[0] += 1"),
     ("loops over arrays and tuples", "for x in data:\n    out[0] += x\nfor y in (1, 2):\n    out[1] += y"),
     ("enumerate and zip", "for i, (x, y) in enumerate(zip(data, out)):\n    out[i] = x + y"),
+    ("iterators that a variable holds", "pairs = zip(data, out)\nfor x, y in pairs:\n    out[0] += x * y"),
     ("device functions, with * too", "out[0] = twice(data[0]) + added(1, 2, 3)"),
     ("functions and types as arguments of device functions", "out[0] = applied(twice, data[0])"),
     ("closures, globals and constant arrays", "out[0] = TABLE[2] + cuda.const.array_like(TABLE)[1]"),

@@ -145,6 +145,8 @@ def _round_to(x: Any, digits: Any) -> Any:
 
 
 def _sum(items: Value, start: Value = 0) -> Value:
+    if isinstance(items, Range):
+        return binary(ast.Add, start, items.total)
     if not isinstance(items, tuple):
         raise NotAScalarError(english("what is no tuple"))
     return reduce(partial(binary, ast.Add), items, start)

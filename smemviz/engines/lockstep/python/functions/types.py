@@ -114,3 +114,12 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
 def is_no_number(value: Value) -> bool:
     """Tell whether a value is an array, a tuple or another thing without arithmetic."""
     return value is None or isinstance(value, tuple | View | Flat | str | bytes | Range | np.iinfo | np.finfo)
+
+
+def is_complex(value: Value) -> bool:
+    """Tell whether a number, or an item of an array or a tuple, is complex."""
+    if isinstance(value, tuple):
+        return any(map(is_complex, value))
+    if isinstance(value, View):
+        return value.dtype.kind == "c"
+    return not is_no_number(value) and dtype_of(value).kind == "c"

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.operators import NoRuleError, truth, unary
+from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import english
@@ -110,6 +110,17 @@ def _nan_to_num(x: Value) -> Value:
     if dtype_of(x).kind not in "iu":
         raise NoRuleError(f"np.nan_to_num of {dtype_of(x)}")
     return x
+
+
+def _sinc(x: Value) -> Value:
+    """Return the sine of pi x by pi x, in double precision; of 0 as of a number close to it, as Numba has it."""
+    x = cast(x, COMPLEX128 if dtype_of(x).kind == "c" else FLOAT64)
+    x = np.where(x == 0, 1e-20, x)[()] * np.pi
+    return np.sin(x) / x
+
+
+def _equal(x: Value, y: Value) -> Value:
+    return binary(ast.Eq, x, y)
 
 
 def _angle(z: Value, degrees: Value = None) -> Value:
@@ -214,6 +225,8 @@ CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items(
 OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that Numba has on their own
     "numpy.nan_to_num": plain(_nan_to_num, 1),
     "numpy.angle": plain(_angle, 1, 2),
+    "numpy.array_equal": plain(_equal, 2),
+    "numpy.sinc": plain(_sinc, 1),
     "numpy.real": plain(lambda x: _parts(x)[0], 1),
     "numpy.imag": plain(lambda x: _parts(x)[1], 1),
     "numpy.isnat": plain(_ufunc(np.isnat), 1),

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
 from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit
+from smemviz.engines.lockstep.python.iterables import Iterating
 from smemviz.engines.lockstep.python.kinds import UNKNOWN, kind_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
@@ -155,6 +156,8 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name in ("numpy.ndenumerate", "numpy.nditer", "numpy.ndindex"):
         return _items_of_arrays(name, [visit.value(argument) for argument in node.args])
+    if isinstance(node, ast.Call) and name == "builtins.iter" and node.args:
+        return _item_of(visit, node.args[0])
     if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
         if name == "builtins.range":
             for argument in node.args:
@@ -168,6 +171,8 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     value = visit.value(node)
     if isinstance(value, Range):
         return 0
+    if isinstance(value, Iterating):
+        return value.first()
     if isinstance(value, Flat):
         return np.zeros((), value.of.dtype)[()]
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:

@@ -6,7 +6,6 @@ import ast
 
 import numpy as np
 
-from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.accesses import way_to
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, value
@@ -14,6 +13,7 @@ from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of
 from smemviz.engines.lockstep.python.one_thread.variables import as_versioned, inner
 from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Scope, Writer
+from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites import SiteTree
 
@@ -52,8 +52,10 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
 
 def _signature(frame: Frame, node: ast.Call) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
     """Return the types that a signature has arguments and result cast to, nothing where there is none."""
-    dispatcher = frame.names.constant(node.func)
-    return dispatcher.types(len(node.args)) if isinstance(dispatcher, Dispatcher) else ((), None)
+    types = signatures_of(frame.names.constant(node.func)).types(len(node.args))
+    if types is None:
+        raise NotWrittenError
+    return types
 
 
 def _parameters(tree: SiteTree) -> list[str]:

@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, set
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
 from smemviz.engines.lockstep.python.one_thread.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
+from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
@@ -34,6 +35,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     if level > 1:
         writer.mark_order(entry_of(level))
     outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
+    leaves = _enter_while(writer) if isinstance(node, ast.While) and not writer.in_while else None
     mark = writer.mark()
     if not writer.counts:
         forms[0](writer, node, turn)
@@ -44,12 +46,25 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     writer.counts = writer.counts or outer
     writer.depth -= 1
     writer.loops.append((level, first, len(writer.sites)))
+    if leaves is not None:
+        writer.put(f"M.while_began = {leaves}")
+        writer.in_while = False
     after_loop(writer, node)
     return True
 
 
 def _inside(node: ast.For | ast.While) -> list[ast.AST]:
     return [part for statement in node.body for part in ast.walk(statement)]
+
+
+def _enter_while(writer: Writer) -> str:
+    """Write down where the outermost loop with a condition begins; return the text of what is to be there after it."""
+    began, limits = writer.new(), writer.frame.machine.limits
+    writer.put(f"{began} = M.begin_while(it)")
+    if limits.iterations < OFTEN and not limits.all_loops:
+        writer.put(f"due = min(due, it + {limits.iterations + 1})")
+    writer.in_while = True
+    return began
 
 
 def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:

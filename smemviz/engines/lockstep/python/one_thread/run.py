@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Pace, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
-from smemviz.engines.lockstep.python.one_thread.runner import OFTEN, OFTEN_TOGETHER, Runner
+from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
@@ -35,6 +36,7 @@ Loop = ast.For | ast.While
 _UNASSIGNED: Any = object()
 _PASSES = 6  # over a loop until the types of its variables stay
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
+_DAYS = 1 << 36  # turns of a loop, at a million in a second
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
@@ -202,7 +204,7 @@ def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: 
         for name, assigned in writer.assigned.items():
             types = {*assigned, entry[name]} if name in entry else set(assigned)
             now[name] = types.pop() if len(types) == 1 else None
-        closer = _closer(writer, now, near, frame.machine.limits.iterations)
+        closer = _closer(writer, now, near, _most_turns(frame.machine.limits))
         if now == kinds and closer == spans:
             break
         kinds, spans = now, closer if now == kinds else {}
@@ -213,6 +215,11 @@ def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: 
     if several_threads and any(kinds[name] is None for name in writer.assigned):
         raise NotWrittenError  # what the others hold may have another type
     return writer
+
+
+def _most_turns(limits: Limits) -> int:
+    """Return how many turns all loops may have, if need be in days."""
+    return limits.iterations if limits.all_loops else _DAYS
 
 
 def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns: int) -> dict[str, Span]:
@@ -298,7 +305,7 @@ def _run(
             if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
                 return [], None
     alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
-    begin = machine.iterations
+    begin, while_began = machine.iterations, machine.while_began
     threads: list[Thread] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
     held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
@@ -326,12 +333,12 @@ def _run(
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
-        due = min(machine.limits.iterations + 1, begin + (OFTEN if alone else OFTEN_TOGETHER))
-        made = text.run(*tools, pace, due, [*given, *reached])
+        made = text.run(*tools, pace, due(machine, begin, alone=alone), [*given, *reached])
         if pace is None:
+            machine.while_began = while_began
             accesses.hand_on()
             return [made], None
-        threads.append(Thread(made, accesses))
+        threads.append(Thread(made, accesses, while_began))
     assert pace
     assert held
     has_ended = run_together(machine, threads, writer.loops, pace, held)

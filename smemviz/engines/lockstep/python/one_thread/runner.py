@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
@@ -17,6 +18,11 @@ from smemviz.messages import english
 
 OFTEN = 1 << 14  # turns after which what was noted is handed on
 OFTEN_TOGETHER = 1 << 11  # and kept, of one of several threads
+
+
+def due(machine: Machine, iterations: int, *, alone: bool) -> int:
+    """Return at how many turns they are counted next."""
+    return int(min(machine.most_iterations + 1, iterations + (OFTEN if alone else OFTEN_TOGETHER)))
 
 
 class Runner:
@@ -94,13 +100,12 @@ class Runner:
     def due(self, iterations: int, line: int) -> int:
         """Count a turn of a loop; return at how many of them that is to be done again."""
         machine = self._frame.machine
-        if self._accesses.may_wait and iterations > machine.limits.iterations:
+        if self._accesses.may_wait and iterations > machine.most_iterations:
             raise NotTogetherError
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
-        often = OFTEN if self._accesses.alone else OFTEN_TOGETHER
-        return min(machine.limits.iterations + 1, iterations + often)
+        return due(machine, iterations, alone=self._accesses.alone)
 
     # -- elements that are not in reach
 

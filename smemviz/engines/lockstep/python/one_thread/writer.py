@@ -125,6 +125,7 @@ class Writer:
     stored: set[str] = field(default_factory=set)
     loops: list[tuple[int, int, int]] = field(default_factory=list)
     counts: bool = False
+    in_while: bool = False
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
@@ -148,14 +149,14 @@ class Writer:
         """Return where the text is, to go back there."""
         assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
         spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
-        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
+        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy(), self.in_while
         lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.groups)]
         return *lengths, *state
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
         lines, accesses, sites, loops, groups, *state = mark
-        self.indent, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
+        self.indent, self.sure, self.assigned, self.spans_of, self.steps, self._noted, self.in_while = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:]
         self.groups = dict(list(self.groups.items())[:groups])
 

@@ -21,10 +21,14 @@ Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tu
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread in the text of a loop: the numbers ``left`` of a range, and what its variables held when it stopped."""
+    """A thread in the text of a loop: the numbers ``left`` of a range, and what its variables held when it stopped.
+
+    ``while_began`` is the machine's for the loops that it is in.
+    """
 
     text: Text
     accesses: Accesses
+    while_began: int | None
     left: range | None = None
     values: tuple[Any, ...] = ()
     has_ended: bool = False
@@ -45,6 +49,7 @@ def run_together(
 
     done: bool | None = None
     begin = most = machine.iterations
+    while_began = machine.while_began
     while True:
         pace.stop, pace.is_open = math.inf, True
         stopped = list(threads)
@@ -52,27 +57,29 @@ def run_together(
             for place, thread in enumerate(threads):
                 if not thread.has_ended:
                     machine.iterations = begin
-                    stopped[place] = _went_on(thread, pace)
+                    stopped[place] = _went_on(machine, thread, pace)
                     thread.accesses.hand_on()
                     most = max(most, machine.iterations)
             hand_on(machine, [thread.accesses for thread in threads], loops)
         except NotTogetherError:
-            machine.iterations = begin
+            machine.iterations, machine.while_began = begin, while_began
             undo.undo()
             return done
         done, begin, threads[:] = False, most, stopped
         for thread in threads:
             thread.accesses.start_over()
         if all(thread.has_ended for thread in threads):
+            machine.while_began = while_began
             return True
         undo.hold()
 
 
-def _went_on(thread: Thread, pace: Pace) -> Thread:
+def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
     """Run a thread until it stops or ends; the first one says where the others stop."""
+    machine.while_began = thread.while_began
     try:
         pace.stop, left, values = next(thread.text)
-        now = replace(thread, left=left, values=values)
+        now = replace(thread, while_began=machine.while_began, left=left, values=values)
     except StopIteration as end:
         now = replace(thread, left=None, values=end.value[1], has_ended=True)
         if pace.is_open:

@@ -1,0 +1,71 @@
+"""PyCUDA on a GPU: where it is not installed, a stand-in makes its launches, each recorded; else one line says so."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from smemviz.engines.gpu.ptx.driver import Gpu
+from smemviz.engines.gpu.ptx.launching import make_clean
+from smemviz.engines.gpu.ptx.recorder import Recorder as GpuRecorder
+from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.host import Configuration, launch_place
+from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at
+from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
+from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
+from smemviz.engines.recorder import LaunchOutcome, Recorder
+from smemviz.engines.replacing import replaced
+from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import english
+
+_LAUNCHES = ("__call__", "prepared_call", "prepared_async_call", "prepared_timed_call")
+
+
+@contextmanager
+def standing_in_for_pycuda(program: Program, recorder: Recorder) -> Iterator[None]:
+    """Make what a script launches through PyCUDA while this lasts, and let a recorder see it."""
+    gpu = GpuRecorder()
+
+    def make(
+        entry: Entry,
+        configuration: Configuration,
+        args: Sequence[Any],
+        place: Place,
+        options: LaunchOptions = DEFAULT_OPTIONS,
+    ) -> LaunchOutcome:
+        try:
+            if options.recorded:
+                return gpu.launch(entry, configuration, args, place, options)
+        except UnsupportedError as error:
+            recorder.runs_unrecorded(entry.plain, error)
+        make_clean(Gpu(), entry, configuration, args, place)  # nobody else makes it
+        return None, ()
+
+    kernels = RawKernels(program, recorder, make, ROW_BYTES, memory_at, "PyCUDA", "numpy")
+    with imported(tree(modules_of_pycuda(program, kernels)), ("pycuda",)):
+        yield
+
+
+@contextmanager
+def noting_pycuda(recorder: Recorder) -> Iterator[None]:
+    """Say in one line that a launch of PyCUDA's own is not recorded, while this lasts."""
+    function = importlib.import_module("pycuda.driver").Function
+
+    def noting(launch: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+            result = launch(kernel, *args, **kwargs)
+            what = english("launches of PyCUDA are not recorded; launch the kernel with cupy.RawKernel or cuda.core")
+            recorder.runs_unrecorded("PyCUDA", UnsupportedError(*launch_place(""), what))
+            return result
+
+        return noted
+
+    with replaced(function, {name: noting(getattr(function, name)) for name in _LAUNCHES if hasattr(function, name)}):
+        yield

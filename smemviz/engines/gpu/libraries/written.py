@@ -1,0 +1,132 @@
+"""Kernels that CuPy writes around a script's operations: recorded where they can be, else one line says so."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from smemviz.engines.gpu.libraries.copies import copies_in_place
+from smemviz.engines.gpu.libraries.watched import Watched, made_after
+from smemviz.engines.host import launch_place, one_line
+from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
+from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.recorder import Recorder
+from smemviz.engines.replacing import replaced
+from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, UnsupportedError
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import english
+
+_WRITERS: dict[str, Any] = {"ElementwiseKernel": ElementwiseKernel, "ReductionKernel": ReductionKernel}
+
+
+def written_kernels(cupy: Any, kernels: RawKernels, recorder: Recorder) -> dict[str, Any]:
+    """Return what takes the places of CuPy's own in its module.
+
+    A launch is recorded as the kernel that the stand-in writes; then CuPy makes its own.
+    """
+
+    class Written(Watched):
+        """A kernel of CuPy's; ``_write`` makes the one that is recorded."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            results: list[Any] = []
+
+            def record() -> bool:
+                if self._writer is None:
+                    self.__dict__["_writer"] = self._write()
+                copies = copies_in_place([*args, *kwargs.values()], cupy.ndarray)
+                options = dict(zip(kwargs, copies[len(args) :], strict=True))
+                harmless, outputs = self._writer.launch(*copies[: len(args)], **options)
+                if not harmless:
+                    given = [*args[self._writer.nin :], kwargs.get("out")]
+                    filled = [array for array in given if array is not None] or map(cupy.asarray, outputs)
+                    results.append(self._writer.given_back(list(filled)))
+                return bool(harmless)
+
+            name = str(getattr(self._real, "name", "kernel"))
+            make = lambda: results.append(self._real(*args, **kwargs))  # noqa: E731
+            made_after(recorder, name, lambda: _recorded(record), make)
+            return results[0]
+
+    def writing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def written(*args: Any, **kwargs: Any) -> Any:
+            made = real(*args, **kwargs)
+            if _is_cupy(sys._getframe(1).f_globals):
+                return made
+            return Written(made, _writer=None, _write=lambda: _WRITERS[name](kernels, *args, **kwargs))
+
+        return written
+
+    found = {name: writing(name, getattr(cupy, name)) for name in _WRITERS if hasattr(cupy, name)}
+    return found | ({"fuse": _fusing(cupy.fuse, recorder)} if hasattr(cupy, "fuse") else {})
+
+
+def _recorded(record: Callable[[], bool]) -> bool:
+    """Record a launch; what keeps it from being recorded is one line."""
+    try:
+        return record()
+    except (BlocksError, UnsupportedError):
+        raise
+    except (KernelFileError, LaunchError) as error:
+        raise UnsupportedError(*launch_place(""), error.what) from error
+    except MissingError as error:  # CuPy may have a compiler of its own
+        raise UnsupportedError(*launch_place(""), str(error)) from error
+    except (KeyError, NotImplementedError, TypeError, ValueError) as error:
+        raise UnsupportedError(*launch_place(""), one_line(error)) from error
+
+
+def _fusing(real: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """Return ``cupy.fuse``, with a line where what it makes is called."""
+
+    class Fused(Watched):
+        """A function of CuPy's that is one kernel."""
+
+        def __call__(self, *args: Any) -> Any:
+            result = self._real(*args)
+            _note(recorder, "cupy.fuse", self._real)
+            return result
+
+    def fuse(*args: Any, **kwargs: Any) -> Any:
+        made = real(*args, **kwargs)
+        if _is_cupy(sys._getframe(1).f_globals):
+            return made
+        return Fused(made) if args else lambda function: Fused(made(function))
+
+    return fuse
+
+
+@contextmanager
+def noting_jit(script: Program, recorder: Recorder) -> Iterator[None]:
+    """Say in one line that a kernel of ``cupyx.jit`` is not recorded, while this lasts."""
+    if "cupyx" not in script.source or importlib.util.find_spec("cupyx") is None:
+        yield
+        return
+    kernels = type(importlib.import_module("cupyx.jit").rawkernel()(_nothing))
+    call = kernels.__call__
+
+    def noted(kernel: Any, *args: Any, **kwargs: Any) -> None:
+        call(kernel, *args, **kwargs)
+        _note(recorder, "cupyx.jit", kernel)
+
+    with replaced(kernels, {"__call__": noted}):
+        yield
+
+
+def _nothing() -> None:
+    """Do nothing, as a kernel."""
+
+
+def _note(recorder: Recorder, made_by: str, made: Any) -> None:
+    what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=made_by)
+    function = getattr(made, "func", None) or getattr(made, "_func", None)
+    recorder.runs_unrecorded(getattr(function, "__name__", made_by), UnsupportedError(*launch_place(""), what))
+
+
+def _is_cupy(caller: dict[str, Any]) -> bool:
+    """Tell whether it is CuPy itself that makes a kernel."""
+    return str(caller.get("__name__")).startswith(("cupy.", "cupyx."))

@@ -1,0 +1,240 @@
+"""What loops go over, item by item: tuples, arrays and ranges, ``zip``, ``enumerate`` and NumPy's iterators.
+
+An iterator that a variable holds, as in ``pairs = zip(a, b)``, is gone through once, as it is in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.memory import Flat, View
+from smemviz.engines.lockstep.python import access, arrays, expressions, operations
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.values.masks import Lanes
+from smemviz.engines.lockstep.values.operators import binary
+from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.typing import Value
+from smemviz.messages import english
+
+# Where there is a next item, and how to get it.
+Items = Iterator[tuple[Value, Callable[[], Value]]]
+
+
+class Iterating:
+    """An iterator as a value; each thread goes through it once."""
+
+    def __init__(self, code: str, items: Callable[[], Items]) -> None:
+        self._code = code
+        self._items = items
+        self._gone_through: Lanes | None = None
+
+    def items(self, frame: Frame, node: ast.expr) -> Items:
+        """Return its items, to threads that had none of them before."""
+        before = self._gone_through
+        if before is not None and (before & frame.mask.lanes).any():
+            what = english(
+                "{code} is gone through twice: the second loop finds what the first one left", code=self._code
+            )
+            instead = english("it in the for itself")
+            raise frame.wrong(node, english("{what}; write {instead}", what=what, instead=instead))
+        self._gone_through = frame.mask.lanes if before is None else before | frame.mask.lanes
+        return self._items()
+
+    def first(self) -> Value:
+        """Return the first item, which tells the type of all.
+
+        Raises:
+            LookupError: when there is none.
+        """
+        for _, item in self._items():
+            return item()
+        raise LookupError(self._code)
+
+
+def items_of(frame: Frame, node: ast.expr) -> Items:
+    """Return the items of what a loop goes over."""
+    return _made_of(frame, node)()
+
+
+def iterator(frame: Frame, node: ast.Call) -> Value:
+    """Return what ``zip(...)`` and its like are as a value."""
+    return Iterating(ast.unparse(node), _made_of(frame, node))
+
+
+def _made_of(frame: Frame, node: ast.expr) -> Callable[[], Items]:
+    """Return what gives the items of an expression, which is evaluated now."""
+    making = ITERATORS.get(frame.canonical(node.func)) if isinstance(node, ast.Call) else None
+    if making is not None:
+        assert isinstance(node, ast.Call)
+        return making(frame, node)
+    return partial(_of_value, frame, node, frame.value(node))
+
+
+def _numbered(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Number items, from 0 or from where the second argument says."""
+    if node.keywords and node.args:
+        raise frame.none_of_numba(node, ast.unparse(node), "enumerate(..., n)")
+    if node.keywords or len(node.args) not in (1, 2):
+        raise frame.none_of_numba(node, ast.unparse(node))
+    start = frame.value(node.args[1]) if len(node.args) == 2 else 0
+    items = _made_of(frame, node.args[0])
+
+    def numbered() -> Items:
+        number = start
+        for test, item in items():
+            yield test, partial(_pair, number, item)
+            number = binary(ast.Add, number, 1)
+
+    return numbered
+
+
+def _alongside(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Go over several things together, until the first of them ends."""
+    if node.keywords:
+        raise frame.none_of_numba(node, ast.unparse(node))
+    each = [_made_of(frame, argument) for argument in node.args]
+
+    def together() -> Items:
+        for items in zip(*(made() for made in each), strict=False):
+            tests, parts = zip(*items, strict=True)
+            yield reduce(operations.both, tests), partial(_each_of, parts)
+
+    return together
+
+
+def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Give every index into an array of a shape, the last axis fastest."""
+    arguments = expressions.values(frame, node.args)
+    if node.keywords:
+        raise frame.none_of_numba(node, ast.unparse(node))
+    shape = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
+    sizes = [access.as_index(frame, node, size) for size in shape]
+
+    def places() -> Items:
+        for inside, index in _indices_within(sizes):
+            yield inside, partial(_same, index)
+
+    return places
+
+
+def _enumerated(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Give every index into an array, and its element."""
+    array = expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
+    if not isinstance(array, View) or array.dtype.fields is not None:
+        raise frame.none_of_numba(node, ast.unparse(node))
+
+    def enumerated() -> Items:
+        for inside, index in _indices_within(array.shape):
+            yield inside, partial(_pair, index, partial(access.load, frame, node, array, index))
+
+    return enumerated
+
+
+def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Give each element of an array, or of several together, as an array without axes.
+
+    One with fewer axes than another begins anew for each index on the first of those. Where most of them lie in
+    Fortran's order, the first axis is the fastest.
+    """
+    argument = expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
+    given = argument if isinstance(argument, tuple) else (argument,)
+    views = [view for view in given if isinstance(view, View)]
+    most = max(views, key=lambda view: view.ndim, default=None)
+    if most is None or len(views) < len(given) or not all(_ends_as(most.shape, view.shape) for view in views):
+        what = english("{code}, but for arrays of one shape,", code=ast.unparse(node))
+        instead = "np.ndindex(a.shape)"
+        raise frame.wrong(
+            node, english("{what} is not executed in lockstep; write {instead}", what=what, instead=instead)
+        )
+    turn = -1 if sum(map(_order, views)) < 0 else 1
+
+    def elements() -> Items:
+        for inside, turned in _indices_within(most.shape[::turn]):
+            index = turned[::turn]
+            items = tuple(access.subview(frame, node, view, index[most.ndim - view.ndim :]) for view in views)
+            yield inside, partial(_same, items if len(items) > 1 else items[0])
+
+    return elements
+
+
+def _order(view: View) -> int:
+    """Return 1 for an array in C order, -1 for one in Fortran's, 0 for one in both or neither."""
+    return view.contiguous - view.transpose().contiguous
+
+
+def _ends_as(shape: Sequence[Value], other: Sequence[Value]) -> bool:
+    """Tell whether the last sizes of a shape are another one."""
+    return all(np.all(a == b) for a, b in zip(reversed(shape), reversed(other), strict=False))
+
+
+def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
+    if isinstance(value, Iterating):
+        yield from value.items(frame, node)
+    elif isinstance(value, tuple):
+        arrays.check_items(frame, node, value)
+        for item in value:
+            yield True, partial(_same, item)
+    elif isinstance(value, Flat):
+        for inside, index in _indices_within(value.of.shape):
+            yield inside, partial(access.load, frame, node, value.of, index)
+    elif isinstance(value, Range):
+        for test, number in value.numbers():
+            yield test, partial(_same, number)
+    elif isinstance(value, View) and value.ndim:
+        size = value.shape[0]
+        for k in range(int(np.max(size))):
+            yield (k < size if isinstance(size, np.ndarray) else True), partial(access.item, frame, node, value, k)
+    elif isinstance(value, int | float | np.generic | np.ndarray):
+        raise frame.wrong(node, english("{code} is a number; write range({code})", code=ast.unparse(node)))
+    else:
+        raise frame.none_of_numba(node, english("a loop over {code}", code=ast.unparse(node)))
+
+
+def _indices_within(sizes: Sequence[Value]) -> Iterator[tuple[Value, tuple[int, ...]]]:
+    """Yield every index into an array, and in which threads it is inside."""
+    for index in _indices([int(np.max(size)) for size in sizes]):
+        inside = [k < size for k, size in zip(index, sizes, strict=True)]
+        yield reduce(operations.both, inside, True), index
+
+
+def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
+    if not sizes:
+        yield ()
+        return
+    for k in range(sizes[0]):
+        for rest in _indices(sizes[1:]):
+            yield (k, *rest)
+
+
+def _same(item: Value) -> Value:
+    return item
+
+
+def _pair(number: Value, item: Callable[[], Value]) -> Value:
+    return number, item()
+
+
+def _each_of(items: Sequence[Callable[[], Value]]) -> Value:
+    return tuple(item() for item in items)
+
+
+def _again(frame: Frame, node: ast.Call) -> Callable[[], Items]:
+    """Give what something has, as ``iter`` does."""
+    if len(node.args) != 1 or node.keywords:
+        raise frame.none_of_numba(node, ast.unparse(node))
+    return _made_of(frame, node.args[0])
+
+
+ITERATORS: dict[str, Callable[[Frame, ast.Call], Callable[[], Items]]] = {
+    "builtins.enumerate": _numbered,
+    "builtins.iter": _again,
+    "builtins.zip": _alongside,
+    "numpy.ndenumerate": _enumerated,
+    "numpy.ndindex": _places,
+    "numpy.nditer": _elements,
+}
