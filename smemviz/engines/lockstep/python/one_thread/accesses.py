@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of
 
+ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
 _ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
 _MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
@@ -188,7 +189,7 @@ class Accesses:
             return
         if self._pace is not None:
             self._did.append((groups, noted))
-            many = sum(len(groups) for groups, _ in self._did) * self._mask.count
+            many = sum(map(_turns_and_groups, (groups for groups, _ in self._did))) * self._mask.count
             if many > _ENOUGH and self._pace.is_open:
                 self._pace.stop = 0
             if many > _MOST_TOGETHER:
@@ -301,6 +302,10 @@ class Accesses:
                 made = np.array([stored[place] for place in which.tolist()], dtype)
             bits[stores[which]] = made.view(f"u{dtype.itemsize}")
         return bits
+
+
+def _turns_and_groups(groups: NDArray[np.int64]) -> int:
+    return len(groups) + 2 * int(groups[np.flatnonzero(groups == ALIKE) + 3].sum())
 
 
 def turn_of(level: int) -> int:

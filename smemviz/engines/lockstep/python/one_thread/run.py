@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Pace, 
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
+from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
@@ -247,7 +248,7 @@ def _compiled(writer: Writer) -> _Text:
         "    it = M.iterations",
         *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
         *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
-        *(writer.lines if writer.sites else _unmarked(writer.lines)),
+        *_shortened(writer),
         "    M.iterations = it",
         "    return True, @V",
     ]
@@ -257,9 +258,11 @@ def _compiled(writer: Writer) -> _Text:
     return _Text(namespace["loop"], writer)
 
 
-def _unmarked(lines: Sequence[str]) -> list[str]:
-    """Return lines without marks of the order of accesses, where there are none."""
-    return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in lines]
+def _shortened(writer: Writer) -> list[str]:
+    """Return the lines with nothing in them that several threads need not note."""
+    if not writer.sites:
+        return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in writer.lines]
+    return noted_once(writer.lines) if writer.several else writer.lines
 
 
 @lru_cache(maxsize=256)

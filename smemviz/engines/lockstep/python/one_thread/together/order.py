@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, turn_of
 from smemviz.engines.lockstep.python.one_thread.together.places import count_turns, place, see
+from smemviz.engines.lockstep.python.one_thread.together.straight import each_turn
 
 _MOST_ENTRIES = 1 << 25  # of a row for each thread and a column for each request
 
@@ -49,7 +50,7 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     """
     first = runs[0]
     done = [run.all_that_was_done() for run in runs]
-    did = [(thread, *one) for thread, one in enumerate(done) if one is not None]
+    did = [(thread, *each_turn(*one, first.tables[2])) for thread, one in enumerate(done) if one is not None]
     if not did:
         return None
     starts, length, _, numbers, *_ = first.tables

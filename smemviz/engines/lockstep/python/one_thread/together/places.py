@@ -125,3 +125,60 @@ def note_first(addresses: Numbers, nbytes: int, bits: Numbers, before: Numbers, 
             if times[cell] == 0 or (times[cell] == 1 and bits[thread, k] != before[cell]):
                 times[cell] += 1
                 first[thread, k] = True
+
+
+@compiled
+def sizes_of_turns(groups: Numbers, names: Numbers) -> tuple[int, int]:
+    """Return how many groups and marks there are, and items, if every turn is noted that is like others."""
+    many, items, i = 0, 0, 0
+    while i < len(groups):
+        if groups[i] == -1:
+            many += 2 * groups[i + 3]
+            items += groups[i + 3] * names[groups[i + 2]]
+            i += 5
+            continue
+        if groups[i] >= 0:
+            items += names[groups[i]]
+        many += 1
+        i += 1
+    return many, items
+
+
+@compiled
+def spread_turns(groups: Numbers, noted: Numbers, names: Numbers, all_groups: Numbers, all_noted: Numbers) -> None:
+    """Note every turn: items that grow evenly stand behind the others, the first of each and then the last of each."""
+    g, n, i, at = 0, 0, 0, 0
+    while i < len(groups):
+        group = groups[i]
+        if group != -1:
+            all_groups[g] = group
+            g += 1
+            i += 1
+            if group >= 0:
+                for _ in range(names[group]):
+                    all_noted[n] = noted[at]
+                    n += 1
+                    at += 1
+            continue
+        mark, group, turns, evenly = groups[i + 1], groups[i + 2], groups[i + 3], groups[i + 4]
+        i += 5
+        if turns == 0:
+            continue
+        several, even = names[group], 0
+        for k in range(several):
+            even += (evenly >> k) & 1
+        ends = at + turns * (several - even)
+        for turn in range(turns):
+            all_groups[g], all_groups[g + 1] = mark, group
+            g += 2
+            place = ends
+            for k in range(several):
+                if (evenly >> k) & 1:
+                    first, last = noted[place], noted[place + even]
+                    all_noted[n] = first if turns == 1 else first + (last - first) // (turns - 1) * turn
+                    place += 1
+                else:
+                    all_noted[n] = noted[at]
+                    at += 1
+                n += 1
+        at = ends + 2 * even
