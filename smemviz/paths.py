@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-_DATA = _PACKAGE / "_data"
+_DATA = "_data"
 # As a reader meets them.
 _FIRST = ("square", "rectangle", "transpose", "reverse", "stencil", "reduce", "histogram", "submatrix", "matmul")
 
@@ -48,9 +48,9 @@ def suggestions_for(kernel_file: Path) -> Path | None:
 
 def is_packaged(file: str) -> bool:
     """Tell whether a file is data that an installed package carries, as the gallery's kernel files are."""
-    return Path(file).is_relative_to(_DATA)
+    return Path(file).is_relative_to(_PACKAGE / _DATA)
 
 
 def _resolve(name: str) -> Path:
-    packaged = _DATA / name
+    packaged = _PACKAGE / _DATA / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / name

@@ -169,15 +169,16 @@ def test_what_is_missing_is_one_line(tmp_path: Path, body: str, what: str) -> No
     assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
-def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path) -> None:
-    text = (
-        "@cp.fuse()\ndef plus(x, y):\n    return x + y\n\nfor _ in range(2):\n    assert (plus(a, 1) == a + 1).all()\n"
-    )
-    (tmp_path / "script.py").write_text(HEAD + text)
+@pytest.mark.parametrize("made_by", ["fuse()", "fuse", "vectorize"])
+def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path, made_by: str) -> None:
+    text = f"@cp.{made_by}\ndef plus(x, y):\n    return x + y\n\n"
+    calls = "for _ in range(2):\n    assert (plus(a, 1).get() == a.get() + 1).all()\n"
+    (tmp_path / "script.py").write_text(HEAD + text + calls)
     (finding,) = smemviz.run(tmp_path / "script.py", engine="lockstep").findings
     assert finding.kernel == "plus"
     assert finding.line == len(HEAD.splitlines()) + 6
-    assert "kernels of cupy.fuse are not recorded; write a cupy.RawKernel" in finding.message
+    name = made_by.removesuffix("()")
+    assert f"kernels of cupy.{name} are not recorded; write a cupy.RawKernel" in finding.message
 
 
 @pytest.mark.parametrize("launch", ["fill((1,), (1,), (a,))", "fill[1, 1](a)"])

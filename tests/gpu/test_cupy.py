@@ -83,6 +83,10 @@ from cupyx import jit
 def plus(x, y):
     return x + y
 
+@cp.vectorize
+def twice(x):
+    return 2 * x
+
 @jit.rawkernel()
 def fill(x):
     x[jit.threadIdx.x] = 2
@@ -92,6 +96,7 @@ b = cp.zeros(32, cp.float32)
 fill[1, 32](b)
 fill((1,), (32,), (b,))
 assert (plus(a, b) == 3).all()
+assert (twice(a) == 2).all()
 backwards = cp.ElementwiseKernel("T x", "T y", "y = x", "backwards")
 assert (backwards(cp.arange(32)[::-1])[0] == 31).all()
 assert (cp.ElementwiseKernel("T x", "T y", "y = x", "copied")(a) == 1).all()
@@ -103,7 +108,7 @@ def test_what_is_not_recorded_runs_and_has_one_line_each(tmp_path: Path) -> None
     path.write_text(NOT_RECORDED)
     recording = smemviz.run(path, engine="gpu")
     assert [one.kernel for one in recording.launches] == ["copied"]
-    assert [one.kernel for one in recording.findings] == ["fill", "fill", "plus", "backwards"]
+    assert [one.kernel for one in recording.findings] == ["fill", "fill", "plus", "twice", "backwards"]
     assert all(one.message.endswith("It ran and is not recorded.") for one in recording.findings)
 
 

@@ -6,6 +6,7 @@ The clean kernel is replayed as a CUDA graph of many launches, beside an empty k
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from smemviz.cli.settings import add_file_and_settings, add_output, main_output, recording_for
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from smemviz.frontends.numba.program import Program
     from smemviz.measure.time.meter import Timed
+    from smemviz.recordings.data import Launch, Timing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,13 +52,24 @@ def execute(arguments: argparse.Namespace) -> int:
 
             timed = time_program(program, arguments.cold, progress)
     if recording:
-        launches = [replace(x, time=t) for x, t in zip(recording.launches, timed.times, strict=True)]
-        replace(recording, launches=tuple(launches)).save(arguments.output)
+        replace(recording, launches=with_times(recording.launches, timed)).save(arguments.output)
     if arguments.json:
         print_json(_facts(program, asdict(device), timed))
     else:
         _print(program, device.name, timed)
     return 0
+
+
+def with_times(launches: Sequence[Launch], timed: Timed) -> tuple[Launch, ...]:
+    """Return launches with their times; those of kernels that ran without being recorded belong to none."""
+    from dataclasses import replace
+
+    times = zip(timed.kernels, timed.times, strict=True)
+
+    def own(launch: Launch) -> Timing | None:
+        return next((time for kernel, time in times if kernel == launch.kernel), None)
+
+    return tuple(replace(launch, time=own(launch)) for launch in launches)
 
 
 def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _in_place(array: Any) -> NDArray[Any]:
     if not array.size or array.flags.c_contiguous or array.flags.f_contiguous:
         return array.get(order="A")  # type: ignore[no-any-return]
     if min(array.strides) < 0:
-        what = english("it is given an array that goes backwards through memory; copy it first")
+        what = english("{name} goes backwards through memory; copy it first", name="an array")
         raise UnsupportedError(*launch_place(""), what)
     reach = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
     cupy = importlib.import_module("cupy")

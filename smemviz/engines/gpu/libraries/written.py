@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,8 @@ from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 
 _WRITERS: dict[str, Any] = {"ElementwiseKernel": ElementwiseKernel, "ReductionKernel": ReductionKernel}
+
+_NOTED = ("fuse", "vectorize")
 
 
 def written_kernels(cupy: Any, kernels: RawKernels, recorder: Recorder) -> dict[str, Any]:
@@ -62,8 +65,9 @@ def written_kernels(cupy: Any, kernels: RawKernels, recorder: Recorder) -> dict[
 
         return written
 
-    found = {name: writing(name, getattr(cupy, name)) for name in _WRITERS if hasattr(cupy, name)}
-    return found | ({"fuse": _fusing(cupy.fuse, recorder)} if hasattr(cupy, "fuse") else {})
+    recorded = {name: writing(name, getattr(cupy, name)) for name in _WRITERS if hasattr(cupy, name)}
+    noted = {name: _noting(name, getattr(cupy, name), recorder) for name in _NOTED if hasattr(cupy, name)}
+    return recorded | noted
 
 
 def _recorded(record: Callable[[], bool]) -> bool:
@@ -80,24 +84,24 @@ def _recorded(record: Callable[[], bool]) -> bool:
         raise UnsupportedError(*launch_place(""), one_line(error)) from error
 
 
-def _fusing(real: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
-    """Return ``cupy.fuse``, with a line where what it makes is called."""
+def _noting(name: str, real: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """Return what makes one kernel of a function, with a line where that is called."""
 
-    class Fused(Watched):
+    class Noted(Watched):
         """A function of CuPy's that is one kernel."""
 
         def __call__(self, *args: Any) -> Any:
             result = self._real(*args)
-            _note(recorder, "cupy.fuse", self._real)
+            _note(recorder, f"cupy.{name}", self._real)
             return result
 
-    def fuse(*args: Any, **kwargs: Any) -> Any:
+    def making(*args: Any, **kwargs: Any) -> Any:
         made = real(*args, **kwargs)
         if _is_cupy(sys._getframe(1).f_globals):
             return made
-        return Fused(made) if args else lambda function: Fused(made(function))
+        return Noted(made) if args else lambda function: Noted(made(function))
 
-    return fuse
+    return making
 
 
 @contextmanager
@@ -106,7 +110,9 @@ def noting_jit(script: Program, recorder: Recorder) -> Iterator[None]:
     if "cupyx" not in script.source or importlib.util.find_spec("cupyx") is None:
         yield
         return
-    kernels = type(importlib.import_module("cupyx.jit").rawkernel()(_nothing))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # CuPy's, that it is experimental: the script's to have
+        kernels = type(importlib.import_module("cupyx.jit").rawkernel()(_nothing))
     call = kernels.__call__
 
     def noted(kernel: Any, *args: Any, **kwargs: Any) -> None:
@@ -123,8 +129,9 @@ def _nothing() -> None:
 
 def _note(recorder: Recorder, made_by: str, made: Any) -> None:
     what = english("kernels of {name} are not recorded; write a cupy.RawKernel", name=made_by)
-    function = getattr(made, "func", None) or getattr(made, "_func", None)
-    recorder.runs_unrecorded(getattr(function, "__name__", made_by), UnsupportedError(*launch_place(""), what))
+    functions = [vars(made)[name] for name in ("func", "_func", "pyfunc") if name in vars(made)]
+    name = functions[0].__name__ if functions else made_by
+    recorder.runs_unrecorded(name, UnsupportedError(*launch_place(""), what))
 
 
 def _is_cupy(caller: dict[str, Any]) -> bool:

@@ -176,22 +176,21 @@ class _JitKernel:
     __getitem__ = __call__
 
 
-def _fusing(recorder: Recorder) -> Callable[..., Any]:
-    """Return ``cupy.fuse``: what it fuses NumPy computes, one operation after the other."""
+def _computed(recorder: Recorder, name: str, computing: Callable[..., Any] = lambda function: function) -> Any:
+    """Return what makes one kernel of a function: NumPy computes it, and a line says that it is not recorded."""
 
-    def fuse(*functions: Any, **_: Any) -> Any:
-        def fused(function: Callable[..., Any]) -> Callable[..., Any]:
-            @functools.wraps(function)
-            def called(*args: Any) -> Any:
-                result = function(*args)
-                recorder.runs_unrecorded(function.__name__, _not_recorded("cupy.fuse"))
-                return result
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        compute = computing(function)
 
-            return called
+        @functools.wraps(function)
+        def called(*args: Any) -> Any:
+            result = on_device(compute(*args))
+            recorder.runs_unrecorded(function.__name__, _not_recorded(name))
+            return result
 
-        return fused(functions[0]) if functions else fused
+        return called
 
-    return fuse
+    return lambda *functions, **_: made(functions[0]) if functions else made
 
 
 def _asnumpy(a: Any, stream: Any = None, order: Any = "C", out: Any = None, *, blocking: bool = True) -> Any:
@@ -240,7 +239,8 @@ def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
         "ElementwiseKernel": functools.partial(ElementwiseKernel, kernels),
         "ReductionKernel": functools.partial(ReductionKernel, kernels),
         "RawKernel": raw_kernel,
-        "fuse": _fusing(kernels.recorder),
+        "fuse": _computed(kernels.recorder, "cupy.fuse"),
+        "vectorize": _computed(kernels.recorder, "cupy.vectorize", np.vectorize),
         "RawModule": functools.partial(RawModule, kernels),
         "get_array_module": lambda *arrays: modules[0],
         "get_default_memory_pool": _Pool,
