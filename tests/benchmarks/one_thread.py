@@ -5,8 +5,8 @@ from numba import cuda, float32, int32
 
 NAMES = ["product", "bubble", "scan", "sieve", "lcs", "lcg", "collatz", "histogram"]
 NAMES += ["mandelbrot", "mandelbrot_in_floats", "mandelbrot_by_abs", "called"]
-FLOORS = {"bubble_in_shared": 0.8, "insertion_in_shared": 0.65, "stack_in_shared": 0.8}
-NAMES += FLOORS
+NAMES += ["bubble_in_shared", "insertion_in_shared", "stack_in_shared"]
+NAMES += ["sums_of_rows", "products_of_rows", "quick_in_rows", "merge_of_slices", "insertion_in_shared_rows"]
 KERNEL = 0
 MOST = 5000
 SCALE = 1.0
@@ -214,6 +214,134 @@ def stack_in_shared(out, n):
         out[k % 64] = total
 
 
+@cuda.jit(device=True)
+def total(row):
+    """Add up."""
+    s = 0.0
+    for k in range(row.shape[0]):
+        s += row[k]
+    return s
+
+
+@cuda.jit
+def sums_of_rows(a, out):
+    """Add up every row by a function."""
+    for i in range(a.shape[0]):
+        out[i] = total(a[i])
+
+
+@cuda.jit(device=True)
+def dot(x, y):
+    """Multiply two rows."""
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k] * y[k]
+    return s
+
+
+@cuda.jit
+def products_of_rows(a, b, out):
+    """Multiply every row by every other."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            out[i, j] = dot(a[i, :], b[j])
+
+
+@cuda.jit(device=True)
+def swap(a, i, j):
+    """Exchange two elements."""
+    t = a[i]
+    a[i] = a[j]
+    a[j] = t
+
+
+@cuda.jit(device=True)
+def partition(a, low, high):
+    """Put what is no larger than the last element before it; return its place."""
+    pivot = a[high]
+    i = low - 1
+    for j in range(low, high):
+        if a[j] <= pivot:
+            i += 1
+            swap(a, i, j)
+    swap(a, i + 1, high)
+    return i + 1
+
+
+@cuda.jit
+def quick_in_rows(a):
+    """Sort every row."""
+    stack = cuda.local.array(200, int32)
+    for r in range(a.shape[0]):
+        stack[0] = 0
+        stack[1] = a.shape[1] - 1
+        top = 2
+        while top > 0:
+            top -= 2
+            low = stack[top]
+            high = stack[top + 1]
+            if low < high:
+                p = partition(a[r], low, high)
+                stack[top] = low
+                stack[top + 1] = p - 1
+                stack[top + 2] = p + 1
+                stack[top + 3] = high
+                top += 4
+
+
+@cuda.jit(device=True)
+def merge(a, b, out):
+    """Merge two sorted slices."""
+    i = 0
+    j = 0
+    for k in range(out.shape[0]):
+        if j >= b.shape[0] or (i < a.shape[0] and a[i] <= b[j]):
+            out[k] = a[i]
+            i += 1
+        else:
+            out[k] = b[j]
+            j += 1
+
+
+@cuda.jit
+def merge_of_slices(a, out):
+    """Sort by merging ever longer slices."""
+    n = a.shape[0]
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle = min(low + width, n)
+            high = min(low + 2 * width, n)
+            merge(a[low:middle], a[middle:high], out[low:high])
+        for k in range(n):
+            a[k] = out[k]
+        width *= 2
+
+
+@cuda.jit(device=True)
+def insert(s, n):
+    """Sort the first elements."""
+    for i in range(1, n):
+        key = s[i]
+        j = i - 1
+        while j >= 0 and s[j] > key:
+            s[j + 1] = s[j]
+            j -= 1
+        s[j + 1] = key
+
+
+@cuda.jit
+def insertion_in_shared_rows(a):
+    """Sort rows in shared memory, in turn in one row and another."""
+    s = cuda.shared.array((2, 1200), float32)
+    for r in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            s[r % 2, k] = a[r, k]
+        insert(s[r % 2], a.shape[1])
+        for k in range(a.shape[1]):
+            a[r, k] = s[r % 2, k]
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(2, int(n * SCALE ** (1 / power)))
@@ -262,6 +390,23 @@ def main():
         case "histogram":
             out = np.zeros(16, np.int32)
             histogram[1, 1](rng.integers(0, 1000, size(200_000), dtype=np.int32), out)
+        case "sums_of_rows":
+            a = rng.random((size(400), 400))
+            out = np.zeros(len(a))
+            sums_of_rows[1, 1](a, out)
+        case "products_of_rows":
+            n = size(60, 2)
+            out = np.zeros((n, n))
+            products_of_rows[1, 1](rng.random((n, 50)), rng.random((n, 50)), out)
+        case "quick_in_rows":
+            out = rng.random((size(12), 800), dtype=np.float32)
+            quick_in_rows[1, 1](out)
+        case "merge_of_slices":
+            out = np.zeros(size(10_000))
+            merge_of_slices[1, 1](rng.random(len(out)), out)
+        case "insertion_in_shared_rows":
+            out = rng.random((size(4), 1000), dtype=np.float32)
+            insertion_in_shared_rows[1, 1](out)
         case name:
             n = size(70, 2)
             out = np.zeros((n, n), np.int32)

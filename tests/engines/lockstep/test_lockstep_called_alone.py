@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways
+from helpers.alone_both_ways import both_ways, in_short_parts
 from helpers.lockstep_text import launch_text
 
 from smemviz.engines.limits import Limits
@@ -115,6 +115,49 @@ def some(k):
     return 0
 
 @cuda.jit(device=True)
+def kept(a, i, x):
+    a[i] = x
+    return x
+
+@cuda.jit(device=True)
+def sizes(a, b, k):
+    for j in range(a.shape[0]):
+        a[j] = len(a) * 100 + len(b) * 10 + k
+
+@cuda.jit(device=True)
+def exchange(a, i, j):
+    t = a[i]
+    a[i] = a[j]
+    a[j] = t
+
+@cuda.jit(device=True)
+def sort(a):
+    for i in range(1, a.size):
+        j = i
+        while j > 0 and a[j - 1] > a[j]:
+            exchange(a, j, j - 1)
+            j -= 1
+
+@cuda.jit(device=True)
+def spread(a, k):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] += i + a.ndim + a.size
+        sort(a[i])
+    exchange(a[:, k % a.shape[1]], 0, 1)
+    a[1:][0, k % 2] += a[0][1]
+
+@cuda.jit(device=True)
+def spread_own(k):
+    t = cuda.local.array((3, 4), int32)
+    for i in range(3):
+        for j in range(4):
+            t[i, j] = (i * 5 + j * 3 + k) % 7
+    spread(t, k)
+    spread(t[1:], k)
+    return t[0, 0] + 10 * t[1, 2] + 100 * t[2, 3]
+
+@cuda.jit(device=True)
 def deep(a, k):
     return step(looped(twice(k), 3)) + first_above(a, k) + cuda.blockDim.x
 """
@@ -140,13 +183,32 @@ CALLS |= {
     "a local array": "out[k] = own(k)",
     "a local array that is given on": "out[k] = own(k) + filled(k + 2)",
 }
+CALLS |= {
+    "a row": "out[k] = first_above(square[k % 4], 3)",
+    "a row, whole and sorted": "square[k % 4, k % 3] = k % 5\nsort(square[k % 4])\nsort(square[k % 4, :])",
+    "a column": "sort(square[:, k % 4])",
+    "rows of rows": "spread(square, k)\nspread(square[1:3, :2], k)",
+    "rows of local arrays": "out[k] = spread_own(k)",
+    "slices": "sort(out[k:k + 4])\nsort(out[:k])\nsort(out[20 - k:])\nsort(out[:])",
+    "slices of several sizes": "sizes(out[k:2 * k], real[k:], k)\nx += out[k]",
+    "slices cut off at the ends": "sizes(out[k + 12:k + 18], real[-k:22], k)\nsizes(out[9 - k:k], real[k:-3], k)",
+    "rows outside": "out[k] = first_above(square[k - 4], 3) + first_above(square[k // 2], 11)",
+    "rows outside, between loads": "out[k] = out[k + 1] + first_above(square[out[k] - 1], x) + out[2 * k]",
+    "elements outside a row": "exchange(square[k % 4], k - 5, 1)\nexchange(out[k:], 22 - 2 * k, 0)",
+    "nothing": "sort(out[k:k])\nsort(none[k % 2])\nexchange(none[0], 0, 1)\nspread(none[k:], k)",
+    "an element of a row": "out[k] = twice(square[k % 4][k - 3]) + step(square[1:][k % 4, 0]) + twice(out[:5][k])",
+    "an atomic in a slice": "put(out[k:], k - 3, x)\ncuda.atomic.max(square[1:], (k % 4, 1), k)",
+    "rows without a call": "square[k % 3][k % 4] += square[1:][k % 4][1]\nout[k] = square[k % 2, 1:][k % 5 - 1]",
+}
 NOT_WRITTEN = {
     "a local array of some": "out[k] = some(k)",
-    "a row": "out[k] = first_above(square[k % 4], 3)",
+    "every second element": "sort(out[k::2])",
+    "a transposed array": "sort(square.T[k % 4])",
+    "a new axis": "spread(square[None, k % 4], 0)",
 }
 KERNEL = """
 @cuda.jit
-def kernel(out, real, square):
+def kernel(out, real, square, none):
     x = 12
     if cuda.grid(1) == {thread}:
         for k in range({turns}):
@@ -157,10 +219,10 @@ def kernel(out, real, square):
 
 def launch(lines, thread=0, block=1, turns=10):
     out, real = np.arange(24) % 7, np.linspace(0, 1, 24).astype(np.float32)
-    square = np.arange(16).reshape(4, 4)
+    square, none = np.arange(16).reshape(4, 4), np.zeros((2, 0))
     text = FUNCTIONS + KERNEL.format(body=textwrap.indent(lines, " " * 12), thread=thread, turns=turns)
     limits = Limits(iterations=5000)
-    return launch_text(text, out, real, square, block=block, limits=limits, harmless=True), out, real
+    return launch_text(text, out, real, square, none, block=block, limits=limits, harmless=True), out, real, square
 
 
 @pytest.mark.parametrize("lines", [*CALLS.values(), *NOT_WRITTEN.values()], ids=[*CALLS, *NOT_WRITTEN])
@@ -188,6 +250,21 @@ def test_functions_are_not_called_turn_by_turn(monkeypatch, lines):
     assert calls(20) == calls(10)
 
 
+def test_a_function_that_is_called_again_is_told_the_sizes_of_its_arrays(monkeypatch):
+    lines = "sizes(out[0:3], real, 1)\nsizes(out[4:9], real[2:4], 2)\nsizes(out[9:11], real[:7], 3)"
+    text = FUNCTIONS + "\n@cuda.jit\ndef kernel(out, real):\n" + textwrap.indent(lines, "    ")
+
+    def again():
+        out = np.zeros(12, np.int64)
+        return launch_text(text, out, np.zeros(8), block=1), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, again)
+
+    assert alone == interpreted
+    assert ran == 3
+    assert again()[1].tolist() == [381] * 3 + [0] + [522] * 5 + [273] * 2 + [0]
+
+
 def test_few_threads_that_only_compute_call_functions(monkeypatch):
     text = FUNCTIONS + "\n@cuda.jit\ndef kernel(out):\n    x = cuda.grid(1) + 7\n"
     text += "    for k in range(40):\n        x = step(x) + twice(k) + filled(x % 7)\n    out[cuda.grid(1)] = x\n"
@@ -195,6 +272,45 @@ def test_few_threads_that_only_compute_call_functions(monkeypatch):
     def few():
         out = np.zeros(8)
         return launch_text(text, out, block=8), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, few)
+
+    assert alone == interpreted
+    assert ran > 0
+
+
+OWN_ROWS = """
+@cuda.jit
+def kernel(out):
+    s, i = cuda.shared.array((8, 5), int32), cuda.threadIdx.x
+    for k in range(5):
+        s[i, k] = (k * 3 + i) % 5
+    for k in range(6):
+        s[i, k % 5] += k
+        sort(s[i])
+        sort(s[i, :3])
+        exchange(s[i, 2:], 1, 0)
+    out[i] = s[i, 2]
+"""
+STORES_IN_A_CONDITION = """
+@cuda.jit
+def kernel(out):
+    s, x, i = cuda.shared.array(8, int32), 0, cuda.threadIdx.x
+    while kept(s, i, x) < 30 + i and s[i] < 60:
+        x += 1
+    out[i] = x
+"""
+
+
+@pytest.mark.parametrize("kernel", [OWN_ROWS, STORES_IN_A_CONDITION])
+@pytest.mark.parametrize("parts", ["at once", "in parts"])
+def test_few_threads_give_functions_what_is_their_own(monkeypatch, kernel, parts):
+    if parts == "in parts":
+        in_short_parts(monkeypatch)
+
+    def few():
+        out = np.zeros(8)
+        return launch_text(FUNCTIONS + kernel, out, block=8), out
 
     alone, interpreted, ran = both_ways(monkeypatch, few)
 

@@ -63,6 +63,62 @@ LOOPS = {
             x += s[k - 2] + s[k - 1] + s[k] + s[k + 1] + s[30] + s[3]
             s[k - 1] += s[k]
     """,
+    "a loop in a loop, with ways that part": """
+        for k in range(12):
+            j = k
+            while j < 26 and s[j - 3] >= 0 and s[j % 24] > 2:
+                if s[j] > x % 7:
+                    s[j] -= 1
+                    if x % 3 == 1:
+                        j += 5
+                        continue
+                elif s[j - 1] < 4:
+                    x += s[j - 2]
+                else:
+                    break
+                j += 2
+            x += s[k] + j
+    """,
+    "conditions that say what an index is at least": """
+        for k in range(12):
+            j = k % 5
+            while j >= 0 and s[j] > -9:
+                s[j] -= k % 3
+                if s[j] % 2:
+                    j -= 2
+                    s[j] += 1
+                    continue
+                j -= 1
+                x += s[j]
+            while j > -5 and s[j] > -9:
+                for n in range(2):
+                    x += s[j - 1]
+                    j -= 1
+            while j > -9 and s[j] > -9:
+                j -= 1
+            s[j] += 1
+    """,
+    "safe for long, and then not": """
+        for k in range(40):
+            for j in range(6):
+                x += s[k * j % 24]
+                if k > 30:
+                    x += stack[k - 31 + j]
+                    stack[k - 30] = x % 50
+    """,
+    "two axes": """
+        for k in range(25):
+            for j in range(4):
+                table[k % 3, j] = s[k % 9 + j] + k
+                table[k // 8, j + 1] += table[k % 3, j]
+                x += table[k // 6][j % 3] + table[1:][k % 2, j]
+    """,
+    "rows and slices": """
+        for k in range(22):
+            for j in range(5):
+                s[k:k + 4][j] += s[k % 5:][j - 1] % 9
+                x += stack[:k][j] + s[-3:][j % 3]
+    """,
     "global memory": "for k in range(30):\n    out[k % 7] += real[k]\n    x += out[k]",
     "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
     "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",
@@ -70,6 +126,7 @@ LOOPS = {
 KERNEL = """
 s = cuda.shared.array(24, int32)
 stack = cuda.shared.array(16, int32)
+table = cuda.shared.array((4, 6), int32)
 wide = cuda.shared.array(4, int64)
 x = 0
 if cuda.threadIdx.x == 0:
@@ -78,6 +135,10 @@ if cuda.threadIdx.x == 0:
 {written}
 {lines}
 out[64 + cuda.grid(1)] = x
+"""
+ALL = """
+for k in range(24):
+    stack[k % 16] = wide[k % 4] = table[k // 6, k % 6] = 0
 """
 SHAPES = [(1, 1), (3, 1), (1, 40)]
 
@@ -103,9 +164,7 @@ def _handed_on_often(monkeypatch):
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
 @pytest.mark.parametrize("rows", [5, 60, 100, 5000])
 @pytest.mark.parametrize(("grid", "block"), SHAPES)
-@pytest.mark.parametrize(
-    "written", ["pass", "for k in range(16):\n    stack[k] = 0\nfor k in range(4):\n    wide[k] = 0"]
-)
+@pytest.mark.parametrize("written", ["pass", ALL])
 def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, written):
     launch = launch_of(lines, rows, grid, block, written)
     alone, interpreted, ran = both_ways(monkeypatch, launch, counted)

@@ -95,6 +95,11 @@ class Hazards:
         """Tell whether nothing can go wrong in cells: all of them are written, by the only thread of a block."""
         return self._threads == 1 and self._written.expects(cells)
 
+    @property
+    def safe_cells(self) -> NDArray[np.bool_]:
+        """Which cells they are safe in, where a block has one thread."""
+        return self._written.expected
+
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
         self._in_global.syncwarp(mask)
@@ -167,6 +172,11 @@ class Written:
         if self._expected is None or not 0 <= low <= high < len(self._expected):
             return False
         return bool(self._expected[low : high + 1].all())
+
+    @property
+    def expected(self) -> NDArray[np.bool_]:
+        """Which cells will have been written."""
+        return self._written if self._expected is None else self._expected
 
     def check(self, accesses: Sequence[SharedAccess | SerialAccesses]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""

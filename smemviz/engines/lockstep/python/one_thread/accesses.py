@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
-from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Entry
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
@@ -39,15 +39,50 @@ class Access:
     is_by_index: bool
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the text of a loop gets to the elements of an array, or of a row or slice of one: all of it are texts.
+
+    ``start`` is the place of its first element, empty where that is 0, a stride is empty where it is 1, and ``view`` is
+    the array as the interpreter knows it. ``access`` says which memory it is.
+    """
+
+    access: Access
+    start: str
+    sizes: tuple[str, ...]
+    strides: tuple[str, ...]
+    view: str
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that a name stands for throughout a loop; a row or slice that a function is given has its ``layout``.
+
+    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
+    """
+
+    dtype: Dtype
+    axes: int
+    space: str
+    way: str
+    unit: bool
+    first: bool
+    layout: Layout | None = None
+
+
 def way_to(machine: Machine, view: View) -> str:
     """Return how elements of an array are reached: "free", "owned" after a look at who touched them, or "far"."""
     simple = view.dtype.kind in "iub" or view.dtype in (FLOAT32, FLOAT64)
-    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces):
+    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
         return "far"
     watched = machine.in_global.watched.get(view.memory)
     if watched is None or is_only_thread(machine):
         return "free"
     return "owned" if watched.nbytes == view.dtype.itemsize else "far"
+
+
+def _is_near(view: View) -> bool:
+    return all(np.max(size) <= NEAR[1] for size in view.shape)
 
 
 def is_same_for_all(view: View) -> bool:
@@ -94,6 +129,9 @@ class Accesses:
         self.groups: list[int] = []
         self.stored: list[Any] = []
         self.left_out = 0  # of the first accesses that are noted since
+        self.only_counts = False  # from here on, where nothing is unsafe
+        self.safe: list[bool] = []  # of each place in shared memory
+        self._many_safe = 0
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
@@ -163,7 +201,7 @@ class Accesses:
         flat = memoryview(memory.elements(view.dtype))  # type: ignore[arg-type]
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
-        bound = (flat, open_value(view.offset, slot) * scale + self._shift_of(view), *sizes, *strides)
+        bound = (flat, self.start_of(view), *sizes, *strides)
         if way != "owned":
             return bound
         watched = self._machine.in_global.watched[memory]
@@ -171,22 +209,25 @@ class Accesses:
         owners: Any = watched.owners
         return *bound, memoryview(owners), (memory.base - watched.start) // watched.nbytes
 
+    def start_of(self, view: View) -> int:
+        """Return the place in its memory of the first element of an array."""
+        return int(open_value(view.offset, self.slot)) * self._scale_of(view) + self._shift_of(view)
+
     def hand_on(self) -> None:
         """Let the log and the search for hazards have what was noted."""
         if not self.groups:
             return
-        only_counted = self.alone and not self.left_out and self._is_only_counted
+        only_counted = self.alone and self._is_only_counted
         if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
             self._count(np.array(self.groups, np.int64))
-            self._clear()
             return
         groups, noted = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
-        self.noted.clear()
-        self.groups.clear()
         if only_counted and self._are_safe(groups, noted):
             self._count(groups)
-            self._clear()
             return
+        self.only_counts = False
+        self.noted.clear()
+        self.groups.clear()
         if self._pace is not None:
             self._did.append((groups, noted))
             many = sum(map(_turns_and_groups, (groups for groups, _ in self._did))) * self._mask.count
@@ -225,18 +266,42 @@ class Accesses:
         if hazards.are_safe_within(int(noted.min() + self._offset.min()), int(noted.max() + self._offset.max())):
             return True
         numbers, places = self.done_in(groups, noted)
+        numbers, places = numbers[self.left_out :], places[self.left_out :]
         return hazards.are_safe(places[self.in_shared[numbers]])
 
-    def _count(self, groups: NDArray[np.int64]) -> None:
-        each = np.bincount(groups, minlength=len(self.length))
-        times = np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
-        numbers = np.flatnonzero(times)
-        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
+    def count(self, times: Mapping[int, int]) -> None:
+        """Let the log count groups of accesses, each so many times, once nothing else is asked."""
+        each = np.zeros(len(self.length), np.int64)
+        each[list(times)] = list(times.values())
+        if each.any():
+            self._tell(self._times(each))
 
-    def _clear(self) -> None:
+    def _count(self, groups: NDArray[np.int64]) -> None:
+        times, first = self._times(np.bincount(groups, minlength=len(self.length))), self._first[groups[0]]
+        times[self._numbers[first : first + self.left_out]] -= 1
+        self.left_out = 0
+        self._tell(times)
         self.noted.clear()
         self.groups.clear()
         self.stored.clear()
+        self.only_counts = True
+        if self.in_shared.any():
+            self._look_for_safe()
+
+    def _look_for_safe(self) -> None:
+        hazards = self._machine.hazards
+        cells, nbytes = hazards.safe_cells, len(self._machine.shared.data)
+        many = nbytes if hazards.is_over else int(np.count_nonzero(cells))
+        if many != self._many_safe:
+            self._many_safe, self.safe = many, [True] * nbytes if hazards.is_over else cells.tolist()
+
+    def _times(self, each: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how often each access was made, by how often each group was."""
+        return np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+
+    def _tell(self, times: NDArray[np.int64]) -> None:
+        numbers = np.flatnonzero(times)
+        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
 
     def start_over(self) -> None:
         """Forget what has been handed on together with what others did."""

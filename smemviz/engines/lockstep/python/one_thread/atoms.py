@@ -1,16 +1,19 @@
 """Values in the text of a loop: their text, type, and where integers lie, so that what fits is not looked at.
 
-And those that the places of elements hang on, which are to be noted.
+And those that the places of elements hang on, which are to be noted; and what a part of the text stands for.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Dtype
 
 Span = tuple[int, int]  # the lowest and the highest integer that a value may be
@@ -102,16 +105,18 @@ def of_load(text: str, dtype: Dtype) -> Atom:
 class Pending:
     """Accesses that are not noted yet: each lies at a number that has to be noted, once for several, and a constant.
 
-    ``names`` are what these numbers have in the text, ``known`` tells which is which.
+    ``names`` are what these numbers have in the text, ``known`` tells which is which, and ``sums`` what has been added.
     """
 
     entries: list[Entry] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
+    sums: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def copy(self) -> Pending:
         """Return what goes on without this one."""
-        return replace(self, entries=list(self.entries), names=list(self.names), known=dict(self.known))
+        entries, names, known, sums = list(self.entries), list(self.names), dict(self.known), dict(self.sums)
+        return replace(self, entries=entries, names=names, known=known, sums=sums)
 
     def add(self, number: int, base: str, offset: int) -> None:
         """Add an access at a number and a constant."""
@@ -119,6 +124,10 @@ class Pending:
             self.known[base] = len(self.names)
             self.names.append(base)
         self.entries.append((number, self.known[base], offset))
+
+    def forget(self, variable: str) -> None:
+        """Forget sums with a variable, which is about to be assigned."""
+        self.sums = {names: text for names, text in self.sums.items() if variable not in names}
 
     def keep(self, variable: str, name: str) -> str:
         """Note a variable, which is about to be assigned, by another name; return that."""
@@ -129,3 +138,45 @@ class Pending:
         """Return the lines that note all of it as a group."""
         names = self.names
         return [f"note({names[0]})" if len(names) == 1 else f"noted += {', '.join(names)}", f"group({group})"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is worth the same throughout a loop: evaluated in a frame, under a name in the text."""
+
+    frame: Frame
+    node: ast.expr
+    text: str
+    dtype: Dtype
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A device function whose body stands in the text, for one call of it.
+
+    Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
+    arrays, by whose variables, and its ``own`` local arrays, as it was written for. ``turns`` is how many loops
+    are around the call; ``has_returned`` is the text of whether it has.
+    """
+
+    number: int
+    frame: Frame
+    arrays: dict[str, str]
+    turns: int
+    has_returned: str
+    own: dict[str, View] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was written further in, what is to be noted of it, and what it is worth."""
+
+    lines: list[str]
+    noted: Pending
+    atom: Atom
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the text of the value is all there is."""
+        return not self.lines and not self.noted.entries

@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
 from smemviz.engines.lockstep.python.functions.mathematics import of_floats
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, of_load, union
-from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, bound, reach, view
+from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, bound, reach, shape_of
 from smemviz.engines.lockstep.python.one_thread.inlined import inlined
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
@@ -45,6 +45,8 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     if name.startswith("cuda.atomic."):
         return atomic(writer, node, name)
     of_array = name == "builtins.len" and len(node.args) == 1 and array_of(writer, node.args[0]) is not None
+    if of_array and (sizes := shape_of(writer, node.args[0])) is not None:
+        return sizes[0]
     if of_array or name in ("cuda.grid", "cuda.gridsize"):
         return bound(writer, node)
     rule = names.CALLS.get(name)
@@ -146,7 +148,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     dtype = made.array.dtype
     if dtype.name not in ATOMICS[name].dtypes:
         return None
-    old, writer.together = writer.new(), False
+    old, writer.together, site = writer.new(), False, writer.frame.tree.atomics.get(node)
     given = writer.write(node.args[2])
     if given.dtype is None or given.dtype.kind == "c":
         raise NotWrittenError
@@ -156,10 +158,10 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     writer.put(f"{old} = {made.element}")
     writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), given)}")
     writer.indent -= 1
+    made.note_unsafe(writer, site)
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
-    far = f"{writer.runner}.atomic({call}, {view(writer, made)}, {made.indices}, {writer.opened(given)})"
-    site = writer.frame.tree.atomics.get(node)
+    far = f"{writer.runner}.atomic({call}, {made.layout.view}, {made.indices}, {writer.opened(given)})"
     writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
     made.note(writer, site)
     return of_load(old, dtype)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from smemviz.engines.lockstep.python.one_thread.accesses import Access
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.one_thread.accesses import Access, Array, Layout
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, settled, simple
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import Array, Bound, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
 from smemviz.errors import SmemvizError
@@ -21,7 +22,7 @@ REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupE
 class Reached:
     """An element at a ``place``, noted as a ``base`` and a constant; ``inside`` is the text of whether it is there."""
 
-    access: Access
+    layout: Layout
     array: Array
     indices: str
     inside: str
@@ -32,11 +33,16 @@ class Reached:
     @property
     def element(self) -> str:
         """The text of the element."""
-        return f"m{self.access.number}[{self.place}]"
+        return f"m{self.layout.access.number}[{self.place}]"
+
+    def note_unsafe(self, writer: Writer, site: int | None, stored: str = "") -> None:
+        """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
+        if self.array.space == "shared":
+            writer.note_unsafe(self.place, self.base, self.offset, site, stored)
 
     def note(self, writer: Writer, site: int | None) -> None:
         """Note an access to the element."""
-        writer.note(self.base, self.offset, site, self.access)
+        writer.note(self.base, self.offset, site, self.layout.access)
 
 
 def bound(writer: Writer, node: ast.expr) -> Atom | None:
@@ -64,58 +70,158 @@ def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
     return None if array is None else (name, array)
 
 
+def held(writer: Writer, node: ast.expr) -> View:
+    """Return the array that a name stands for while the text is written."""
+    assert isinstance(node, ast.Name)
+    view: View = writer.frame.variables[node.id if writer.scope else writer.variable_name(node, node.id)]
+    return view
+
+
+def _base(writer: Writer, node: ast.expr) -> tuple[str, Array, View] | None:
+    """Return an array that is reached, under its variable, or a row or slice of one, and one like it."""
+    named = array_of(writer, node)
+    if named is None:
+        row = row_of(writer, node)
+        return None if row is None else ("", *row)
+    return None if named[1].way == "far" else (*named, held(writer, node))
+
+
+def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
+    """Write a row or slice of an array, and return one like it; None for what is none of an array that is reached."""
+    mark = writer.mark()
+    based = _base(writer, node.value) if isinstance(node, ast.Subscript) else None
+    if based is not None and isinstance(node, ast.Subscript):
+        parts, axes = _parts(node.slice), based[1].axes
+        parts += [ast.Slice()] * (axes - len(parts))
+        slices = [part for part in parts if isinstance(part, ast.Slice)]
+        foreign = any(_is_foreign(part) for part in parts) or any(part.step is not None for part in slices)
+        if slices and len(parts) == axes and not foreign:
+            return _row(writer, node, parts, *based)
+    writer.back(mark)
+    return None
+
+
+def _row(
+    writer: Writer, node: ast.Subscript, parts: list[ast.expr], name: str, array: Array, whole: View
+) -> tuple[Array, View]:
+    outer = _layout(writer, name, array, is_by_index=False)
+    kept = [axis for axis, part in enumerate(parts) if isinstance(part, ast.Slice)]
+    along = [_along(writer, *one) for one in zip(parts, outer.sizes, outer.strides, strict=True)]
+    texts, tests, terms, lengths = ([text for text in column if text] for column in zip(*along, strict=True))
+    names = [writer.new() for _ in (node, "start", *kept)]
+    part = f"{writer.runner}.part({writer.constant(node)}, {outer.view}, ({', '.join(texts)},))"
+    start = " + ".join([outer.start, *terms] if outer.start else terms) or "0"
+    writer.put(f"if {' and '.join(tests) or True}:")
+    writer.put(f"    {', '.join(names)} = {', '.join(['None', start, *lengths])}")
+    writer.put("else:")
+    writer.astray(f"{', '.join(names)} = {writer.runner}.place({part})", None)
+    strides = tuple(outer.strides[axis] for axis in kept)
+    layout = Layout(outer.access, names[1], tuple(names[2:]), strides, f"({names[0]} or {part})")
+    unit = array.unit and kept[-1] == array.axes - 1
+    shape, steps = (tuple(each[axis] for axis in kept) for each in (whole.shape, whole.strides))
+    like = replace(whole, shape=shape, strides=steps, picked=(), whole=())
+    return replace(array, axes=len(kept), unit=unit, first=False, layout=layout), like
+
+
+def _along(writer: Writer, part: ast.expr, size: str, stride: str) -> tuple[str, str, str, str]:
+    """Write an index or a slice of an axis: texts of it, of whether it is inside, of its start, and of a length."""
+    if not isinstance(part, ast.Slice):
+        index = _index(writer, part)
+        return index.text, _inside(index, size), _times(index.text, stride), ""
+    low, high = ("" if end is None else _index(writer, end).text for end in (part.lower, part.upper))
+    ends = " <= ".join(end for end in ("0", low, high, size) if end) if low or high else ""
+    length = f"{high or size} - {low}" if low else high or size
+    return f"slice({low or None}, {high or None})", ends, _times(low, stride) if low else "", length
+
+
+def _inside(index: Atom, size: str) -> str:
+    return f"{'' if index.within[0] >= 0 else '0 <= '}{index.text} < {size}"
+
+
+def _parts(index: ast.expr) -> list[ast.expr]:
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _is_foreign(part: ast.expr) -> bool:
+    return isinstance(part, ast.Starred) or (isinstance(part, ast.Constant) and not isinstance(part.value, int))
+
+
+def _index(writer: Writer, node: ast.expr) -> Atom:
+    atom = writer.write(node)
+    if atom.dtype is None or atom.dtype.kind not in "iu":
+        raise NotWrittenError
+    return simple(writer, converted(writer, atom, INT64))
+
+
+def _times(index: str, stride: str) -> str:
+    return f"{index} * {stride}" if stride else index
+
+
+def _layout(writer: Writer, name: str, array: Array, *, is_by_index: bool) -> Layout:
+    """Return how the text gets to the elements of an array, in an access of its own if it is a whole one."""
+    if array.layout is not None:
+        return array.layout
+    number = len(writer.accesses)
+    access = Access(name, array.dtype, array.axes, number, is_by_index)
+    writer.accesses.append((access, array.way))
+    sizes, strides = ([f"{letter}{number}_{axis}" for axis in range(array.axes)] for letter in "ns")
+    if array.unit:
+        strides[-1] = ""
+    start = "" if array.first else f"b{number}"
+    return Layout(access, start, tuple(sizes), tuple(strides), f"V[{writer.constant(name)}]")
+
+
 def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
     """Write the indices of an element, None for what is no element of an array that is reached here."""
-    named = array_of(writer, base)
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    if named is None or named[1].way == "far" or len(parts) != named[1].axes or not parts:
+    parts, based = _parts(index), None
+    if parts and not any(isinstance(part, ast.Slice) or _is_foreign(part) for part in parts):
+        based = _base(writer, base)
+    if based is None or len(parts) != based[1].axes:
         return None
-    if any(isinstance(part, ast.Slice | ast.Starred) or _is_text(part) for part in parts):
-        return None
-    name, array = named
-    indices = []
-    for part in parts:
-        atom = writer.write(part)
-        if atom.dtype is None or atom.dtype.kind not in "iu":
-            raise NotWrittenError
-        indices.append(simple(writer, converted(writer, atom, INT64)))
-    number = len(writer.accesses)
-    made = Access(name, array.dtype, array.axes, number, array.axes == 1 and array.unit)
-    writer.accesses.append((made, array.way))
-    tests, terms = [], [] if array.first else [f"b{number}"]
-    for axis, atom in enumerate(indices):
-        tests.append(f"{'' if atom.within[0] >= 0 else '0 <= '}{atom.text} < n{number}_{axis}")
-        unit = array.unit and axis == array.axes - 1
-        terms.append(atom.text if unit else f"{atom.text} * s{number}_{axis}")
-    place = terms[0] if len(terms) == 1 and indices[0].text == terms[0] else f"q{number}"
-    if place == f"q{number}":
-        writer.put(f"{place} = {' + '.join(terms)}")
-    if array.way == "owned":
-        tests.append(f"((w := o{number}[{place} + f{number}]) == me or not w)")
-    spot, constant = place, 0
-    if made.is_by_index:
+    name, array, _ = based
+    indices = [_index(writer, part) for part in parts]
+    in_a_row = array.axes == 1 and array.unit
+    layout = _layout(writer, name, array, is_by_index=in_a_row)
+    tests = [_inside(atom, size) for atom, size in zip(indices, layout.sizes, strict=True)]
+    spot, constant = "", 0
+    if in_a_row:
         first = indices[0]
         spot, constant = first.beside or (first.text, 0)
         if first.is_literal:
             spot, constant = "0", int(first.text.strip("()"))
-    return Reached(
-        made, array, f"({', '.join(atom.text for atom in indices)},)", " and ".join(tests), place, spot, constant
-    )
+    if array.layout is not None and in_a_row:
+        spot = layout.start if spot == "0" else writer.sum_of(layout.start, spot)
+        place = f"{spot} + {constant}" if constant else spot
+    else:
+        terms = [_times(atom.text, stride) for atom, stride in zip(indices, layout.strides, strict=True)]
+        place = " + ".join([layout.start, *terms] if layout.start else terms)
+        if place != indices[0].text:
+            place = writer.let(place, INT64).text
+        spot = spot or place
+    if array.way == "owned":
+        number = layout.access.number
+        tests.append(f"((w := o{number}[{place} + f{number}]) == me or not w)")
+    texts = f"({', '.join(atom.text for atom in indices)},)"
+    return Reached(layout, array, texts, " and ".join(tests), place, spot, constant)
 
 
-def view(writer: Writer, element: Reached) -> str:
-    """Return the text of the array of an element."""
-    return f"V[{writer.constant(element.access.name)}]"
+def shape_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
+    """Return the sizes of a row or slice, None for anything else."""
+    named = array_of(writer, node)
+    if named is None or named[1].layout is None:
+        return None
+    return [Atom(size, INT64, (0, NEAR[1])) for size in named[1].layout.sizes]
 
 
 def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, inside: str, far: str) -> None:
     """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
     site = writer.frame.tree.stores.get(node)
-    writer.stored.add(element.access.name)
+    writer.stored.add(element.layout.access.name)
     writer.put(f"if {inside}:")
-    if element.array.space == "shared" and site is not None:
+    if element.array.space == "shared" and site is not None and not writer.only_counted:
         writer.put(f"    stored({atom.text})")
     writer.put(f"    {element.element} = {atom.text}")
+    element.note_unsafe(writer, site, atom.text)
     writer.put("else:")
     writer.astray(far, site)
     element.note(writer, site)
@@ -131,23 +237,22 @@ def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:
     return atom if atom.loose else settled(writer, atom)
 
 
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and not isinstance(node.value, int)
-
-
 def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
     """Write the load of an element."""
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and isinstance(node.slice, ast.Constant):
-        return None if array_of(writer, node.value.value) is None else bound(writer, node)
+        sizes, axis = shape_of(writer, node.value.value), node.slice.value
+        if sizes is None:
+            return None if array_of(writer, node.value.value) is None else bound(writer, node)
+        return sizes[axis] if type(axis) is int and 0 <= axis < len(sizes) else None
     made = reach(writer, node.value, node.slice)
     if made is None:
         return None
-    result, dtype = writer.new(), made.array.dtype
+    result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
     writer.put(f"if {made.inside}:")
     writer.put(f"    {result} = {made.element}")
+    made.note_unsafe(writer, site)
     writer.put("else:")
-    far = f"{writer.runner}.load({writer.constant(node)}, {view(writer, made)}, {made.indices})"
-    site = writer.frame.tree.loads.get(node)
+    far = f"{writer.runner}.load({writer.constant(node)}, {made.layout.view}, {made.indices})"
     writer.astray(f"{result} = {closed(far, dtype)}", site)
     made.note(writer, site)
     return of_load(result, dtype)

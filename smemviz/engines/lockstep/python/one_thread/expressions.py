@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.arithmetic import ORDERS, closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.calls import call
-from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, subscript
+from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, shape_of, subscript
 from smemviz.engines.lockstep.python.one_thread.values import type_of
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError, unary
@@ -54,13 +54,23 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
     if frame.canonical(node) or frame.names.constant(node) is not None:
         return bound(writer, node)
     if node.attr in ("size", "ndim") and array_of(writer, node.value) is not None:
-        return bound(writer, node)
+        sizes = shape_of(writer, node.value)
+        if sizes is None:
+            return bound(writer, node)
+        return _literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
     if node.attr in ("real", "imag"):
         atom = writer.write(node.value)
         if atom.dtype == COMPLEX128:
             return Atom(f"{atom.text}.{node.attr}", FLOAT64)
         raise NotWrittenError
     return None
+
+
+def _product(writer: Writer, node: ast.expr, sizes: list[Atom]) -> Atom:
+    product = sizes[0]
+    for size in sizes[1:]:
+        product = operate(writer, node, ast.Mult, product, size)
+    return product
 
 
 # -- operators
@@ -121,7 +131,7 @@ def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: A
 
 
 def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
-    if node in writer.frame.versions.choices or node in writer.frame.versions.operands:
+    if _is_of_kinds(writer, node):
         return None
     word, test = ("and", "if {}:") if isinstance(node.op, ast.And) else ("or", "if not {}:")
     made, result, indent = _condition(writer, node.values[0]), "", writer.indent
@@ -140,6 +150,38 @@ def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
         writer.fork(f"{result} = {made.text}")
     writer.indent = indent
     return Atom(result, BOOL) if result else made
+
+
+def conditions(writer: Writer, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Write conditions that all have to hold, each evaluated where those before it do; give each with its text."""
+    operands = [node]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and not _is_of_kinds(writer, node):
+        mark = writer.mark()
+        try:
+            for operand in node.values:
+                _condition(writer, operand)
+            operands = node.values
+        except NotWrittenError:
+            pass
+        writer.back(mark)
+    for operand in operands:
+        yield operand, truth(writer, writer.write(operand))
+
+
+def least(writer: Writer, node: ast.expr) -> dict[str, int]:
+    """Return what an integer variable is at least where a condition holds that says so."""
+    if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
+        return {}
+    end, op = node.comparators[0], node.ops[0]
+    if not isinstance(end, ast.Constant) or type(end.value) is not int or not isinstance(op, ast.Gt | ast.GtE):
+        return {}
+    if node.left.id not in writer.frame.names.locals:
+        return {}
+    return {writer.variable_name(node.left, node.left.id): end.value + isinstance(op, ast.Gt)}
+
+
+def _is_of_kinds(writer: Writer, node: ast.BoolOp) -> bool:
+    return node in writer.frame.versions.choices or node in writer.frame.versions.operands
 
 
 def _condition(writer: Writer, node: ast.expr) -> Atom:

@@ -7,15 +7,14 @@ import ast
 import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.accesses import way_to
+from smemviz.engines.lockstep.python.one_thread.accesses import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, value
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom
-from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
+from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, held, row_of
 from smemviz.engines.lockstep.python.one_thread.variables import as_versioned, inner
-from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Scope, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
-from smemviz.frontends.numba.sites import SiteTree
 
 _LONGEST = 2000  # lines with those of functions, which may call others several times
 
@@ -25,21 +24,22 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     outer, frame = writer.scope, writer.frame
     tree = frame.tree.calls[node]
     dtypes, returned = _signature(frame, node)
-    arrays, given = _arguments(writer, node, tree, dtypes)
     callee = frame.callee(tree)
-    callee.variables = {parameter: _array(writer, name) for parameter, name in arrays.items()}
+    arrays, rows, given = _arguments(writer, node, callee, dtypes)
     samples: dict[str, Value] = dict(callee.variables)
     samples |= {name: writer.open(atom.dtype.type(1)) for name, atom in given.items() if atom.dtype is not None}
-    names = [*_parameters(tree)]
+    names = _parameters(tree.function.node.args)
     try:
         callee.versions = callee.language.versions(callee, {name: samples[name] for name in names})
     except REFUSALS:
         raise NotWrittenError from None
-    if len(writer.lines) > _LONGEST or any(callee.versions.parameters.get(name, name) != name for name in arrays):
+    kept = callee.versions.parameters
+    if len(writer.lines) > _LONGEST or any(kept.get(name, name) != name for name in callee.variables):
         raise NotWrittenError
     number = len(writer.scopes) + 1
     scope = Scope(number, callee, arrays, len(writer.turns), f"x{number}")
     writer.scopes.append(scope)
+    writer.kinds |= {f"{number}:{parameter}": row for parameter, row in rows.items()}
     writer.scope, writer.frame, statement = scope, callee, writer.statement
     try:
         for name, atom in given.items():
@@ -58,42 +58,41 @@ def _signature(frame: Frame, node: ast.Call) -> tuple[tuple[Dtype | None, ...], 
     return types
 
 
-def _parameters(tree: SiteTree) -> list[str]:
-    parameters = tree.function.node.args
+def _parameters(parameters: ast.arguments) -> list[str]:
     return [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
 
 
 def _arguments(
-    writer: Writer, node: ast.Call, tree: SiteTree, dtypes: tuple[Dtype | None, ...]
-) -> tuple[dict[str, str], dict[str, Atom]]:
-    """Return what a call gives for each parameter: the variable of an array, or a number."""
-    parameters, names = tree.function.node.args, _parameters(tree)
+    writer: Writer, node: ast.Call, callee: Frame, dtypes: tuple[Dtype | None, ...]
+) -> tuple[dict[str, str], dict[str, Array], dict[str, Atom]]:
+    """Return what a call gives for each parameter: the variable of an array, a row or slice of one, or a number.
+
+    The function's frame gets arrays like them.
+    """
+    tree = callee.tree
+    parameters, names = tree.function.node.args, _parameters(tree.function.node.args)
     several = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or node.keywords
     starred = any(isinstance(argument, ast.Starred) for argument in node.args)
     if several or starred or tree.function.fixed or len(names) != len(node.args):
         raise NotWrittenError
     arrays: dict[str, str] = {}
+    rows: dict[str, Array] = {}
     given: dict[str, Atom] = {}
     for name, argument, dtype in zip(names, node.args, dtypes or (None,) * len(names), strict=True):
         array = array_of(writer, argument)
         if array is not None:
-            arrays[name] = array[0]
+            arrays[name], callee.variables[name] = array[0], held(writer, argument)
+            continue
+        row = row_of(writer, argument)
+        if row is not None:
+            rows[name], callee.variables[name] = row
             continue
         atom = value(writer, argument)
         if atom.dtype is None:
             raise NotWrittenError
         atom = atom if dtype is None else settled(writer, converted(writer, atom, dtype))
         given[name] = atom
-    return arrays, given
-
-
-def _array(writer: Writer, name: str) -> Value:
-    """Return the array that a variable of the loop holds."""
-    for scope in writer.scopes:
-        for parameter, variable in scope.arrays.items():
-            if variable == name:
-                return scope.frame.variables[parameter]
-    return writer.frame.variables[name]
+    return arrays, rows, given
 
 
 def own_array(writer: Writer, node: ast.Assign) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
 from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
-from smemviz.engines.lockstep.python.one_thread.expressions import truth
+from smemviz.engines.lockstep.python.one_thread.expressions import conditions, least, truth
 from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, W
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
 
 _LOOPS = (ast.For, ast.While)
+_LONGEST = 500  # lines of a text in which turns are written twice
 
 Turn = Callable[[], bool]
 
@@ -29,6 +30,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
     if node.orelse:
         raise NotWrittenError
     writer.enter()
+    writer.least.clear()
     moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
     level, first = len(writer.turns) + 1, len(writer.sites)
@@ -45,6 +47,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         forms[1](writer, node, turn)
     writer.counts = writer.counts or outer
     writer.depth -= 1
+    writer.least.clear()
     writer.loops.append((level, first, len(writer.sites)))
     if leaves is not None:
         writer.put(f"M.while_began = {leaves}")
@@ -78,7 +81,8 @@ def leave(writer: Writer, node: ast.Break | ast.Continue) -> bool:
 
 def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
     writer.put("it += 1")
-    writer.put(f"if it >= due: due = {writer.runner}.due(it, {node.lineno})")  # type: ignore[attr-defined]
+    writer.put("if it >= due:")
+    writer.astray(f"due = {writer.runner}.due(it, {node.lineno})", None)  # type: ignore[attr-defined]
     _turn(writer, turn, "")
 
 
@@ -121,6 +125,38 @@ def _turn(writer: Writer, turn: Turn, left: str) -> bool:
     return True
 
 
+def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
+    """Write turns that note accesses, and before them, for when nothing else is asked, turns that only count them."""
+    if writer.several or writer.only_counted or len(writer.lines) > _LONGEST:
+        write()
+        return
+    mark, first, sure, steps = writer.mark(), len(writer.sites), set(writer.sure), dict(writer.steps)
+
+    def counting() -> bool:
+        writer.put("safe = A.safe")
+        return noting()
+
+    def noting() -> bool:
+        write()
+        return True
+
+    writer.fork("if A.only_counts:")
+    writer.only_counted = True
+    try:
+        inner(writer, counting)
+        of_use = len(writer.sites) > first
+    except NotWrittenError:
+        of_use = False
+    writer.only_counted = False
+    if not of_use:
+        writer.back(mark)
+        write()
+        return
+    writer.put("else:")
+    writer.sure, writer.steps = sure, steps
+    inner(writer, noting)
+
+
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
     moves(writer, node, "end")
     if last:
@@ -133,37 +169,50 @@ def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
 
 def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
     done = _count_turns(writer)
-    writer.fork("while True:")
+
+    def turns() -> None:
+        writer.fork("while True:")
+        inner(writer, once)
 
     def once() -> bool:
         sure = set(writer.sure)
         _stop_before(writer, done, "None")
         _begin_turn(writer)
-        writer.fork(f"if not {_test(writer, node).text}:")
-        inner(writer, lambda: _ended(writer, node, "break"))
+        outer, writer.statement = writer.statement, node
+        writer.least.clear()
+        for condition, test in conditions(writer, node.test):
+            writer.part_ways(f"if not {test}:", lambda: inner(writer, lambda: _ended(writer, node, "break")))
+            writer.least |= least(writer, condition)
+        writer.statement = outer
         writer.sure = set(sure)
         _counted(writer, node, turn)
         writer.sure = sure
         return True
 
-    inner(writer, once)
+    if any(isinstance(part, _LOOPS) for part in _inside(node)):
+        turns()
+    else:
+        _both_ways(writer, turns)
 
 
 def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
-    part = writer.aside(lambda: _test(writer, node))
-    if not part.is_short:  # evaluated once more where turns are counted, it would load once more
+    condition = writer.aside(lambda: _test(writer, node))
+    if not condition.is_short:  # evaluated once more where turns are counted, it would load once more
         writer.counts = True
         return
-    test, sure = part.atom.text, set(writer.sure)
+    test, sure = condition.atom.text, set(writer.sure)
     writer.fork("while True:")
 
     def turns() -> bool:
+        _both_ways(writer, part)
+        writer.put("break")
+        return True
+
+    def part() -> None:
         writer.put("for it in range(it + 1, due):")
         inner(writer, once)
         writer.put("else:")
         inner(writer, more)
-        writer.put("break")
-        return True
 
     def once() -> bool:
         writer.put(f"if not {test}:")
@@ -222,12 +271,15 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
 
     def turns() -> bool:
         writer.put(f"{part} = {left}[:due - it - 1]")
+        _both_ways(writer, turn_by_turn)
+        writer.put("break")
+        return True
+
+    def turn_by_turn() -> None:
         writer.put(f"for {number} in {part}:")
         inner(writer, once)
         writer.put("else:")
         inner(writer, more)
-        writer.put("break")
-        return True
 
     def once() -> bool:
         _begin_turn(writer)

@@ -19,13 +19,13 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread import expressions, statements
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Pace, is_same_for_all, way_to
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Array, Pace, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
 from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import Array, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
@@ -243,14 +243,22 @@ def _compiled(writer: Writer) -> _Text:
         wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
     results = "".join(f"{writer.variable(name)}, " for name in writer.results)
-    lines = [
-        "def loop(V, U, M, R, F, z, me, noted, note, group, stored, P, due, bound):",
-        "    it = M.iterations",
-        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
-        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
+    body = [
         *_shortened(writer),
         "    M.iterations = it",
         "    return True, @V",
+    ]
+    counted = [group for group in sorted(writer.counted) if group < len(writer.groups)]
+    if counted:
+        begin, end = ["    try:"], f"        A.count({{{', '.join(f'{group}: g{group}' for group in counted)}}})"
+        begin.insert(0, f"    {' = '.join(f'g{group}' for group in counted)} = 0")
+        body = [*begin, *(f"    {line}" for line in body), "    finally:", end]
+    lines = [
+        "def loop(V, U, M, R, A, F, z, me, noted, note, group, stored, P, due, bound):",
+        "    it = M.iterations",
+        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
+        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
+        *body,
     ]
     text = "\n".join(lines).replace("@V", f"({results})")
     namespace = dict(writer.constants)
@@ -286,7 +294,9 @@ def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> Non
     """Let the functions that a loop calls have the arrays of the loop."""
     for scope in writer.scopes:
         scope.frame.mask = mask
-        scope.frame.variables = {parameter: variables[name] for parameter, name in scope.arrays.items()}
+        scope.frame.variables = {
+            parameter: variables[name] for parameter, name in scope.arrays.items() if name in variables
+        }
 
 
 def _run(
@@ -301,7 +311,8 @@ def _run(
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     _give_arrays(writer, inner, frame.mask)
-    throughout = [(bound.frame.value(bound.node), bound) for bound in writer.bound.values()]
+    frames = {writer.frame: frame}  # the text may have been written in another call of the function
+    throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
     for slot in slots.tolist():
         for value, bound in throughout:
             own = open_value(value, slot)
@@ -335,7 +346,8 @@ def _run(
             given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-        tools = inner, _UNASSIGNED, machine, Runner(frame, accesses), frame, single, accesses.thread, *noted
+        runner = Runner(frame, accesses)
+        tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         made = text.run(*tools, pace, due(machine, begin, alone=alone), [*given, *reached])
         if pace is None:
             machine.while_began = while_began

@@ -107,7 +107,16 @@ class Runner:
         self._accesses.hand_on()
         return due(machine, iterations, alone=self._accesses.alone)
 
-    # -- elements that are not in reach
+    # -- rows and slices, and elements that are not in reach
+
+    def part(self, node: ast.Subscript, view: View, parts: tuple[int | slice, ...]) -> View:
+        """Return a row or a slice of an array, or find that there is none."""
+        return access.subview(self._begin(), node, view, parts)
+
+    def place(self, part: View) -> tuple[Any, ...]:
+        """Return a row or slice, the place of its first element, and its sizes."""
+        slot = self._accesses.slot
+        return part, self._accesses.start_of(part), *(int(open_value(size, slot)) for size in part.shape)
 
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""

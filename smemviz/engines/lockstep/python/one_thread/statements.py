@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread import loops
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.calls import atomic
-from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store, view
+from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store
 from smemviz.engines.lockstep.python.one_thread.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.inlined import give, inlined, own_array
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
@@ -119,7 +120,7 @@ def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
     made = reach(writer, node.value, node.slice)
     if made is None:
         raise NotWrittenError
-    place = f"{writer.constant(node)}, {view(writer, made)}, {made.indices}"
+    place = f"{writer.constant(node)}, {made.layout.view}, {made.indices}"
     atom = atom if atom.loose else settled(writer, atom)  # an array rounds
     far = f"{writer.runner}.store({place}, {writer.opened(atom)})"
     store(writer, node, made, fitting(writer, made.array, atom), made.inside, far)
@@ -136,10 +137,11 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
         raise NotWrittenError
     site = writer.frame.tree.loads.get(target)
     near, held, old_name = writer.new(), writer.new(), writer.new()
-    place = f"{writer.constant(target)}, {view(writer, made)}"
+    place = f"{writer.constant(target)}, {made.layout.view}"
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
     writer.put(f"    {old_name} = {made.element}")
+    made.note_unsafe(writer, site)
     writer.put("else:")
     writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", site)
     writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
@@ -157,14 +159,17 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 def _branch(writer: Writer, node: ast.If) -> bool:
     test = truth(writer, writer.write(node.test))
     before = set(writer.sure)
-    ends = []
+    ends: list[tuple[bool, set[str]]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
-        if word == "else:" and not part and (node, way) not in writer.frame.versions.moves:
+        empty = word == "else:" and not part and (node, way) not in writer.frame.versions.moves
+        if empty and not (ends[0][0] and writer.has_to_note):
             ends.append((True, set(before)))
             continue
-        writer.fork(word)
         writer.sure = set(before)
-        ends.append((inner(writer, lambda way=way, part=part: _way(writer, node, way, part)), writer.sure))  # type: ignore[misc]
+        write = partial(inner, writer, partial(_way, writer, node, way, part))
+        ends.append((writer.part_ways(word, write), writer.sure))
+    if ends[0][0] or not empty:
+        writer.all_noted()
     sure = [assigned for goes_on, assigned in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)

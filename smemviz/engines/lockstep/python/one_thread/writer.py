@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.accesses import Access
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Entry, Kind, Pending, Span, full
+from smemviz.engines.lockstep.python.one_thread.accesses import Access, Array
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
@@ -31,63 +30,6 @@ class NotWrittenError(Exception):
     """A loop that has to be left to the interpreter."""
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array that a name stands for throughout a loop.
-
-    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
-    """
-
-    dtype: Dtype
-    axes: int
-    space: str
-    way: str
-    unit: bool
-    first: bool
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What is worth the same throughout a loop: evaluated in a frame, under a name in the text."""
-
-    frame: Frame
-    node: ast.expr
-    text: str
-    dtype: Dtype
-    span: Span | None
-
-
-@dataclass(frozen=True)
-class Scope:
-    """A device function whose body stands in the text, for one call of it.
-
-    Its variables are the text's under names that begin with ``number``; ``arrays`` are its parameters that stand for
-    arrays, by whose variables, and its ``own`` local arrays, as it was written for. ``turns`` is how many loops
-    are around the call; ``has_returned`` is the text of whether it has.
-    """
-
-    number: int
-    frame: Frame
-    arrays: dict[str, str]
-    turns: int
-    has_returned: str
-    own: dict[str, View] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What was written further in, what is to be noted of it, and what it is worth."""
-
-    lines: list[str]
-    noted: Pending
-    atom: Atom
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the text of the value is all there is."""
-        return not self.lines and not self.noted.entries
-
-
 @dataclass
 class Writer:
     """The text as it grows; ``kinds`` are the types of the variables, as far as they are known.
@@ -96,7 +38,9 @@ class Writer:
     time, ``spans_of`` the spans of what they are given here and ``steps`` by how much they are moved on at most. A loop
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
-    that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it.
+    that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
+    accesses are ``only_counted``, ``counted`` are the groups that are. ``least`` is what the condition of the loop says
+    of integers, until they are assigned.
     """
 
     frame: Frame
@@ -126,6 +70,9 @@ class Writer:
     loops: list[tuple[int, int, int]] = field(default_factory=list)
     counts: bool = False
     in_while: bool = False
+    only_counted: bool = False
+    counted: set[int] = field(default_factory=set)
+    least: dict[str, int] = field(default_factory=dict)
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
@@ -145,20 +92,33 @@ class Writer:
         self.flush()
         self.put(line)
 
+    def part_ways(self, line: str, write: Callable[[], bool]) -> bool:
+        """Add a line and one of two ways behind it; what is to be noted is noted there, and on the other way."""
+        noted = self._noted.copy()
+        self.put(line)
+        goes_on = write()
+        self._noted = noted
+        return goes_on
+
+    def all_noted(self) -> None:
+        """Go on where both ways have noted what is to be noted."""
+        self._noted = Pending()
+
     def mark(self) -> tuple[Any, ...]:
         """Return where the text is, to go back there."""
         assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
         spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
-        state = self.indent, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy(), self.in_while
-        lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.groups)]
-        return *lengths, *state
+        state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
+        lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups)]
+        return *lengths, *state, self.in_while
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, groups, *state = mark
-        self.indent, self.sure, self.assigned, self.spans_of, self.steps, self._noted, self.in_while = state
-        del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:]
+        lines, accesses, sites, loops, turns, groups, *state, self.in_while = mark
+        self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
+        del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
         self.groups = dict(list(self.groups.items())[:groups])
+        self.least.clear()
 
     def aside(self, write: Callable[[], Atom]) -> Part:
         """Write what is to stand further in, and keep it for later."""
@@ -187,6 +147,13 @@ class Writer:
         self.put(f"{name} = {text}")
         return Atom(name, dtype)
 
+    def sum_of(self, start: str, name: str) -> str:
+        """Return the name of the sum of a name and a variable that it has until it is noted or that is assigned."""
+        sums = self._noted.sums
+        if (start, name) not in sums:
+            sums[start, name] = self.let(f"{start} + {name}", INT64).text
+        return sums[start, name]
+
     def rounded(self, text: str) -> Atom:
         """Give a number a name, rounded to single precision."""
         self.put(f"z[0] = {text}")
@@ -204,6 +171,19 @@ class Writer:
             self._noted.add(len(self.sites), base, offset)
             self.sites.append((site, access))
 
+    @property
+    def has_to_note(self) -> bool:
+        """Whether there is something to be noted."""
+        return bool(self._noted.entries)
+
+    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: str) -> None:
+        """Note an access to shared memory that is only counted where its place may not have been written yet."""
+        if not self.only_counted or site is None:
+            return
+        group = self._counted([(len(self.sites), 0, offset)])
+        lines = [f"stored({stored})"] * bool(stored) + [f"note({base})", f"group({group})", f"g{group} -= 1"]
+        self.put(f"    if not safe[{place}]: {'; '.join(lines)}")
+
     def flush(self) -> None:
         """Write down what is to be noted."""
         self.lines += ["    " * self.indent + line for line in self._noting()]
@@ -212,7 +192,17 @@ class Writer:
     def _noting(self) -> list[str]:
         if not self._noted.entries:
             return []
-        return self._noted.noting(self.groups.setdefault(tuple(self._noted.entries), len(self.groups)))
+        if self.only_counted:
+            return [f"g{self._counted(self._noted.entries)} += 1"]
+        return self._noted.noting(self._group(self._noted.entries))
+
+    def _group(self, entries: Sequence[Entry]) -> int:
+        return self.groups.setdefault(tuple(entries), len(self.groups))
+
+    def _counted(self, entries: Sequence[Entry]) -> int:
+        group = self._group(entries)
+        self.counted.add(group)
+        return group
 
     def mark_order(self, mark: int) -> None:
         """Mark among the groups that a loop or a turn begins, where several threads are to be put in order."""
@@ -221,8 +211,13 @@ class Writer:
 
     def astray(self, done: str, site: int | None) -> None:
         """Write what is done instead of an access: all that was noted before goes before it, and not behind it."""
+        if self.only_counted or self.several:  # in any order; what several threads do instead, they do not keep
+            self.put(f"    {done}")
+            if self.only_counted and site is not None:  # which is counted once too often
+                self.put(f"    g{self._counted([(len(self.sites), 0, 0)])} -= 1")
+            return
         left_out = len(self._noted.entries) + (site is not None)
-        for line in (*self._noting(), done, f"R.leave_out({left_out})"):
+        for line in (*self._noting(), done, *[f"R.leave_out({left_out})"] * (left_out > 0)):
             self.put(f"    {line}")
 
     def constant(self, value: Any) -> str:
@@ -293,6 +288,8 @@ class Writer:
         if isinstance(kind, Array):
             raise NotWrittenError
         span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
+        if span is not None and span[0] < self.least.get(name, span[0]) <= span[1]:
+            span = self.least[name], span[1]
         return Atom(self.variable(name), kind, span)
 
     def assign(self, name: str, atom: Atom, *, written: bool = False) -> None:
@@ -302,6 +299,8 @@ class Writer:
         wanted = self.kinds.setdefault(name, atom.dtype)
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
         variable = self.variable(name)
+        self._noted.forget(variable)
+        self.least.pop(name, None)
         if variable in self._noted.known:
             self.put(f"{self._noted.keep(variable, self.new())} = {variable}")
         if not written:
