@@ -109,21 +109,36 @@ def meet(cells: Numbers, touches: Numbers, owner: Numbers) -> bool:
 
 
 @compiled
-def note_first(addresses: Numbers, nbytes: int, bits: Numbers, before: Numbers, times: Numbers, first: Numbers) -> None:
-    """Note where each thread touches a cell first, and where first with other bits; all (threads, k).
+def note_first(
+    addresses: Numbers,
+    bits: Numbers,
+    number: Numbers,
+    chosen: Numbers,
+    start: int,
+    shift: int,
+    cells: int,
+    before: Numbers,
+    stamps: Numbers,
+    first: Numbers,
+) -> None:
+    """Note where each thread touches a cell first by an access of some, and where first with other bits.
 
-    ``before`` and ``times`` are for each cell what is in it and how often it was noted: never, as yet.
+    Addresses, bits and ``first`` are (threads, k). A cell is ``2 ** shift`` bytes, the first begins at ``start``; there
+    are so many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody.
     """
     for thread in range(len(addresses)):
-        times[:] = 0
-        for k in range(addresses.shape[1]):
-            if addresses[thread, k] < 0:
+        once = 2 * thread + 1
+        for k in range(len(number)):
+            address = addresses[thread, k]
+            if address < 0 or not chosen[number[k]]:
                 continue
-            cell = addresses[thread, k] // nbytes
-            if times[cell] == 0:
-                before[cell] = bits[thread, k]
-            if times[cell] == 0 or (times[cell] == 1 and bits[thread, k] != before[cell]):
-                times[cell] += 1
+            place = number[k] * cells + ((address - start) >> shift)
+            if stamps[place] < once:
+                stamps[place] = once
+                before[place] = bits[thread, k]
+                first[thread, k] = True
+            elif stamps[place] == once and before[place] != bits[thread, k]:
+                stamps[place] = once + 1
                 first[thread, k] = True
 
 

@@ -19,7 +19,6 @@ from smemviz.engines.lockstep.python.one_thread.together.places import meet, not
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
-_FAR = np.iinfo(np.int64).max
 _SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
@@ -101,30 +100,20 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
 
 
 def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
-    """Let the search for hazards have accesses to shared memory, request after request, each kind of them once."""
-    threads, rows = _first_of_each(first, made, machine.hazards.cell_bytes)
-    if not len(rows):
+    """Let the search for hazards have accesses to shared memory, request after request.
+
+    Of what a thread does to an element in one way the first time is enough, and the first with another value.
+    """
+    if not first.in_shared[made.number].any():
         return
+    bits, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
+    cells = (nbytes >> bits) + 1
+    before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
+    seen = np.zeros(made.addresses.shape, np.bool_)
+    note_first(made.addresses, made.bits, made.number, first.in_shared, start, bits, cells, before, stamps, seen)
+    threads, rows = np.nonzero(seen)
     order = np.argsort(rows, kind="stable")
     threads, rows = threads[order], rows[order]
-    sites, addresses, bits = first.site[made.number[rows]], made.addresses[threads, rows], made.bits[threads, rows]
-    machine.hazards.add_serial(OrderedAccesses(sites, made.slots[threads], addresses, bits, rows))
-
-
-def _first_of_each(first: Accesses, made: Made, nbytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where a thread accesses an element in one way for the first time, or stores another value there first."""
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    for number in np.flatnonzero(first.in_shared).tolist():
-        rows = made.rows_of(np.array([number]))
-        addresses, bits = made.addresses[:, rows], made.bits[:, rows]
-        low, high = int(addresses.min(initial=_FAR, where=addresses >= 0)), int(addresses.max(initial=0))
-        cells = max(high - low, 0) // nbytes + 1
-        if cells > _SPARE * addresses.size:
-            threads, columns = np.nonzero(addresses >= 0)
-        else:
-            seen = np.zeros(addresses.shape, np.bool_)
-            note_first(addresses - low, nbytes, bits, np.zeros(cells, np.uint64), np.zeros(cells, np.uint8), seen)
-            threads, columns = np.nonzero(seen)
-        found.append((threads, rows[columns]))
-    threads, rows = (np.concatenate(column) for column in zip(*found, strict=True)) if found else [np.zeros(0, int)] * 2
-    return threads, rows
+    sites, addresses = first.site[made.number[rows]], made.addresses[threads, rows]
+    slots, stored = made.slots[threads], made.bits[threads, rows]
+    machine.hazards.add_serial(OrderedAccesses(sites, slots, addresses, stored, rows))
