@@ -102,9 +102,13 @@ class NotTogetherError(Exception):
 
 @dataclass
 class Pace:
-    """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that, and at last 0."""
+    """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that.
+
+    None stops before the ``least``, that at which others have ended.
+    """
 
     stop: float = math.inf
+    least: float = 0
     is_open: bool = False
 
 
@@ -232,7 +236,7 @@ class Accesses:
             self._did.append((groups, noted))
             many = sum(map(_turns_and_groups, (groups for groups, _ in self._did))) * self._mask.count
             if many > _ENOUGH and self._pace.is_open:
-                self._pace.stop = 0
+                self._pace.stop = self._pace.least
             if many > _MOST_TOGETHER:
                 raise NotTogetherError
             return

@@ -109,6 +109,12 @@ def _stop(writer: Writer, turn: str, left: str) -> None:
         writer.put(f"    yield {turn}, {left}, @V")
 
 
+def _ended_at(writer: Writer, turn: str) -> None:
+    """Say before which turn of the outermost loop a thread has ended, before which the others do not stop then."""
+    if writer.several and not writer.turns:
+        writer.put(f"P.least = max(P.least, {turn})")
+
+
 def _go_on(writer: Writer, node: ast.AST, left: str) -> bool:
     """Go on with a loop that counts by itself after as many turns as it was to do."""
     writer.put(f"due = {writer.runner}.due(it + 1, {node.lineno})")  # type: ignore[attr-defined]
@@ -193,6 +199,7 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
         turns()
     else:
         _both_ways(writer, turns)
+    _ended_at(writer, done)
 
 
 def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
@@ -230,6 +237,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
 
     inner(writer, turns)
     writer.sure = sure
+    _ended_at(writer, "it")
 
 
 def _test(writer: Writer, node: ast.While) -> Atom:
@@ -261,6 +269,7 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
     writer.sure = sure
     writer.put("else:")
     inner(writer, lambda: _ended(writer, node, ""))
+    _ended_at(writer, done)
 
 
 def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
@@ -296,6 +305,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
 
     inner(writer, turns)
     writer.sure = sure
+    _ended_at(writer, "it")
 
 
 def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:

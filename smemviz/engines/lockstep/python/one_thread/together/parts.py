@@ -51,7 +51,7 @@ def run_together(
     begin = most = machine.iterations
     while_began = machine.while_began
     while True:
-        pace.stop, pace.is_open = math.inf, True
+        pace.stop, pace.least, pace.is_open = math.inf, 0, True
         stopped = list(threads)
         try:
             for place, thread in enumerate(threads):
@@ -75,16 +75,16 @@ def run_together(
 
 
 def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
-    """Run a thread until it stops or ends; the first one says where the others stop."""
+    """Run a thread until it stops or ends; the first one that stops says where the others do."""
     machine.while_began = thread.while_began
     try:
         pace.stop, left, values = next(thread.text)
+        pace.is_open = False
         now = replace(thread, while_began=machine.while_began, left=left, values=values)
     except StopIteration as end:
         now = replace(thread, left=None, values=end.value[1], has_ended=True)
         if pace.is_open:
             pace.stop = math.inf
-    pace.is_open = False
     return now
 
 
