@@ -222,6 +222,23 @@ def test_more_than_can_be_kept_is_done_in_parts_or_left_to_the_interpreter(monke
     assert ran == (parts == "in parts")
 
 
+@pytest.mark.parametrize("first", ["k < 200 * i", "k < 9 + 200 * i", "(k < 200 or i > 4) and k < 300"])
+@pytest.mark.parametrize("loop", ["", "for m in range(1):\n        "])
+def test_a_thread_that_ends_early_does_not_keep_others_from_stopping(monkeypatch, parts, first, loop):
+    monkeypatch.setattr(accesses, "_MOST_TOGETHER", 700)
+    text = f"i = cuda.threadIdx.x\nx = 0\nk = 0\nwhile {first}:\n    k += 1\n    {loop}x += real[k + i]\nout[i] = x"
+
+    def launch():
+        out, real = np.zeros(6), np.arange(1200.0)
+        return body(text, out, real, parameters="out, real", block=6), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    if parts == "in parts":
+        assert ran == 1
+
+
 def test_few_threads_run_it_one_after_the_other(monkeypatch):
     def launch():
         out = np.zeros(4)

@@ -74,9 +74,9 @@ class SerialAccesses:
 
     def __init__(self, where: Cells, number: int, sites: Sequence[Site], accesses: OrderedAccesses, phase: Any) -> None:
         self.parts: list[SerialAccess] = []
-        for place in np.sort(np.unique(accesses.sites, return_index=True)[1]).tolist():
-            here = np.flatnonzero(accesses.sites == accesses.sites[place])
-            site = sites[accesses.sites[place]]
+        places = [np.flatnonzero(accesses.sites == site) for site in np.flatnonzero(np.bincount(accesses.sites))]
+        for here in sorted(places, key=lambda one: int(one[0])):
+            site = sites[accesses.sites[here[0]]]
             slots, width = accesses.slots[here], site.width
             own = where.of(accesses.addresses[here], slots, where.nbytes)
             once = _first_of_each_value(_keys(own, slots), accesses.bits[here])

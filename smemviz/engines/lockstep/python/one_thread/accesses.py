@@ -20,7 +20,8 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of
 
-_ENOUGH = 1 << 19  # accesses of all threads after which these stop for a while, to have them handed on
+ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
+_ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
 _MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
 
@@ -101,9 +102,13 @@ class NotTogetherError(Exception):
 
 @dataclass
 class Pace:
-    """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that, and at last 0."""
+    """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that.
+
+    None stops before the ``least``, that at which others have ended.
+    """
 
     stop: float = math.inf
+    least: float = 0
     is_open: bool = False
 
 
@@ -164,7 +169,7 @@ class Accesses:
         self._first = np.cumsum(self.length) - self.length
         self._names = np.array([1 + max(which for _, which, _ in group) for group in groups], np.int64)
         entries = np.array([entry for group in groups for entry in group], np.int64).reshape(-1, 3)
-        self._numbers, self._which, self._constant = entries.T
+        self._numbers, self._which, self._constant = np.ascontiguousarray(entries.T)
         self._offset = self._constant + self._begins(sites, views)[self._numbers]
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
@@ -229,9 +234,9 @@ class Accesses:
         self.groups.clear()
         if self._pace is not None:
             self._did.append((groups, noted))
-            many = sum(len(groups) for groups, _ in self._did) * self._mask.count
+            many = sum(map(_turns_and_groups, (groups for groups, _ in self._did))) * self._mask.count
             if many > _ENOUGH and self._pace.is_open:
-                self._pace.stop = 0
+                self._pace.stop = self._pace.least
             if many > _MOST_TOGETHER:
                 raise NotTogetherError
             return
@@ -314,6 +319,25 @@ class Accesses:
         groups, noted = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
         return groups, noted
 
+    @property
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """What is the same for all threads.
+
+        Of each group the first of its entries, how many they are, and how many items are noted; of each entry its
+        number, and which item; of each number what makes addresses of elements, and whether it stores in shared memory.
+        """
+        of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
+        return *of_groups, *of_entries, self._scale, self.size, self._base, self.stores
+
+    @property
+    def own_tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What is added to what is noted of each entry, and the place of the element 0 of each number."""
+        return self._offset, self._shift
+
+    def stored_whole(self) -> NDArray[np.uint64]:
+        """Return what was stored as integers of 64 bits, which a float does not hold."""
+        return np.array([0 if isinstance(value, float) else int(value) % 2**64 for value in self.stored], np.uint64)
+
     def done_in(
         self, groups: NDArray[np.int64], noted: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -329,7 +353,9 @@ class Accesses:
         elements = places - self._shift[numbers]
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
-        return np.asarray(elements * self.size[numbers] + self._base[numbers])
+        elements *= self.size[numbers]
+        elements += self._base[numbers]
+        return np.asarray(elements)
 
     def bits(
         self, numbers: NDArray[np.int64], values: NDArray[np.float64], stored: Sequence[Any]
@@ -338,7 +364,7 @@ class Accesses:
         bits = np.zeros(len(numbers), np.uint64)
         stores = np.flatnonzero(self.stores[numbers])
         of_store = numbers[stores]
-        for number in np.unique(of_store).tolist():
+        for number in np.flatnonzero(np.bincount(of_store)).tolist():
             dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
             made = values[stores[which]].astype(dtype)
             if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
@@ -347,24 +373,8 @@ class Accesses:
         return bits
 
 
-def place_in_order(
-    groups: NDArray[np.int64],
-    length: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    loops: Sequence[tuple[int, int, int]],
-) -> list[NDArray[np.int64]]:
-    """Return the place of every access in the order, outermost first: the loop's, then its turn, then the access's."""
-    sequence = np.arange(len(groups)).repeat(length)  # where each access is among the groups and marks
-    columns: list[NDArray[np.int64]] = []
-    for level in range(1, max((level for level, _, _ in loops), default=0) + 1):
-        begin, inside = np.arange(int(numbers.max(initial=0)) + 1), np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
-        for own, low, high in loops:
-            if own == level:
-                begin[low:high], inside[low:high] = low, True
-        turn = np.cumsum(groups == turn_of(level))
-        entered = np.maximum.accumulate(np.where(groups == entry_of(level), turn, 0))
-        columns += [begin[numbers], np.where(inside[numbers], (turn - entered)[sequence], 0)]
-    return [*columns, numbers]
+def _turns_and_groups(groups: NDArray[np.int64]) -> int:
+    return len(groups) + 2 * int(groups[np.flatnonzero(groups == ALIKE) + 3].sum())
 
 
 def turn_of(level: int) -> int:

@@ -109,6 +109,12 @@ def _stop(writer: Writer, turn: str, left: str) -> None:
         writer.put(f"    yield {turn}, {left}, @V")
 
 
+def _ended_at(writer: Writer, turn: str) -> None:
+    """Say before which turn of the outermost loop a thread has ended, before which the others do not stop then."""
+    if writer.several and not writer.turns:
+        writer.put(f"P.least = max(P.least, {turn})")
+
+
 def _go_on(writer: Writer, node: ast.AST, left: str) -> bool:
     """Go on with a loop that counts by itself after as many turns as it was to do."""
     writer.put(f"due = {writer.runner}.due(it + 1, {node.lineno})")  # type: ignore[attr-defined]
@@ -226,6 +232,7 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
         turns()
     else:
         _both_ways(writer, turns)
+    _ended_at(writer, done)
 
 
 def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
@@ -243,6 +250,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
         return _turn(writer, turn, "")
 
     _rounds(writer, node, "", "for it in range(it + 1, due):", once, "", test)
+    _ended_at(writer, "it")
 
 
 def _test(writer: Writer, node: ast.While) -> Atom:
@@ -274,6 +282,7 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
     writer.sure = sure
     writer.put("else:")
     inner(writer, lambda: _ended(writer, node, ""))
+    _ended_at(writer, done)
 
 
 def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
@@ -287,6 +296,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
 
     begin, end = f"{part} = {left}[:due - it - 1]", f"it += len({part}); {left} = {left}[len({part}):]"
     _rounds(writer, node, begin, f"for {number} in {part}:", once, end, left)
+    _ended_at(writer, "it")
 
 
 def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:

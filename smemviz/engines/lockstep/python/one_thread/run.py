@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Array,
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
+from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
@@ -243,7 +244,7 @@ def _compiled(writer: Writer) -> _Text:
         wanted += [f"o{number}", f"f{number}"] * (way == "owned")
     results = "".join(f"{writer.variable(name)}, " for name in writer.results)
     body = [
-        *(writer.lines if writer.sites else _unmarked(writer.lines)),
+        *_shortened(writer),
         "    M.iterations = it",
         "    return True, @V",
     ]
@@ -265,9 +266,11 @@ def _compiled(writer: Writer) -> _Text:
     return _Text(namespace["loop"], writer)
 
 
-def _unmarked(lines: Sequence[str]) -> list[str]:
-    """Return lines without marks of the order of accesses, where there are none."""
-    return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in lines]
+def _shortened(writer: Writer) -> list[str]:
+    """Return the lines with nothing in them that several threads need not note."""
+    if not writer.sites:
+        return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in writer.lines]
+    return noted_once(writer.lines) if writer.several else writer.lines
 
 
 @lru_cache(maxsize=256)
@@ -345,7 +348,7 @@ def _run(
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         runner = Runner(frame, accesses)
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
-        made = text.run(*tools, pace, due(machine, begin), [*given, *reached])
+        made = text.run(*tools, pace, due(machine, begin, alone=alone), [*given, *reached])
         if pace is None:
             machine.while_began = while_began
             accesses.hand_on()

@@ -17,11 +17,12 @@ from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import english
 
 OFTEN = 1 << 14  # turns after which what was noted is handed on
+OFTEN_TOGETHER = 1 << 11  # and kept, of one of several threads
 
 
-def due(machine: Machine, iterations: int) -> int:
+def due(machine: Machine, iterations: int, *, alone: bool) -> int:
     """Return at how many turns they are counted next."""
-    return int(min(machine.most_iterations + 1, iterations + OFTEN))
+    return int(min(machine.most_iterations + 1, iterations + (OFTEN if alone else OFTEN_TOGETHER)))
 
 
 class Runner:
@@ -104,7 +105,7 @@ class Runner:
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
-        return due(machine, iterations)
+        return due(machine, iterations, alone=self._accesses.alone)
 
     # -- rows and slices, and elements that are not in reach
 

@@ -14,7 +14,6 @@ from typing import Any
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, Pace
-from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
 
 # The text of a loop: before a turn it may stop and tell which, and what of its range is left; what its variables hold.
 Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tuple[Any, ...]]]
@@ -46,11 +45,13 @@ def run_together(
 
     Returns False if they stopped on the way as they were before a turn, None if that is before the first one.
     """
+    from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
+
     done: bool | None = None
     begin = most = machine.iterations
     while_began = machine.while_began
     while True:
-        pace.stop, pace.is_open = math.inf, True
+        pace.stop, pace.least, pace.is_open = math.inf, 0, True
         stopped = list(threads)
         try:
             for place, thread in enumerate(threads):
@@ -74,16 +75,16 @@ def run_together(
 
 
 def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
-    """Run a thread until it stops or ends; the first one says where the others stop."""
+    """Run a thread until it stops or ends; the first one that stops says where the others do."""
     machine.while_began = thread.while_began
     try:
         pace.stop, left, values = next(thread.text)
+        pace.is_open = False
         now = replace(thread, while_began=machine.while_began, left=left, values=values)
     except StopIteration as end:
         now = replace(thread, left=None, values=end.value[1], has_ended=True)
         if pace.is_open:
             pace.stop = math.inf
-    pace.is_open = False
     return now
 
 

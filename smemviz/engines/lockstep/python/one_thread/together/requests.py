@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
-from smemviz.engines.lockstep.python.one_thread.together.order import Made, dense, in_lockstep
+from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
+from smemviz.engines.lockstep.python.one_thread.together.places import meet, note_first
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
+_SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
 def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> None:
@@ -40,7 +43,7 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     for begin in range(0, len(sites), _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         part = slice(begin, begin + _AT_ONCE)
         for lanes in several:
-            addresses, values = made.addresses[part, lanes], made.values[part, lanes]
+            addresses, values = made.addresses[lanes, part].T, made.values[lanes, part].T
             took = (addresses >= 0).any(axis=1)
             if took.any():
                 machine.log.add_serial(sites[part][took], made.slots[lanes], addresses[took], values[took])
@@ -54,29 +57,31 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         if not touches[numbers].any():
             continue
         rows = made.rows_of(numbers)
-        number, addresses = made.number[rows], made.addresses[rows]
+        number, addresses = made.number[rows], made.addresses[:, rows]
         unit = int(first.size[numbers].min())
         cells = (addresses - memory.base) >> unit.bit_length() - 1
         most = len(memory.data) // unit
         if memory.space == "shared":  # an address is the same in every block
-            cells += made.slots * machine.blocks // machine.slots * most
+            cells += (made.slots * machine.blocks // machine.slots * most)[:, None]
             most *= machine.blocks
         cells[addresses < 0] = -1
         times = first.size[number] // unit
         if (times > 1).any():
             begin = np.cumsum(times) - times
             within = np.arange(int(times.sum())) - begin.repeat(times)
-            number, cells = number.repeat(times), cells.repeat(times, axis=0)
-            cells = np.where(cells < 0, -1, cells + within[:, None])
-        cells, most = dense(cells, most)
-        threads = np.arange(cells.shape[1], dtype=np.int32)
-        owner = np.full(most + 1, -1, np.int32)  # the last one is for who takes no part
-        stored = cells if watched is not None else cells[touches[number]]
-        owner[stored] = threads
-        owner[-1] = -1
-        owners = owner.take(cells, mode="wrap")
-        if ((owners != threads) & (owners >= 0)).any():
+            number, cells = number.repeat(times), cells.repeat(times, axis=1)
+            cells = np.where(cells < 0, -1, cells + within)
+        if most > _SPARE * cells.size:
+            cells, most = _numbered(cells)
+        if meet(cells, touches[number], np.full(most, -1, np.int32)):
             raise NotTogetherError
+
+
+def _numbered(cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Number cells without gaps, but for -1; return how many there are, too."""
+    found, which = np.unique(cells, return_inverse=True)
+    none = int(found[0] < 0) if len(found) else 0
+    return which.reshape(cells.shape) - none, len(found) - none
 
 
 def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
@@ -88,19 +93,27 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
         rows = made.rows_of(numbers)
         sites = first.site[made.number[rows]]
         for thread, slot in enumerate(made.slots.tolist()):
-            addresses = made.addresses[rows, thread]
+            addresses = made.addresses[thread, rows]
             own = np.flatnonzero(addresses >= 0)
             if len(own):
                 machine.in_global.add_serial(watched, machine.in_global.number_of(slot), sites[own], addresses[own])
 
 
 def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
-    """Let the search for hazards have accesses to shared memory, request after request."""
-    rows = made.rows_of(np.flatnonzero(first.in_shared))
-    if not len(rows):
+    """Let the search for hazards have accesses to shared memory, request after request.
+
+    Of what a thread does to an element in one way the first time is enough, and the first with another value.
+    """
+    if not first.in_shared[made.number].any():
         return
-    addresses = made.addresses[rows]
-    row, thread = np.nonzero(addresses >= 0)
-    bits = made.bits[rows][row, thread] if made.bits is not None else np.zeros(len(row), np.uint64)
-    sites, slots, row = first.site[made.number[rows[row]]], made.slots[thread], rows[row]
-    machine.hazards.add_serial(OrderedAccesses(sites, slots, addresses[addresses >= 0], bits, row))
+    bits, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
+    cells = (nbytes >> bits) + 1
+    before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
+    seen = np.zeros(made.addresses.shape, np.bool_)
+    note_first(made.addresses, made.bits, made.number, first.in_shared, start, bits, cells, before, stamps, seen)
+    threads, rows = np.nonzero(seen)
+    order = np.argsort(rows, kind="stable")
+    threads, rows = threads[order], rows[order]
+    sites, addresses = first.site[made.number[rows]], made.addresses[threads, rows]
+    slots, stored = made.slots[threads], made.bits[threads, rows]
+    machine.hazards.add_serial(OrderedAccesses(sites, slots, addresses, stored, rows))
