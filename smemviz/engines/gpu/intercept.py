@@ -12,6 +12,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
+from smemviz.engines.gpu.launching import without_hints
 from smemviz.engines.gpu.made_kernels import calls_a_script, with_text
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
@@ -61,7 +62,7 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
             check_number(place, function, args)
             cuda.synchronize()
             with quiet():
-                if watcher.launch(kernel, function, config, args) is False:
+                if watcher.launch(kernel, function, config, without_hints(args)) is False:
                     return
         call(kernel, args, launch)
 

@@ -27,7 +27,7 @@ from smemviz.engines import recorder
 from smemviz.engines.gpu.device import available as available
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.device import is_there as is_there
-from smemviz.engines.gpu.launching import MarkedKernel, count
+from smemviz.engines.gpu.launching import MarkedKernel, count, without_hints
 from smemviz.engines.gpu.preflight import Preflight, not_run
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.host import (
@@ -276,7 +276,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
             function = _function(self.py_func, program)
             check_number(launch_place(program.file), function, arguments)
             cuda.synchronize()
-            if watcher.launch(self, function, config, arguments) is not False:
+            if watcher.launch(self, function, config, without_hints(arguments)) is not False:
                 clean(*arguments)
 
         return launch
