@@ -6,7 +6,7 @@ from numba import cuda, float32, int32
 NAMES = ["product", "bubble", "scan", "sieve", "lcs", "lcg", "collatz", "histogram"]
 NAMES += ["mandelbrot", "mandelbrot_in_floats", "mandelbrot_by_abs", "called"]
 NAMES += ["bubble_in_shared", "insertion_in_shared", "stack_in_shared"]
-NAMES += ["sums_of_rows", "products_of_rows", "quick_in_rows", "merge_of_slices", "insertion_in_shared_rows"]
+NAMES += ["sums_of_rows", "products_of_rows", "quick_in_rows", "merge_of_slices"]
 KERNEL = 0
 MOST = 5000
 SCALE = 1.0
@@ -318,30 +318,6 @@ def merge_of_slices(a, out):
         width *= 2
 
 
-@cuda.jit(device=True)
-def insert(s, n):
-    """Sort the first elements."""
-    for i in range(1, n):
-        key = s[i]
-        j = i - 1
-        while j >= 0 and s[j] > key:
-            s[j + 1] = s[j]
-            j -= 1
-        s[j + 1] = key
-
-
-@cuda.jit
-def insertion_in_shared_rows(a):
-    """Sort rows in shared memory, in turn in one row and another."""
-    s = cuda.shared.array((2, 1200), float32)
-    for r in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            s[r % 2, k] = a[r, k]
-        insert(s[r % 2], a.shape[1])
-        for k in range(a.shape[1]):
-            a[r, k] = s[r % 2, k]
-
-
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(2, int(n * SCALE ** (1 / power)))
@@ -404,9 +380,6 @@ def main():
         case "merge_of_slices":
             out = np.zeros(size(10_000))
             merge_of_slices[1, 1](rng.random(len(out)), out)
-        case "insertion_in_shared_rows":
-            out = rng.random((size(4), 1000), dtype=np.float32)
-            insertion_in_shared_rows[1, 1](out)
         case name:
             n = size(70, 2)
             out = np.zeros((n, n), np.int32)

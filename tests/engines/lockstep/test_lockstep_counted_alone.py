@@ -171,6 +171,22 @@ def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, writ
     assert (findings, out.tobytes()) == (found, result.tobytes())
 
 
+def test_shared_memory_that_is_never_written_is_found(monkeypatch):
+    lines = "s = cuda.shared.array(8, int32)\nfor k in range(60):\n    out[k % 9] += real[k]\n"
+    lines += "    if k % 40 == 3:\n        for j in range(4):\n            out[j] += s[k // 8]"
+
+    def launch():
+        out = np.zeros(200, np.int64)
+        given = {"parameters": "out, real", "grid": 1, "block": 1, "log_bytes": 5 * ROW_BYTES}
+        return body(lines, out, np.arange(64), **given), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch, counted)
+
+    assert alone == interpreted
+    assert ran > 0
+    assert len(alone[1]) == 1
+
+
 @pytest.mark.parametrize("name", ["bubble", "stack", "global memory"])
 def test_requests_that_are_not_kept_are_not_looked_at_one_by_one(monkeypatch, name):
     only_counted, looked_at = [], []

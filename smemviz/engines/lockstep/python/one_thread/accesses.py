@@ -135,7 +135,7 @@ class Accesses:
         self.left_out = 0  # of the first accesses that are noted since
         self.only_counts = False  # from here on, where nothing is unsafe
         self.safe: list[bool] = []  # of each place in shared memory
-        self._many_safe = 0
+        self._many_safe = -1
         self._owned: dict[Watched, list[int]] = {}
 
     def prepare(
