@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import difflib
 import math
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -38,6 +39,7 @@ _REFUSED = (
     "random",
     "time",
 )
+_OF_PYTHON = sys.stdlib_module_names - {"builtins", "cmath", "math", "operator"}
 _REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed
 _MANY = ("cuda.libdevice.", "cuda.fp16.")  # most of these names differ by a letter from another real one
 
@@ -137,7 +139,7 @@ def is_none_of_numba(name: str) -> bool:
     module, _, last = name.rpartition(".")
     if module in _COMPILED:
         return last not in _COMPILED[module]
-    return module.startswith("numpy.") or module in _REFUSED
+    return module.startswith("numpy.") or module in _REFUSED or module.partition(".")[0] in _OF_PYTHON
 
 
 def instead(name: str) -> str:

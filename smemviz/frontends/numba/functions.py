@@ -11,6 +11,7 @@ import builtins
 import inspect
 import linecache
 import re
+import sys
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -170,7 +171,9 @@ def _is_no_value(value: object) -> bool:
 
 
 def python_function(value: object) -> FunctionType | None:
-    """Return the Python function under ``@cuda.jit``, or None for anything else."""
+    """Return the Python function under ``@cuda.jit`` or ``@register_jitable``, or None for anything else."""
+    if isinstance(value, FunctionType) and _is_jitable(value):
+        return value
     inner = getattr(value, "py_func", None)
     return inner if isinstance(inner, FunctionType) else None
 
@@ -179,6 +182,17 @@ def declared_signatures(value: Any) -> tuple[Any, ...]:
     """Return Numba's signatures that a device function of its own is declared with, for which alone it is compiled."""
     is_declared = python_function(value) is not None and not getattr(value, "_can_compile", True)
     return tuple(overload.signature for overload in value.overloads.values()) if is_declared else ()
+
+
+def _is_jitable(function: FunctionType) -> bool:
+    """Tell whether Numba was told of a plain function that kernels may call it: it keeps those in a list."""
+    for name in ("numba.core.typing.templates", "numba.cuda.typing.templates"):
+        registered = sys.modules[name].builtin_registry.globals if name in sys.modules else ()
+        for known, kind in registered:
+            if known is function:
+                made_by: str = kind.templates[0]._overload_func.__qualname__
+                return made_by.startswith("register_jitable.")
+    return False
 
 
 def resolve(node: ast.expr, function: Function) -> object:

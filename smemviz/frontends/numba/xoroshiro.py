@@ -56,6 +56,34 @@ def xoroshiro128p_next(states: Any, index: Any) -> Any:
 
 
 @device
+def init_xoroshiro128p_state(states: Any, index: Any, seed: Any) -> None:
+    """Set a generator to the first state of a seed."""
+    index = np.int64(index)
+    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint32(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint32(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint32(31))
+    states[index]["s0"] = z
+    states[index]["s1"] = z
+
+
+@device
+def xoroshiro128p_jump(states: Any, index: Any) -> None:
+    """Let a generator make 2**64 steps."""
+    index = np.int64(index)
+    s0 = np.uint64(0)
+    s1 = np.uint64(0)
+    for word in (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)):
+        for b in range(64):
+            if word & (np.uint64(1) << np.uint32(b)):
+                s0 = s0 ^ states[index]["s0"]
+                s1 = s1 ^ states[index]["s1"]
+            xoroshiro128p_next(states, index)
+    states[index]["s0"] = s0
+    states[index]["s1"] = s1
+
+
+@device
 def xoroshiro128p_uniform_float64(states: Any, index: Any) -> Any:
     """Return a float64 in [0, 1)."""
     return (xoroshiro128p_next(states, index) >> np.uint32(11)) * _UNIT
@@ -86,6 +114,8 @@ def xoroshiro128p_normal_float64(states: Any, index: Any) -> Any:
 DEVICE = {
     function.py_func.__name__: function
     for function in (
+        init_xoroshiro128p_state,
+        xoroshiro128p_jump,
         xoroshiro128p_next,
         xoroshiro128p_uniform_float64,
         xoroshiro128p_uniform_float32,

@@ -123,16 +123,14 @@ def test_a_function_without_anything_to_rewrite_is_left_alone():
 def test_what_is_none_before_a_loop_is_asked_for_in_every_turn():
     text = """
         i = cuda.grid(1)
-        lowest = None
+        last = None
         firsts = 0
         for k in range(6):
-            firsts += 1 if lowest is None else 0
-            x = (k * 5 + i) % 6
-            if lowest is None or x < lowest:
-                lowest = x
-        out[i] = 10 * firsts + lowest
+            firsts += 1 if last is None else 0
+            last = (k * 5 + i) % 6
+        out[i] = 10 * firsts + (0 if last is None else last)
     """
-    assert list(result(text, n=32)[:3]) == [10, 10, 10]
+    assert list(result(text, n=32)[:3]) == [11, 12, 13]
 
 
 def test_a_choice_that_one_turn_of_a_loop_decides_is_open_in_the_next():
@@ -140,7 +138,37 @@ def test_a_choice_that_one_turn_of_a_loop_decides_is_open_in_the_next():
         i = cuda.grid(1)
         y = None
         for k in range(3):
-            y = (1 if y is None else y + 3) if i % 2 == 0 or y is None else None
+            y = (1 if y is None else 5) if i % 2 == 0 or y is None else None
         out[i] = -1 if y is None else y
     """
-    assert list(result(text, n=32)[:4]) == [7, 1, 7, 1]
+    assert list(result(text, n=32)[:4]) == [5, 1, 5, 1]
+
+
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        ("for k in range(3):\n    if x is None or k < x:\n        x = k", "k < x"),
+        ("for k in range(3):\n    x = k\nif x is not None:\n    out[i] = x", "out[i] = x"),
+        ("k = 0\nwhile k < 3:\n    if x is not None:\n        out[i] += x\n    x = k\n    k += 1", "out[i] += x"),
+        ("for k in range(3):\n    for j in range(3):\n        x = j\nout[i] = max(x, 2)", "max(x, 2)"),
+        ("while True:\n    if x is not None:\n        break\n    x = i\nout[i] = x + 1", "x + 1"),
+    ],
+)
+def test_what_is_none_before_a_loop_is_no_number_in_it(use, code):
+    with pytest.raises(SmemvizError) as error:
+        result(f"i = cuda.grid(1)\nx = None\n{use}")
+    assert f"{code}, where x is None before the loop: Numba compiles none for CUDA; write x = -1" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("use", "value"),
+    [
+        ("for k in range(3):\n    x = k\n    out[i] = x", 2),
+        ("for k in range(3):\n    if k == 1:\n        x = k\n        break\nif x is not None:\n    out[i] = x", 1),
+        ("for k in range(3):\n    x = k\nout[i] = -1 if x is None else x", 2),
+        ("k = 0\nwhile k < 3:\n    x = k\n    k += 1\nif x is not None:\n    out[i] = x", 2),
+        ("for k in range(3):\n    x = k\nx = 7\nout[i] = x", 7),
+    ],
+)
+def test_what_is_surely_given_a_number_is_one(use, value):
+    assert set(result(f"i = cuda.grid(1)\nx = None\n{use}")) == {value}

@@ -25,6 +25,10 @@ class Random:
         """Return an array of n generators, 2**64 numbers apart."""
         return self._to_device(xoroshiro.states(int(n), int(seed), int(subsequence_start)))
 
+    def init_xoroshiro128p_states_cpu(self, states: Any, seed: int, subsequence_start: int) -> None:
+        """Set an array of generators on the host."""
+        states[:] = xoroshiro.states(len(states), int(seed), int(subsequence_start))
+
     def init_xoroshiro128p_states(
         self, states: DeviceArray, seed: int, subsequence_start: int = 0, stream: Any = 0
     ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import View, c_strides
 from smemviz.engines.lockstep.values.typing import Dtype
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
+from smemviz.messages import english
 
 
 def is_known(dtype: Dtype) -> bool:
@@ -36,7 +37,15 @@ def field_view(view: View, name: str) -> View | None:
     if not field.aligned:
         raise ValueError(not_aligned(name))
     if field.offset % unit or size % unit:
-        raise ValueError(f"the record {name} in records of {size} bytes is not executed in lockstep")
+        raise ValueError(
+            english(
+                "the record {name} in records of {size} bytes is not executed in lockstep; "
+                "add a field that makes them a multiple of {unit} bytes",
+                name=name,
+                size=size,
+                unit=unit,
+            )
+        )
     step = size // unit
     return replace(
         view,

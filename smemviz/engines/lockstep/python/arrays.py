@@ -267,16 +267,22 @@ def _is_written_out(frame: Frame, index: ast.expr) -> bool:
         loops = (part for part in ast.walk(frame.function.node) if isinstance(part, ast.For))
         for loop in loops:
             is_target = any(isinstance(part, ast.Name) and part.id == index.id for part in ast.walk(loop.target))
-            if is_target and isinstance(loop.iter, ast.Call):
-                return frame.canonical(loop.iter.func) == "cuda.literal_unroll"
+            if is_target:
+                return _unrolls(frame, loop.iter)
     return frame.names.literal(index) is not None
 
 
 def check_items(frame: Frame, node: ast.expr, items: tuple[Value, ...]) -> None:
     """Refuse a loop over a tuple of several types, but for one that is unrolled."""
-    if _differ(items) and not (isinstance(node, ast.Call) and frame.canonical(node.func) == "cuda.literal_unroll"):
+    if _differ(items) and not _unrolls(frame, node):
         what = english("a loop over {code}, a tuple of several types", code=ast.unparse(node))
-        raise frame.none_of_numba(node, what, english("literal_unroll(...), of numba.cuda"))
+        raise frame.none_of_numba(node, what, english("literal_unroll(...), imported from numba.cuda"))
+
+
+def _unrolls(frame: Frame, node: ast.expr) -> bool:
+    """Tell whether Numba unrolls a loop over this: it looks for the function by its own name."""
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return named and frame.canonical(node.func) == "cuda.literal_unroll"  # type: ignore[attr-defined]
 
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:

@@ -63,6 +63,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 value = access.items(frame, source, value, len(target.elts))
             if isinstance(value, int | float | np.generic | np.ndarray):
                 raise frame.wrong(target, english("{code} is a number; it fills one name", code=ast.unparse(source)))
+            frame.refuse_vector(target, value)
             if not isinstance(value, tuple):
                 raise frame.none_of_numba(target, english("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):

@@ -82,6 +82,9 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
         and node.func.id not in frame.names.locals
     ):
         raise expressions.unknown_name(frame, node.func)
+    if isinstance(target, FunctionType) and not name and target.__module__.startswith("numba."):
+        write = english("literal_unroll(...), imported from numba.cuda") if target.__name__ == "literal_unroll" else ""
+        raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
     if isinstance(target, FunctionType) and not name:
         what = english("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)

@@ -93,6 +93,10 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     if isinstance(value, np.ndarray | np.generic):
         raise frame.refuse(node, ast.unparse(node))
+    if isinstance(value, slice):
+        code = ast.unparse(node)
+        what = english("{what} is not executed in lockstep; write {instead}", what=code, instead="a[start:stop]")
+        raise frame.wrong(node, what)
     several = isinstance(value, list | dict | set | range)
     raise frame.none_of_numba(node, ast.unparse(node), english("a tuple or an array of the module") if several else "")
 
@@ -103,6 +107,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         rule = names.VALUES.get(name)
         if rule is not None:
             return rule(frame.machine)
+        if not name.startswith("cuda.") and name.rpartition(".")[0] in names.VALUES:  # a part of a complex constant
+            return arrays.attribute(frame, node, frame.value(node.value))
         if name in names.CALLS or name in names.ARRAYS:
             raise frame.wrong(node, english("{code} is a function; write {code}(...)", code=short(node)))
         if name.startswith(("cuda.", "math.")):
@@ -196,6 +202,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(base, Flat) and len(parts) == 1 and not isinstance(parts[0], slice):
         return access.load(frame, node, base.of, base.indices(access.as_index(frame, node, parts[0])))
     if isinstance(base, tuple):
+        frame.refuse_vector(node, base)
         return arrays.item(frame, node, base, parts)
     if isinstance(node.value, ast.Constant) and isinstance(base, str | bytes):
         at = evaluate(node.slice, {})  # Python computes it before Numba sees it

@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neigh
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
-from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vector
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
@@ -180,6 +180,11 @@ class Frame:
             what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
             return self.wrong(node, what)
         return self.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+
+    def refuse_vector(self, node: ast.AST, *values: Value) -> None:
+        """Refuse one of CUDA's vector types where Numba has no use for it."""
+        if any(isinstance(value, Vector) for value in values):
+            raise self.none_of_numba(node, english("{code} with a vector type", code=short(node)), ".x, .y, .z, .w")
 
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""

@@ -175,6 +175,9 @@ def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
     if isinstance(value, Iterating):
         yield from value.items(frame, node)
     elif isinstance(value, tuple):
+        frame.refuse_vector(node, value)
+        if not value:
+            raise frame.none_of_numba(node, english("a loop over an empty tuple"))
         arrays.check_items(frame, node, value)
         for item in value:
             yield True, partial(_same, item)

@@ -56,6 +56,7 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
     try:
         return binary(op, left, right)
     except NotAScalarError as error:
+        frame.refuse_vector(node, left, right)
         if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
             return bounded(frame, node, left + right)
         if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
@@ -103,6 +104,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
 
 def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Value:
     """Compare two values, which may be tuples."""
+    frame.refuse_vector(node, left, right)
     if (left is None or right is None) and isinstance(op, ast.Is | ast.IsNot):
         return _is_nothing(right if left is None else left) == isinstance(op, ast.Is)
     if (left is None or right is None) and isinstance(op, ast.Eq | ast.NotEq):

@@ -42,6 +42,12 @@ class NotAScalarError(TypeError):
     """A tuple, an array or nothing where arithmetic needs a number; ``args[0]`` names it."""
 
 
+class Vector:
+    """What CUDA's vector types are beside tuples of numbers: of them Numba has ``.x`` and its like alone."""
+
+    __slots__ = ()
+
+
 def dtype_of(value: Value) -> Dtype:
     """Return the type of a scalar or of one thread's element.
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import Function, Inner, as_dtype
 from smemviz.frontends.numba.sites import elements
@@ -19,7 +20,7 @@ from smemviz.frontends.numba.sites.loops_over import loop_over
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
-from smemviz.frontends.numba.syntax import positional
+from smemviz.frontends.numba.syntax import parameters, positional, stored
 from smemviz.messages import english
 
 _ATOMICS = (
@@ -184,7 +185,23 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _known(visit, node, name, arguments)
     if isinstance(visit.names.constant(node.func), Inner):
         _check_call_of_inner(visit, node, callee)
-    return _device_function(visit, node, callee, arguments, keywords)
+        return _device_function(visit, node, callee, arguments, keywords)
+    returned = _device_function(visit, node, callee, arguments, keywords)
+    if isinstance(returned, ArrayRef) and returned.ndim:
+        _check_returned(visit, callee)
+    return returned
+
+
+def _check_returned(visit: Visit, callee: Function) -> None:
+    """Refuse a device function that returns another array than one that it is given, or a part of that."""
+    given = set(parameters(callee.node)) - set(stored(callee.node))
+    for node in ast.walk(callee.node):
+        if isinstance(node, ast.Return) and not (isinstance(node.value, ast.Name) and node.value.id in given):
+            what = english(
+                "{code}: Numba returns no array but one that the function is given as it is; let it fill one instead",
+                code=ast.unparse(node),
+            )
+            raise UnsupportedError(callee.file, node.lineno, what)
 
 
 def _check_call_of_inner(visit: Visit, node: ast.Call, callee: Function) -> None:

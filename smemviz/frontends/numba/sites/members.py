@@ -7,6 +7,7 @@ import enum
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names, assignments
+from smemviz.frontends.numba.sites.nothing import used_as_number
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import english
@@ -21,13 +22,26 @@ def visited(visit: Visit) -> Ref:
     """Visit a function; return what it returns.
 
     Raises:
-        UnsupportedError: for what the visit refuses, and for members used as numbers.
+        UnsupportedError: for what the visit refuses, and for members, or what may be None, used as numbers.
     """
     returned = visit.run()
-    error = misused_member(visit)
+    error = misused_member(visit) or _none_as_number(visit)
     if error is not None:
         raise error
     return returned
+
+
+def _none_as_number(visit: Visit) -> UnsupportedError | None:
+    """Return the error for a variable that is a number only from the second turn of a loop on."""
+    used = used_as_number(visit.function.node)
+    if used is None:
+        return None
+    node, name = used
+    code = ast.unparse(node).partition("\n")[0]
+    what = english("{code}, where {name} is None before the loop", code=code, name=name)
+    instead = english("{name} = -1, math.inf or the like before it", name=name)
+    refused = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+    return visit.unsupported(node, refused)
 
 
 def misused_member(visit: Visit) -> UnsupportedError | None:

@@ -41,6 +41,7 @@ from smemviz.engines.lockstep.values.typing import (
     Dtype,
     NotAScalarError,
     Value,
+    Vector,
     cast,
     dtype_of,
     unify,
@@ -80,6 +81,7 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
 
 
 def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
+    _no_vector(arguments[0])
     values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
     both = reduce(unify, map(dtype_of, values))
     floats = len(values) == 2 and all(dtype_of(value).kind == "f" for value in values)
@@ -102,6 +104,7 @@ def _abs(x: Value) -> Value:
 
 
 def _len(x: Value) -> Value:
+    _no_vector(x)
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
     if isinstance(x, Flat):
@@ -113,7 +116,13 @@ def _len(x: Value) -> Value:
     raise NotAScalarError(english("what has no length"))
 
 
+def _no_vector(value: Value) -> None:
+    if isinstance(value, Vector):
+        raise NotAScalarError(english("a vector"))
+
+
 def _tuple(x: Value) -> Value:
+    _no_vector(x)
     if not isinstance(x, tuple):
         raise NotAScalarError(english("what is no tuple"))
     return x
@@ -145,6 +154,7 @@ def _round_to(x: Any, digits: Any) -> Any:
 
 
 def _sum(items: Value, start: Value = 0) -> Value:
+    _no_vector(items)
     if isinstance(items, Range):
         return binary(ast.Add, start, items.total)
     if not isinstance(items, tuple):

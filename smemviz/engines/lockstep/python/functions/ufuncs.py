@@ -231,5 +231,6 @@ OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that Numba has on 
     "numpy.imag": plain(lambda x: _parts(x)[1], 1),
     "numpy.isnat": plain(_ufunc(np.isnat), 1),
 }
-CONSTANTS = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
-CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.inf": np.inf, "cmath.nan": np.nan}
+CONSTANTS: dict[str, complex] = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
+CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.tau": 2 * np.pi, "cmath.inf": np.inf, "cmath.nan": np.nan}
+CONSTANTS |= {"cmath.infj": complex(0, np.inf), "cmath.nanj": complex(0, np.nan)}

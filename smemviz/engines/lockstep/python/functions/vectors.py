@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
-from smemviz.engines.lockstep.values.typing import Dtype, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import Dtype, Value, Vector, cast, dtype_of
 from smemviz.messages import english
 
 _ALIASES = {
@@ -48,7 +48,8 @@ def _all() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for name in _ALIASES:
         for count in range(1, 5):
-            kind: Any = namedtuple(f"{name}x{count}", tuple("xyzw"[:count]))  # type: ignore[misc]
+            fields: Any = namedtuple(f"{name}x{count}", tuple("xyzw"[:count]))  # type: ignore[misc]
+            kind = type(f"{name}x{count}", (fields, Vector), {"__slots__": ()})
             rule = Rule(_constructor(kind, np.dtype(name)), 1, count)
             rules |= {f"cuda.{alias}": rule for alias in names_of(name, count)}
     return rules

@@ -1,0 +1,181 @@
+"""Variables that are None before a loop and a number after a turn of it, which Numba takes for nothing but None.
+
+What a variable holds where a turn begins has for Numba, at first, the type of what it held before the loop; a number is
+added to that type later. What cannot be computed with None is refused before. Only such uses are refused here of which
+that is sure: none where ways meet one of which gives a number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from smemviz.frontends.numba.syntax import stored
+
+_NONE, _AT_FIRST, _OTHER = range(3)  # None alone, None when Numba begins, and anything else
+_State = dict[str, int]  # of the variables that are not _OTHER
+_OF_NUMBERS = frozenset({"abs", "divmod", "float", "int", "max", "min", "pow", "range", "round"})
+
+
+@lru_cache(maxsize=256)
+def used_as_number(function: ast.FunctionDef) -> tuple[ast.AST, str] | None:
+    """Return the first use as a number of a variable that Numba takes for None, and its name."""
+    loops = any(isinstance(node, ast.For | ast.While) for node in ast.walk(function))
+    if not loops or not any(_is_none(node) for node in ast.walk(function)):
+        return None
+    flow = _Flow()
+    flow.block(function.body, {})
+    return flow.uses[0] if flow.uses else None
+
+
+def _is_none(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+class _Flow:
+    """Goes through a function once, as Numba does when it looks for types first."""
+
+    def __init__(self) -> None:
+        self.uses: list[tuple[ast.AST, str]] = []
+        self._breaks: list[list[_State]] = []
+        self._continues: list[list[_State]] = []
+
+    def block(self, body: Sequence[ast.stmt], state: _State | None) -> _State | None:
+        """Return what is known after statements; None where their end is not reached."""
+        for statement in body:
+            if state is None:
+                break
+            state = self._statement(statement, state)
+        return state
+
+    def _statement(self, node: ast.stmt, state: _State) -> _State | None:
+        match node:
+            case ast.If():
+                self._look(node.test, state)
+                return _either([self.block(node.body, dict(state)), self.block(node.orelse, dict(state))])
+            case ast.For():
+                self._look(node.iter, state)
+                return self._for(node, state)
+            case ast.While():
+                self._look(node.test, state)
+                return self._while(node, state)
+            case ast.Break() if self._breaks:
+                self._breaks[-1].append(state)
+                return None
+            case ast.Continue() if self._continues:
+                self._continues[-1].append(state)
+                return None
+            case ast.FunctionDef():
+                return state
+        self._look(node, state)
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for name, kind in [pair for target in targets for pair in _bound(target, value, state)]:
+                    state[name] = kind
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                state.update(_bound(target, value, state))
+            case ast.AugAssign(target=ast.Name(id=name)):
+                state[name] = _OTHER
+            case ast.Return() | ast.Raise():
+                return None
+        return state
+
+    def _for(self, node: ast.For, state: _State) -> _State | None:
+        if isinstance(node.iter, ast.Call) and _called(node.iter) == "literal_unroll":  # each turn is written out
+            return _either([state, self.block(node.body, dict(state))])
+        head = _head(node.body, state) | dict.fromkeys(stored(node.target), _OTHER)
+        _, breaks, _ = self._turn(node.body, head)
+        return _either([self.block(node.orelse, dict(head)), *breaks])
+
+    def _while(self, node: ast.While, state: _State) -> _State | None:
+        end, breaks, continues = self._turn(node.body, _head(node.body, state))
+        ends = [end, *continues]
+        if isinstance(node.test, ast.Constant) and node.test.value:
+            return _either(breaks)
+        if end is not None:
+            self._look(node.test, end)
+        return _either([self.block(node.orelse, _either([state, *ends])), *breaks])
+
+    def _turn(self, body: Sequence[ast.stmt], head: _State) -> tuple[_State | None, list[_State], list[_State]]:
+        self._breaks.append([])
+        self._continues.append([])
+        end = self.block(body, dict(head))
+        return end, self._breaks.pop(), self._continues.pop()
+
+    def _look(self, node: ast.AST, state: _State) -> None:
+        """Note what a part uses as a number though Numba takes it for None."""
+        for part in ast.walk(node):
+            for operand in _numbers(part):
+                if isinstance(operand, ast.Name) and state.get(operand.id, _OTHER) == _AT_FIRST:
+                    self.uses.append((part, operand.id))
+
+
+def _numbers(node: ast.AST) -> Iterable[ast.expr]:
+    """Return the operands of a part that are no None."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return left, right
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=operand):
+            return (operand,)
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            sides = [left, *comparators]
+            ordered = [isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in ops]
+            return [side for k, side in enumerate(sides) if any(ordered[max(k - 1, 0) : k + 1])]
+        case ast.Subscript(value=array, slice=index):
+            return array, index
+        case ast.AugAssign(target=target, value=value):
+            return target, value
+        case ast.Assign(targets=targets, value=value):
+            return (value,) if any(isinstance(target, ast.Subscript) for target in targets) else ()
+        case ast.Call(args=arguments) if _called(node) in _OF_NUMBERS or _is_of_math(node):
+            return arguments
+    return ()
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _is_of_math(node: ast.Call) -> bool:
+    function = node.func
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "math"
+
+
+def _bound(target: ast.expr, value: ast.expr, state: _State) -> Iterator[tuple[str, int]]:
+    """Yield the names of a target, each with what it holds then."""
+    if isinstance(target, ast.Name):
+        yield target.id, _kind(value, state)
+    elif isinstance(target, ast.Tuple):
+        matched = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+        for k, part in enumerate(target.elts):
+            yield from _bound(part, value.elts[k] if matched else value, state)  # type: ignore[attr-defined]
+
+
+def _kind(value: ast.expr, state: _State) -> int:
+    if _is_none(value):
+        return _NONE
+    return state.get(value.id, _OTHER) if isinstance(value, ast.Name) else _OTHER
+
+
+def _head(body: Sequence[ast.stmt], state: _State) -> _State:
+    """Return what is known where a turn begins: what is None before, and is given something else in a turn."""
+    parts = [part for statement in body for part in ast.walk(statement)]
+    stores = Counter(name for statement in body for name in stored(statement))
+    for part in parts:
+        if isinstance(part, ast.Assign) and _is_none(part.value):
+            stores.subtract(target.id for target in part.targets if isinstance(target, ast.Name))
+    changed = {name for name, count in stores.items() if count > 0}
+    return {name: _AT_FIRST if kind == _NONE and name in changed else kind for name, kind in state.items()}
+
+
+def _either(states: Iterable[_State | None]) -> _State | None:
+    """Return what is known after one of several ways."""
+    reached = [state for state in states if state is not None]
+    if not reached:
+        return None
+    names = set().union(*reached)
+    kinds = {name: {state.get(name, _OTHER) for state in reached} for name in names}
+    return {name: max(found) if len(found) == 1 or _OTHER not in found else _OTHER for name, found in kinds.items()}
