@@ -195,6 +195,17 @@ CALLS |= {
     "rows outside": "out[k] = first_above(square[k - 4], 3) + first_above(square[k // 2], 11)",
     "rows outside, between loads": "out[k] = out[k + 1] + first_above(square[out[k] - 1], x) + out[2 * k]",
     "elements outside a row": "exchange(square[k % 4], k - 5, 1)\nexchange(out[k:], 22 - 2 * k, 0)",
+    "a row by name": "row = square[k % 4]\nsort(row)\nx += row[k % 5 - 1] + row.shape[0]\nrow[0] = x % 5",
+    "a row by name, in loops": """
+row = square[k % 4, 1:]
+for j in range(3):
+    row[j] += j
+    for n in range(2):
+        x += row[j - n] + first_above(row[n:], 2)
+""",
+    "a row by name, outside": "row = square[k - 6]\nx += first_above(row, 3)\nout[k] = row[1] + row.size",
+    "a slice by name, at times": "if k % 3:\n    row = out[k - 2:k + 1]\n    row[1] += k\n    sort(row)",
+    "a row by name that functions name too": "row = square[k % 4]\nspread(square[row[1] % 3:], k)\nput(row, k, x)",
     "nothing": "sort(out[k:k])\nsort(none[k % 2])\nexchange(none[0], 0, 1)\nspread(none[k:], k)",
     "an element of a row": "out[k] = twice(square[k % 4][k - 3]) + step(square[1:][k % 4, 0]) + twice(out[:5][k])",
     "an atomic in a slice": "put(out[k:], k - 3, x)\ncuda.atomic.max(square[1:], (k % 4, 1), k)",
@@ -204,6 +215,8 @@ NOT_WRITTEN = {
     "a local array of some": "out[k] = some(k)",
     "every second element": "sort(out[k::2])",
     "a transposed array": "sort(square.T[k % 4])",
+    "a row by name that is left to the interpreter": "row = square[k % 4]\nout[k] = max(row.shape) + row[1:][0]",
+    "two rows by one name": "row = square[0]\nif k > 3:\n    row = square[k % 4]\nx += row[1]",
     "a new axis": "spread(square[None, k % 4], 0)",
 }
 KERNEL = """
@@ -231,7 +244,7 @@ def test_a_loop_that_calls_functions_leaves_the_same(monkeypatch, lines, thread,
     alone, interpreted, ran = both_ways(monkeypatch, lambda: launch(lines, thread, block))
 
     assert alone == interpreted
-    assert ran > 0
+    assert ran > 0 or lines in NOT_WRITTEN.values()
 
 
 @pytest.mark.parametrize("lines", CALLS.values(), ids=CALLS)

@@ -7,40 +7,14 @@ import pytest
 from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
+from helpers.shared_loops import SORTS
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES, Log
 from smemviz.engines.lockstep.python.one_thread import loops, runner
 
 LOOPS = {
-    "sort": """
-        for k in range(23):
-            for j in range(23 - k):
-                if s[j] > s[j + 1]:
-                    s[j], s[j + 1] = s[j + 1], s[j]
-    """,
-    "insertion": """
-        for k in range(1, 24):
-            key = s[k]
-            j = k - 1
-            while j >= 0 and s[j] > key:
-                s[j + 1] = s[j]
-                j -= 1
-            s[j + 1] = key
-    """,
-    "stack": """
-        for k in range(9):
-            stack[0] = 20 + k
-            top = 1
-            while top > 0:
-                top -= 1
-                n = stack[top]
-                if n > 1:
-                    stack[top] = n // 2
-                    stack[top + 1] = n // 3
-                    top += 2
-                x += n
-    """,
+    **SORTS,
     "read before it is written": "for k in range(40):\n    s[k % 24] += 1\n    x += stack[k // 4] if k > 30 else 0",
     "written late": """
         for k in range(40):
@@ -179,7 +153,7 @@ def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, writ
     assert (findings, out.tobytes()) == (found, result.tobytes())
 
 
-@pytest.mark.parametrize("name", ["sort", "stack", "global memory"])
+@pytest.mark.parametrize("name", ["bubble", "stack", "global memory"])
 def test_requests_that_are_not_kept_are_not_looked_at_one_by_one(monkeypatch, name):
     only_counted, looked_at = [], []
     count, look = Log.count_alone, Log.add_serial

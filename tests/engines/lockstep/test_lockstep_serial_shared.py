@@ -6,26 +6,13 @@ import numpy as np
 import pytest
 from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
+from helpers.shared_loops import SORTS
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.hazards.hazards import Hazards
 
-SORTS = {
-    "insertion": """
-        for k in range(1, 24):
-            key = s[k]
-            j = k - 1
-            while j >= 0 and s[j] > key:
-                s[j + 1] = s[j]
-                j -= 1
-            s[j + 1] = key
-    """,
-    "bubble": """
-        for k in range(24):
-            for j in range(23 - k):
-                if s[j] > s[j + 1]:
-                    s[j], s[j + 1] = s[j + 1], s[j]
-    """,
+LOOPS = {
+    **SORTS,
     "prefix sum": "for k in range(1, 24):\n    s[k] = s[k] + s[k - 1]",
     "prefix sum as far as it is written": "for k in range(1, 30):\n    s[k] += s[k - 1]",
     "table": """
@@ -34,18 +21,6 @@ SORTS = {
         for m in range(1, 3):
             for k in range(24):
                 table[m, k] = max(table[m - 1, k], table[m, k - 1]) + s[k]
-    """,
-    "stack": """
-        stack[0] = 40
-        top = 1
-        while top > 0:
-            top -= 1
-            n = stack[top]
-            if n > 1:
-                stack[top] = n // 2
-                stack[top + 1] = n // 3
-                top += 2
-            s[n % 24] += 1
     """,
     "queue, some of it not written": """
         head = 0
@@ -98,7 +73,7 @@ def launch_of(lines, which="== 0", first="cuda.syncthreads()", last="cuda.syncth
     return launch
 
 
-@pytest.mark.parametrize("lines", SORTS.values(), ids=SORTS)
+@pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
 @pytest.mark.parametrize("which", WHICH.values(), ids=WHICH)
 @pytest.mark.parametrize("barriers", [("cuda.syncthreads()",) * 2, ("cuda.syncwarp()", "pass"), ("pass", "pass")])
 @pytest.mark.parametrize(("grid", "block"), [(1, 40), (2, 1), (2, 34)])

@@ -170,6 +170,39 @@ def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
     return False
 
 
+def _rounds(
+    writer: Writer, node: ast.For | ast.While, begin: str, line: str, once: Turn, end: str, goes_on: str
+) -> None:
+    """Write rounds of as many turns as are not looked at: what begins and ends one, and whether another follows."""
+    sure = set(writer.sure)
+
+    def rounds() -> bool:
+        if begin:
+            writer.put(begin)
+        _both_ways(writer, turns)
+        writer.put("break")
+        return True
+
+    def turns() -> None:
+        writer.put(line)
+        inner(writer, once)
+        writer.put("else:")
+        inner(writer, more)
+
+    def more() -> bool:
+        if end:
+            writer.put(end)
+        writer.put(f"if {goes_on}:")
+        inner(writer, lambda: _go_on(writer, node, goes_on if isinstance(node, ast.For) else "None"))
+        writer.sure = set(sure)
+        return _ended(writer, node, "")
+
+    writer.fork("while True:")
+    inner(writer, rounds)
+    writer.sure = sure
+    _ended_at(writer, "it")
+
+
 # -- loops with a condition
 
 
@@ -208,36 +241,15 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
         writer.counts = True
         return
     test, sure = condition.atom.text, set(writer.sure)
-    writer.fork("while True:")
-
-    def turns() -> bool:
-        _both_ways(writer, part)
-        writer.put("break")
-        return True
-
-    def part() -> None:
-        writer.put("for it in range(it + 1, due):")
-        inner(writer, once)
-        writer.put("else:")
-        inner(writer, more)
 
     def once() -> bool:
         writer.put(f"if not {test}:")
         inner(writer, lambda: _ended(writer, node, "it -= 1; break"))
         writer.sure = set(sure)
         _begin_turn(writer)
-        _turn(writer, turn, "")
-        writer.sure = set(sure)
-        return True
+        return _turn(writer, turn, "")
 
-    def more() -> bool:
-        writer.put(f"if {test}:")
-        inner(writer, lambda: _go_on(writer, node, "None"))
-        return _ended(writer, node, "")
-
-    inner(writer, turns)
-    writer.sure = sure
-    _ended_at(writer, "it")
+    _rounds(writer, node, "", "for it in range(it + 1, due):", once, "", test)
 
 
 def _test(writer: Writer, node: ast.While) -> Atom:
@@ -274,38 +286,15 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
 
 def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
     numbers, number, bind = _range(writer, node)
-    sure = set(writer.sure)
     left, part = writer.let(numbers, None).text, writer.new()
-    writer.fork("while True:")
-
-    def turns() -> bool:
-        writer.put(f"{part} = {left}[:due - it - 1]")
-        _both_ways(writer, turn_by_turn)
-        writer.put("break")
-        return True
-
-    def turn_by_turn() -> None:
-        writer.put(f"for {number} in {part}:")
-        inner(writer, once)
-        writer.put("else:")
-        inner(writer, more)
 
     def once() -> bool:
         _begin_turn(writer)
         bind()
         return _turn(writer, turn, f"it += {part}.index({number}) + 1")
 
-    def more() -> bool:
-        writer.put(f"it += len({part})")
-        writer.put(f"{left} = {left}[len({part}):]")
-        writer.put(f"if {left}:")
-        inner(writer, lambda: _go_on(writer, node, left))
-        writer.sure = set(sure)
-        return _ended(writer, node, "")
-
-    inner(writer, turns)
-    writer.sure = sure
-    _ended_at(writer, "it")
+    begin, end = f"{part} = {left}[:due - it - 1]", f"it += len({part}); {left} = {left}[len({part}):]"
+    _rounds(writer, node, begin, f"for {number} in {part}:", once, end, left)
 
 
 def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:

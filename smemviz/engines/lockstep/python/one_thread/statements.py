@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.python.one_thread import loops
 from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.calls import atomic
-from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, store
+from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, row_of, store
 from smemviz.engines.lockstep.python.one_thread.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.inlined import give, inlined, own_array
 from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
@@ -62,7 +62,7 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:
-    if own_array(writer, node):
+    if own_array(writer, node) or _named_row(writer, node):
         return True
     names = node.targets[0]
     if len(node.targets) == 1 and isinstance(names, ast.Tuple):
@@ -75,6 +75,30 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
     for target in node.targets:
         _bind(writer, target, atom)
     return True
+
+
+def _named_row(writer: Writer, node: ast.Assign) -> bool:
+    """Write a row or slice that a name stands for, where that is used in the same block only."""
+    target, frame = node.targets[0], writer.frame
+    if len(node.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(node.value, ast.Subscript):
+        return False
+    if target in frame.versions.variables or not _is_used_behind(frame.function.node, node, target.id):
+        return False
+    row = row_of(writer, node.value)
+    if row is not None:
+        writer.kinds[writer.inside(target.id)], frame.variables[target.id] = row
+    return row is not None
+
+
+def _is_used_behind(function: ast.AST, node: ast.Assign, name: str) -> bool:
+    """Tell whether a statement alone assigns a name, and only what is behind it in its block reads it."""
+    blocks = (getattr(part, field, []) for part in ast.walk(function) for field in ("body", "orelse"))
+    behind = next(block[block.index(node) + 1 :] for block in blocks if isinstance(block, list) and node in block)
+    everywhere, there = (
+        [part for one in nodes for part in ast.walk(one) if isinstance(part, ast.Name) and part.id == name]
+        for nodes in ([function], behind)
+    )
+    return len(everywhere) == len(there) + 1 and all(isinstance(part.ctx, ast.Load) for part in there)
 
 
 def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:

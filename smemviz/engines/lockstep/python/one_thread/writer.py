@@ -39,8 +39,7 @@ class Writer:
     that runs ``together`` may be run by several threads one after the other: ``stored`` are the arrays in which it
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
-    accesses are ``only_counted``, ``counted`` are the groups that are. ``least`` is what the condition of the loop says
-    of integers, until they are assigned.
+    accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     """
 
     frame: Frame
@@ -347,6 +346,8 @@ class Writer:
 
     def _give(self, name: str) -> None:
         kind = self.kinds.get(name)
+        if isinstance(kind, Array) and kind.layout:
+            self.put(f"V[{self.constant(name)}] = {kind.layout.view}")
         if isinstance(kind, Array) or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
