@@ -26,6 +26,7 @@ from smemviz.errors import (
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 
+_CALL_OF_MAIN = compile("main()", "<smemviz>", "exec")
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
@@ -36,6 +37,8 @@ def execute(
 
     In a notebook a cell that fails ends only itself. What is ``refused`` there is told, one launch after the other.
 
+    A ``main()`` is called that a file without a kernel of its own does not call itself.
+
     Modules that it imported from its own folder are forgotten, so that the next run reads them anew.
 
     Raises:
@@ -45,7 +48,7 @@ def execute(
     module = _module("__main__", program)
     failed: list[PlaceError] = []
     with _as_main(module, program.file, arguments):
-        for code in program.parts():
+        for code in (*program.parts(), *([_CALL_OF_MAIN] if program.leaves_main else [])):
             try:
                 _execute(program, code, module, arguments, has_gpu=has_gpu)
             except (KernelFileError, LaunchError, UnsupportedError) as error:

@@ -144,6 +144,13 @@ def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: 
     assert len(recording.launches) == 7
 
 
+@pytest.mark.parametrize("call", ["", "\n\nif __name__ == '__main__':\n    main()"])
+def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path: Path, call: str) -> None:
+    start = "def main():\n    plus(np.ones(3), 2.0)"
+    recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start + call)
+    assert [launch.kernel for launch in recording.launches] == ["vectorized_plus"]
+
+
 def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
     assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
 

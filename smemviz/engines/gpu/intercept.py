@@ -13,6 +13,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.device import forked_too_late, require
 from smemviz.engines.gpu.instrument import PREFIX
+from smemviz.engines.gpu.launching import without_hints
 from smemviz.engines.gpu.made_kernels import with_text
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
 from smemviz.engines.host import Configuration, calls_a_script, is_library, launch_place
@@ -67,7 +68,7 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
         shown.now = True
         try:
             with quiet():
-                return watcher.launch(kernel, function, config, args) is not False
+                return watcher.launch(kernel, function, config, without_hints(args)) is not False
         finally:
             shown.now = False
 

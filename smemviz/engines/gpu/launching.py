@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from cuda.core import ObjectCode
 from numba import cuda
+from numba.cuda.args import ArgHint
 from numba.cuda.cudadrv import driver
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.dispatcher import _Kernel
@@ -277,6 +278,11 @@ class Arguments:
         if isinstance(value, DeviceNDArray):  # as_cuda_array would lose the fields of records
             return value
         return cuda.as_cuda_array(value) if hasattr(value, "__cuda_array_interface__") else value
+
+
+def without_hints(arguments: Sequence[Any]) -> list[Any]:
+    """Return the arguments of a launch without what says which arrays are copied, as ``cuda.In(a)`` does."""
+    return [value.value if isinstance(value, ArgHint) else value for value in arguments]
 
 
 def arrays_in(values: Sequence[Any]) -> Iterator[Any]:

@@ -33,6 +33,8 @@ _REFUSED = (
     "cuda",
     "cuda.cg",
     "cuda.atomic",
+    "cuda.fp16",
+    "cuda.libdevice",
     "random",
     "time",
 )

@@ -102,8 +102,19 @@ class Program:
     @property
     def has_main(self) -> bool:
         """Whether the file has a kernel and a ``main()`` that can be called; any other is a script, and a notebook."""
+        return bool(self.kernels) and self._main_can_be_called
+
+    @property
+    def leaves_main(self) -> bool:
+        """Whether it is a script with a ``main()`` that it does not call, its kernels being made by Numba or CuPy."""
+        calls = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        is_called = any(isinstance(called, ast.Name) and called.id == "main" for called in calls)
+        return not self.kernels and self._main_can_be_called and not is_called
+
+    @property
+    def _main_can_be_called(self) -> bool:
         main = find_main(self.tree)
-        return not self.is_notebook and bool(self.kernels) and main is not None and _arguments_needed(main) == 0
+        return not self.is_notebook and main is not None and _arguments_needed(main) == 0
 
     @property
     def texts(self) -> tuple[list[str], dict[str, str]]:

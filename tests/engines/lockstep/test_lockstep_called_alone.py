@@ -204,6 +204,12 @@ for j in range(3):
         x += row[j - n] + first_above(row[n:], 2)
 """,
     "a row by name, outside": "row = square[k - 6]\nx += first_above(row, 3)\nout[k] = row[1] + row.size",
+    "a row by name, by indices that change": """
+row = square[x % 5, k % 3:]
+x += 1
+k = x
+x += row[k % 5 - 2] + row.size
+""",
     "a slice by name, at times": "if k % 3:\n    row = out[k - 2:k + 1]\n    row[1] += k\n    sort(row)",
     "a row by name that functions name too": "row = square[k % 4]\nspread(square[row[1] % 3:], k)\nput(row, k, x)",
     "nothing": "sort(out[k:k])\nsort(none[k % 2])\nexchange(none[0], 0, 1)\nspread(none[k:], k)",

@@ -72,6 +72,13 @@ LOOPS = {
                 j -= 1
             s[j] += 1
     """,
+    "a sum in a function that grows out of its array": """
+        for k in range(20):
+            j = 2
+            while j > 0:
+                s[j] = piled(j + s[0])
+                j -= 1
+    """,
     "safe for long, and then not": """
         for k in range(40):
             for j in range(6):
@@ -97,6 +104,17 @@ LOOPS = {
     "two widths": "for k in range(30):\n    wide[k % 4] = k\n    s[k % 24] += wide[k % 4]",
     "atomics": "for k in range(30):\n    cuda.atomic.add(s, k % 5, 1)\n    cuda.atomic.max(out, k % 3, k)",
 }
+PILED = """
+@cuda.jit(device=True)
+def piled(k):
+    t = cuda.local.array(1, int32)
+    s = 0
+    for j in range(5):
+        s += (k & 3) << 28
+    t[0] = s
+    return t[0]
+
+"""
 KERNEL = """
 s = cuda.shared.array(24, int32)
 stack = cuda.shared.array(16, int32)
@@ -123,7 +141,7 @@ def launch_of(lines, rows, grid, block, written="pass"):
 
     def launch():
         out, real = np.zeros(200, np.int64), np.random.default_rng(5).integers(0, 30, 64)
-        given = {"parameters": "out, real", "harmless": True, "log_bytes": rows * ROW_BYTES}
+        given = {"before": PILED, "parameters": "out, real", "harmless": True, "log_bytes": rows * ROW_BYTES}
         return body(text, out, real, grid=grid, block=block, limits=Limits(iterations=5000), **given), out
 
     return launch

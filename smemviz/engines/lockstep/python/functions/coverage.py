@@ -115,8 +115,6 @@ _OUT = (
      ".copy(...) (data.copy()): Numba compiles none for CUDA; write a loop"),
     ("NumPy's functions that Numba does not compile for CUDA", "out[0] = np.sqrt(data[0])",
      "np.sqrt(...): Numba compiles none for CUDA; write math.sqrt(...)"),
-    ("libdevice functions without a rule (Bessel functions, erfcx, remquo)",
-     "out[0] = cuda.libdevice.j0(1.0)", f"cuda.libdevice.j0(...) {ENGINE}"),
     ("bit floats of 8 bits and bfloat16", "x = cuda.bf16.bfloat16(1.0)", f"cuda.bf16.bfloat16(...) {ENGINE}"),
 )  # fmt: skip
 # Lanes come together again at the end of a branch, an iteration, a loop and a call. So they do in the instructions that

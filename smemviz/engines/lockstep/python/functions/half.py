@@ -45,6 +45,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "hlog2": np.log2,
     "hlog10": np.log10,
     "htanh": np.tanh,
+    "htanh_approx": np.tanh,
 }
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "hadd": np.add,

@@ -1,4 +1,4 @@
-"""``numba.cuda.libdevice``: NVIDIA's library of device functions, those that NumPy can compute to the last digits.
+"""``numba.cuda.libdevice``: NVIDIA's library of device functions, computed to the last digits.
 
 The fast functions are computed in full precision here. Numba has signed integers only, whatever the names say.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.functions import intrinsics, mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.values import special
 from smemviz.engines.lockstep.values.rounding import DIRECTIONS, directed
 from smemviz.engines.lockstep.values.typing import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
 
@@ -66,6 +67,8 @@ def _of_math(name: str) -> _Function:
     return mathematics.UNARY[f"math.{name}"]
 
 
+_bessel_j, _bessel_y = (np.frompyfunc(function, 2, 1) for function in (special.bessel_j, special.bessel_y))
+
 _UNARY: dict[str, _Function] = {
     **mathematics.INVERSE,
     "cbrt": np.cbrt,
@@ -75,12 +78,15 @@ _UNARY: dict[str, _Function] = {
     "cospi": _cospi,
     "erf": _of_math("erf"),
     "erfc": _of_math("erfc"),
+    "erfcx": np.frompyfunc(special.scaled_erfc, 1, 1),
     "exp": np.exp,
     "exp10": lambda x: np.power(x.dtype.type(10), x),
     "exp2": np.exp2,
     "expm1": np.expm1,
     "fabs": np.fabs,
     "floor": np.floor,
+    "j0": partial(_bessel_j, 0),
+    "j1": partial(_bessel_j, 1),
     "lgamma": _of_math("lgamma"),
     "log": np.log,
     "log10": np.log10,
@@ -103,6 +109,8 @@ _UNARY: dict[str, _Function] = {
     "tanh": np.tanh,
     "tgamma": _of_math("gamma"),
     "trunc": np.trunc,
+    "y0": partial(_bessel_y, 0),
+    "y1": partial(_bessel_y, 1),
 }
 _BINARY: dict[str, _Function] = {
     "atan2": np.arctan2,
@@ -164,6 +172,10 @@ def _floats() -> dict[str, Rule]:
         rules[_spelled_like("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
         rules[_spelled_like("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
         rules[_spelled_like("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        rules[_spelled_like("jn", base)] = _typed(_bessel_j, dtype, INT32, dtype)
+        rules[_spelled_like("yn", base)] = _typed(_bessel_y, dtype, INT32, dtype)
+        remquo = np.frompyfunc(special.remainder_and_quotient, 2, 2)
+        rules[_spelled_like("remquo", base)] = _pair(remquo, dtype, INT32, dtype, dtype)
         rules[_spelled_like("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
         rules[_spelled_like("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
         rules[_spelled_like("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
@@ -179,6 +191,7 @@ def _rounded_to_nearest() -> dict[str, Rule]:
     arithmetic: dict[str, _Function] = {"add": np.add, "mul": np.multiply, "div": np.divide, "sub": np.subtract}
     rules = {f"f{name}_rn": _typed(function, FLOAT32, FLOAT32, FLOAT32) for name, function in arithmetic.items()}
     rules |= {f"d{name}_rn": _typed(function, FLOAT64, FLOAT64, FLOAT64) for name, function in arithmetic.items()}
+    del rules["dsub_rn"]
     rules |= {"frcp_rn": _typed(np.reciprocal, FLOAT32, FLOAT32), "drcp_rn": _typed(np.reciprocal, FLOAT64, FLOAT64)}
     rules |= {"fsqrt_rn": _typed(np.sqrt, FLOAT32, FLOAT32), "dsqrt_rn": _typed(np.sqrt, FLOAT64, FLOAT64)}
     rules["frsqrt_rn"] = _typed(lambda x: 1 / np.sqrt(x.astype(np.float64)), FLOAT32, FLOAT32)
@@ -204,7 +217,7 @@ def _rounded_another_way() -> dict[str, Rule]:
                 if target == "float" or kind in ("ll", "ull"):
                     rules[f"{kind}2{target}_{way}"] = _typed(partial(_converted, way, own), own, dtype)
         rules[f"double2float_{way}"] = _typed(partial(_converted, way, FLOAT32), FLOAT32, FLOAT64)
-    del rules["dsub_rd"], rules["dsub_ru"], rules["dsub_rz"]  # which numba-cuda has not
+    del rules["dsub_rd"], rules["dsub_ru"], rules["dsub_rz"]  # which numba-cuda has not, nor dsub_rn
     return rules
 
 
@@ -242,9 +255,8 @@ def _conversions() -> dict[str, Rule]:
             }
             rules[f"{kind}2{source}_rn"] = _typed(lambda x: x, own, dtype)
     rules["double2float_rn"] = _typed(lambda x: x, FLOAT32, FLOAT64)
-    bits = {"float_as_int": (FLOAT32, INT32), "float_as_uint": (FLOAT32, INT32), "int_as_float": (INT32, FLOAT32)}
-    bits |= {"uint_as_float": (_UINT32, FLOAT32), "double_as_longlong": (FLOAT64, INT64)}
-    bits |= {"longlong_as_double": (INT64, FLOAT64)}
+    bits = {"float_as_int": (FLOAT32, INT32), "int_as_float": (INT32, FLOAT32)}
+    bits |= {"double_as_longlong": (FLOAT64, INT64), "longlong_as_double": (INT64, FLOAT64)}
     rules |= {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
     halves = {"double2hiint": 32, "double2loint": 0}
     rules |= {

@@ -126,12 +126,18 @@ def _row(
 def _along(writer: Writer, part: ast.expr, size: str, stride: str) -> tuple[str, str, str, str]:
     """Write an index or a slice of an axis: texts of it, of whether it is inside, of its start, and of a length."""
     if not isinstance(part, ast.Slice):
-        index = _index(writer, part)
+        index = _index_as_it_is(writer, part)
         return index.text, _inside(index, size), _times(index.text, stride), ""
-    low, high = ("" if end is None else _index(writer, end).text for end in (part.lower, part.upper))
+    low, high = ("" if end is None else _index_as_it_is(writer, end).text for end in (part.lower, part.upper))
     ends = " <= ".join(end for end in ("0", low, high, size) if end) if low or high else ""
     length = f"{high or size} - {low}" if low else high or size
     return f"slice({low or None}, {high or None})", ends, _times(low, stride) if low else "", length
+
+
+def _index_as_it_is(writer: Writer, node: ast.expr) -> Atom:
+    """Write an index under a name of its own: a variable may be assigned before the row or slice is asked for again."""
+    index = _index(writer, node)
+    return index if index.is_literal else replace(index, text=writer.let(index.text, INT64).text)
 
 
 def _inside(index: Atom, size: str) -> str:

@@ -159,8 +159,9 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
         write()
         return
     writer.put("else:")
-    writer.sure, writer.steps = sure, steps
+    counted, writer.sure, writer.steps = writer.steps, sure, steps
     inner(writer, noting)
+    writer.steps |= {name: max(step, writer.steps.get(name, 0)) for name, step in counted.items()}
 
 
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
@@ -200,7 +201,6 @@ def _rounds(
     writer.fork("while True:")
     inner(writer, rounds)
     writer.sure = sure
-    _ended_at(writer, "it")
 
 
 # -- loops with a condition
@@ -250,6 +250,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
         return _turn(writer, turn, "")
 
     _rounds(writer, node, "", "for it in range(it + 1, due):", once, "", test)
+    _ended_at(writer, "it")
 
 
 def _test(writer: Writer, node: ast.While) -> Atom:
@@ -295,6 +296,7 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
 
     begin, end = f"{part} = {left}[:due - it - 1]", f"it += len({part}); {left} = {left}[len({part}):]"
     _rounds(writer, node, begin, f"for {number} in {part}:", once, end, left)
+    _ended_at(writer, "it")
 
 
 def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:

@@ -105,8 +105,7 @@ class Writer:
 
     def mark(self) -> tuple[Any, ...]:
         """Return where the text is, to go back there."""
-        assigned = {name: list(kinds) for name, kinds in self.assigned.items()}
-        spans_of = {name: list(spans) for name, spans in self.spans_of.items()}
+        assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups)]
         return *lengths, *state, self.in_while
