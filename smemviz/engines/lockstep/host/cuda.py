@@ -84,7 +84,9 @@ class Cuda(ModuleType):
         if meant is not None:  # made when a file asks for it, there are hundreds
             stand_in = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, stand_in)
-        part = None if name.startswith("_") else part_of_numba(name)
+        asking = sys._getframe(1).f_code.co_filename
+        by_program = asking in (self._file, launch_place.__code__.co_filename)  # where its imports are made
+        part = part_of_numba(name) if by_program and not name.startswith("_") else None
         if part not in (None, _NOT_THERE):
             return part
         near = neighbour(name, [known for known in dir(type(self)) if not known.startswith("_")])
@@ -94,7 +96,7 @@ class Cuda(ModuleType):
             text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
             text = english("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
-        if sys._getframe(1).f_code.co_filename == self._file:
+        if asking == self._file:
             raise UnsupportedError(*launch_place(self._file), text)
         raise AttributeError(text)
 
