@@ -103,6 +103,7 @@ assert (cp.ElementwiseKernel("T x", "T y", "y = x", "copied")(a) == 1).all()
 """
 
 
+@pytest.mark.filterwarnings("ignore:cupyx.jit.rawkernel is experimental")
 def test_what_is_not_recorded_runs_and_has_one_line_each(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(NOT_RECORDED)

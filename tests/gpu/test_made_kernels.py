@@ -43,15 +43,15 @@ assert plus.reduce(np.ones(3)) == 5
 
 
 def test_vectorized_functions_are_recorded_as_in_lockstep(tmp_path: Path) -> None:
-    """Numba takes other blocks than lockstep, and reads a number that is given for an array where that is."""
     (tmp_path / "script.py").write_text(HEAD + VECTORIZED)
     seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
     assert seen.findings == predicted.findings == ()
     names = ["vectorized_plus", "kernel", "vectorized_plus", "vectorized_plus", "vectorized_scaled"]
     assert [launch.kernel for launch in seen.launches] == names + ["vectorized_plus"] * 2
     for one, other in zip(seen.launches[:5], predicted.launches[:5], strict=True):
-        assert (one.sites, one.file) == (other.sites, other.file)
-        assert [row.requests for row in one.summary()] == [row.requests for row in other.summary()]
+        assert (one.sites, one.file, one.grid, one.block) == (other.sites, other.file, other.grid, other.block)
+        for row, told in zip(one.summary(), other.summary(), strict=True):
+            assert (row.requests, row.sectors) == (told.requests, told.sectors)
     assert seen.sources == predicted.sources
 
 

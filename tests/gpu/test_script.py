@@ -281,3 +281,25 @@ def test_another_number_of_arguments_is_told_with_the_names(tmp_path: Path) -> N
     (tmp_path / "script.py").write_text(HEAD + text)
     with pytest.raises(LaunchError, match=r"kernel takes 1 argument \(out\); the launch gives 2"):
         smemviz.run(tmp_path / "script.py", engine="gpu")
+
+
+def test_arrays_that_a_launch_copies_one_way_alone_are_recorded(tmp_path: Path) -> None:
+    text = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def add(a, b, c):
+    i = cuda.grid(1)
+    b[i] = a[i] + 1
+    c[i] += a[i]
+    a[i] = -1
+
+a, b, c = np.arange(32.0), np.zeros(32), np.ones(32)
+add[1, 32](cuda.In(a), cuda.Out(b), cuda.InOut(c))
+assert a[3] == 3 and b[3] == 4 and c[3] == 4
+"""
+    (tmp_path / "script.py").write_text(text)
+    seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
+    assert seen.findings == predicted.findings == ()
+    assert [row.sectors for row in seen["add"].summary()] == [row.sectors for row in predicted["add"].summary()]
