@@ -29,6 +29,8 @@ def test_types_of_functions_of_one_number_are_those_of_numba_cuda(name, context)
     for dtype in NUMBERS:
         wanted = context.resolve_function_type(function, (numba_type(dtype),), {}).return_type
         wanted = tuple(map(str, wanted)) if hasattr(wanted, "types") else str(wanted)
+        if (name, dtype) == ("math.tanh", "float16"):  # an overload, which Numba compiles where there is a GPU
+            wanted = "float16"
         with np.errstate(all="ignore"):
             found = mathematics.UNARY[name](np.ones(2, dtype))
         assert name_of(found) == wanted, dtype
@@ -109,6 +111,7 @@ def test_poles_are_those_of_the_device(name, value, wanted):
         ("np.float32(0.1) + np.float32(0.2)", "float32", np.float32(0.1) + np.float32(0.2)),
         ("float32(0.1) * 1", "float64", float(np.float32(0.1))),
         ("float16(2049)", "float16", 2048),
+        ("math.tanh(float16(2))", "float64", 0.9638671875),  # in half precision, as an H200 gives it
         ("bool(0.5) + boolean(0)", "int64", 1),
         ("uint8(300)", "uint8", 44),
         ("(1, 2, 3)[cuda.threadIdx.x % 3 * 0 + 1]", "int64", 2),

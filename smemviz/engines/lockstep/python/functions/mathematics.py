@@ -149,7 +149,7 @@ UNARY: dict[str, Function] = {
     "math.sinh": _unary(np.sinh),
     "math.sqrt": _unary(np.sqrt, half=True),
     "math.tan": _unary(np.tan),
-    "math.tanh": _unary(np.tanh),
+    "math.tanh": _unary(np.tanh, half=True),
     "math.trunc": _unary(np.trunc, half=True),
     "math.isfinite": _test(np.isfinite, True),
     "math.isinf": _test(np.isinf, False),
