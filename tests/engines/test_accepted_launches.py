@@ -144,11 +144,62 @@ def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: 
     assert len(recording.launches) == 7
 
 
-@pytest.mark.parametrize("call", ["", "\n\nif __name__ == '__main__':\n    main()"])
+@pytest.mark.parametrize(
+    "call", ["", "\n\nif __name__ == '__main__':\n    main()", "\n\nfor job in (main,):\n    job()"]
+)
 def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path: Path, call: str) -> None:
     start = "def main():\n    plus(np.ones(3), 2.0)"
     recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start + call)
     assert [launch.kernel for launch in recording.launches] == ["vectorized_plus"]
+
+
+def test_what_numba_knows_before_types_refuses_nothing(tmp_path: Path) -> None:
+    """Under a condition of constants or parameters, in functions written into their caller, and of one's own name."""
+    before = """
+DEBUG = False
+
+@cuda.jit(device=True)
+def pow(x, n):
+    if n is None:
+        return x
+    return x * x
+
+@cuda.jit(device=True, inline=True)
+def rest(a, i):
+    return a[i:]
+
+@cuda.jit(device=True)
+def view(a, start=None):
+    if start is None:
+        return a
+    return a[start:]
+
+@cuda.jit
+def all_of_them(a, b):
+    previous = n = None
+    for i in range(4):
+        if DEBUG:
+            a[i] = previous + 1
+        a[i] = pow(a[i], n)
+        previous, n = a[i], i
+    part, whole = rest(a, 2), view(a)
+    part[1], whole[4] = 5, b[0] + 1
+
+a, b = np.full(5, 3.0), np.full(1, 7.0)
+all_of_them.forall(0)(a, b)
+all_of_them[1, 1](cuda.InOut(a), b)
+assert a.tolist() == [3, 9, 9, 5, 8]
+kept = np.full(2, 5.0)
+all_of_them[1, 1](np.zeros(5), kept)
+
+@cuda.jit
+def into(x, a):
+    x[0] = a[0] + 1
+
+into[1, 1](cuda.Out(kept), kept)
+assert kept.tolist() == [5, 5]
+"""
+    assert script(tmp_path, HEAD + before).findings == ()
 
 
 def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:

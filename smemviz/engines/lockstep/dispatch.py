@@ -85,8 +85,10 @@ class Dispatcher:
         """Return the kernel configured for so many threads, in blocks of ``tpb``, or as large as they may be."""
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        if ntasks == 0:
+            return lambda *args: None
         block = tpb or FORALL_BLOCK
-        return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
+        return self[-(-ntasks // block), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
         def start(*args: Any, **named: Any) -> None:

@@ -106,10 +106,9 @@ class Program:
 
     @property
     def leaves_main(self) -> bool:
-        """Whether it is a script with a ``main()`` that it does not call, its kernels being made by Numba or CuPy."""
-        calls = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        is_called = any(isinstance(called, ast.Name) and called.id == "main" for called in calls)
-        return not self.kernels and self._main_can_be_called and not is_called
+        """Whether it is a script with a ``main()`` that it makes no use of, its kernels being made by Numba or CuPy."""
+        is_used = any(isinstance(node, ast.Name) and node.id == "main" for node in ast.walk(self.tree))
+        return not self.kernels and self._main_can_be_called and not is_used
 
     @property
     def _main_can_be_called(self) -> bool:

@@ -103,6 +103,8 @@ def test_loops_that_end_by_themselves_may_be_long(block):
             block=block,
             limits=limits,
         )
+    text = "x = 0\nwhile x < 9:\n    x += 1\nelse:\n    for k in range(3000):\n        out[0] = k"
+    body(text, out, block=block, harmless=True, limits=limits)
     with pytest.raises(UnsupportedError, match="ran 1,000 iterations"):
         body("for k in range(3000):\n    out[0] = k", out, block=block, limits=replace(limits, all_loops=True))
 

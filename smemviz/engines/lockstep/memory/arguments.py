@@ -72,7 +72,7 @@ class Arguments:
     def __init__(self, place: Place, space: AddressSpace) -> None:
         self._place = place
         self._space = space
-        self._copied: list[tuple[Any, DeviceArray]] = []
+        self._copied: list[tuple[Any, DeviceArray, bool]] = []  # in order; with or without a hint
 
     def value(self, name: str, argument: Any) -> Any:
         """Return an argument with its arrays on the device."""
@@ -126,15 +126,15 @@ class Arguments:
         if not hint.to_device:
             on_device.memory.data[:] = 0
         if hint.to_host:
-            self._copied.append((hint.value, on_device))
+            self._copied.append((hint.value, on_device, True))
         return on_device
 
     def _on_device(self, name: str, host_array: Any) -> DeviceArray:
-        for host, copied in self._copied:
-            if host is host_array:
+        for host, copied, by_hint in self._copied:
+            if host is host_array and not by_hint:
                 return copied
         on_device = self._copy(name, host_array)
-        self._copied.append((host_array, on_device))
+        self._copied.append((host_array, on_device, False))
         return on_device
 
     def _copy(self, name: str, host_array: Any) -> DeviceArray:
@@ -156,7 +156,7 @@ class Arguments:
 
     def copy_back(self) -> None:
         """Give arrays and records of the host what the kernel wrote."""
-        for host, copied in self._copied:
+        for host, copied, _ in self._copied:
             if isinstance(host, np.void):
                 for field in host.dtype.names or ():
                     host[field] = copied.array[field]

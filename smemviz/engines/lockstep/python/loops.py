@@ -28,11 +28,7 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
         while True:
             yield truth(frame.value(node.test))
 
-    machine = frame.machine
-    outer = machine.begin_while(machine.iterations)
-    ended = _loop(frame, node, conditions(), begun)
-    machine.while_began = outer
-    return ended
+    return _loop(frame, node, conditions(), begun)
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
@@ -71,6 +67,8 @@ def _over_items(frame: Frame, node: ast.For) -> Iterator[Value]:
 
 def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], begun: Begun | None = None) -> Mask:
     """Run a loop while its conditions hold, each thread until its own does not; or what is left of it."""
+    machine = frame.machine
+    while_began = machine.begin_while(machine.iterations) if isinstance(node, ast.While) else machine.while_began
     outer = frame.mask
     active = outer
     ended = frame.nobody
@@ -91,7 +89,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], 
             break
         if not active.count:
             break
-        frame.machine.tick(frame.function.file, node.lineno)
+        machine.tick(frame.function.file, node.lineno)
         end = frame.block(node.body, active)
         frame.move(node, "turn", end)
         if loop.continued is not None:
@@ -103,6 +101,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], 
             break
     ended = outer.rejoin(ended, active).under(outer)
     frame.loops.pop()
+    machine.while_began = while_began
     if node.orelse:
         ended = frame.block(node.orelse, ended)
     frame.move(node, "end", ended)

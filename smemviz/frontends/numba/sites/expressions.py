@@ -18,6 +18,7 @@ from smemviz.frontends.numba.sites.declare import declared_array
 from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator
 from smemviz.frontends.numba.sites.loops_over import loop_over
 from smemviz.frontends.numba.sites.members import visited
+from smemviz.frontends.numba.sites.nothing import may_be_known
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.frontends.numba.syntax import parameters, positional, stored
@@ -193,8 +194,17 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
 
 
 def _check_returned(visit: Visit, callee: Function) -> None:
-    """Refuse a device function that returns another array than one that it is given, or a part of that."""
-    given = set(parameters(callee.node)) - set(stored(callee.node))
+    """Refuse a device function that returns another array than one that it is given, or a part of that.
+
+    One that Numba writes into its caller may, and of returns under a condition that Numba may know it is not sure.
+    """
+    variables = set(stored(callee.node))
+    given = set(parameters(callee.node)) - variables
+    tests = (node.test for node in ast.walk(callee.node) if isinstance(node, ast.If))
+    options = (node.keywords for node in callee.node.decorator_list if isinstance(node, ast.Call))
+    is_inlined = any(keyword.arg == "inline" for keywords in options for keyword in keywords)
+    if is_inlined or any(may_be_known(test, variables) for test in tests):
+        return
     for node in ast.walk(callee.node):
         if isinstance(node, ast.Return) and not (isinstance(node.value, ast.Name) and node.value.id in given):
             what = english(

@@ -7,7 +7,7 @@ import enum
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names, assignments
-from smemviz.frontends.numba.sites.nothing import used_as_number
+from smemviz.frontends.numba.sites.nothing import OF_NUMBERS, used_as_number
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import english
@@ -33,7 +33,8 @@ def visited(visit: Visit) -> Ref:
 
 def _none_as_number(visit: Visit) -> UnsupportedError | None:
     """Return the error for a variable that is a number only from the second turn of a loop on."""
-    used = used_as_number(visit.function.node)
+    own = (name for name in OF_NUMBERS if visit.names.canonical(ast.Name(name, ast.Load())) != f"builtins.{name}")
+    used = used_as_number(visit.function.node, frozenset(own))
     if used is None:
         return None
     node, name = used

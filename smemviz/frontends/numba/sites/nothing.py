@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from smemviz.frontends.numba.syntax import stored
 
 _NONE, _AT_FIRST, _OTHER = range(3)  # None alone, None when Numba begins, and anything else
 _State = dict[str, int]  # of the variables that are not _OTHER
-_OF_NUMBERS = frozenset({"abs", "divmod", "float", "int", "max", "min", "pow", "range", "round"})
+OF_NUMBERS = frozenset({"abs", "divmod", "float", "int", "max", "min", "pow", "range", "round"})
 
 
 @lru_cache(maxsize=256)
-def used_as_number(function: ast.FunctionDef) -> tuple[ast.AST, str] | None:
-    """Return the first use as a number of a variable that Numba takes for None, and its name."""
+def used_as_number(function: ast.FunctionDef, own: frozenset[str]) -> tuple[ast.AST, str] | None:
+    """Return the first use as a number of a variable that Numba takes for None, and its name.
+
+    ``own`` are functions with the names of Python's.
+    """
     loops = any(isinstance(node, ast.For | ast.While) for node in ast.walk(function))
     if not loops or not any(_is_none(node) for node in ast.walk(function)):
         return None
-    flow = _Flow()
+    flow = _Flow(frozenset(stored(function)), OF_NUMBERS - own)
     flow.block(function.body, {})
     return flow.uses[0] if flow.uses else None
 
@@ -37,7 +40,9 @@ def _is_none(node: ast.AST | None) -> bool:
 class _Flow:
     """Goes through a function once, as Numba does when it looks for types first."""
 
-    def __init__(self) -> None:
+    def __init__(self, variables: frozenset[str], of_numbers: frozenset[str]) -> None:
+        self._variables = variables
+        self._of_numbers = of_numbers
         self.uses: list[tuple[ast.AST, str]] = []
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
@@ -54,7 +59,11 @@ class _Flow:
         match node:
             case ast.If():
                 self._look(node.test, state)
-                return _either([self.block(node.body, dict(state)), self.block(node.orelse, dict(state))])
+                uses = len(self.uses)
+                after = _either([self.block(node.body, dict(state)), self.block(node.orelse, dict(state))])
+                if may_be_known(node.test, self._variables):
+                    del self.uses[uses:]
+                return after
             case ast.For():
                 self._look(node.iter, state)
                 return self._for(node, state)
@@ -106,14 +115,34 @@ class _Flow:
 
     def _look(self, node: ast.AST, state: _State) -> None:
         """Note what a part uses as a number though Numba takes it for None."""
-        for part in ast.walk(node):
-            for operand in _numbers(part):
+        for part in self._parts(node):
+            for operand in _numbers(part, self._of_numbers):
                 if isinstance(operand, ast.Name) and state.get(operand.id, _OTHER) == _AT_FIRST:
                     self.uses.append((part, operand.id))
 
+    def _parts(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what is evaluated whatever Numba knows of conditions."""
+        yield node
+        parts = ast.iter_child_nodes(node)
+        if isinstance(node, ast.IfExp) and may_be_known(node.test, self._variables):
+            parts = iter([node.test])
+        elif isinstance(node, ast.BoolOp) and may_be_known(node.values[0], self._variables):
+            parts = iter(node.values[:1])
+        for part in parts:
+            yield from self._parts(part)
 
-def _numbers(node: ast.AST) -> Iterable[ast.expr]:
-    """Return the operands of a part that are no None."""
+
+def may_be_known(test: ast.expr, variables: Collection[str]) -> bool:
+    """Tell whether Numba may know a condition before it looks for types, and leave out what never happens.
+
+    That is one of constants, of names from outside and of parameters, which may be None: of no ``variables``.
+    """
+    names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    return names.isdisjoint(variables) and not any(isinstance(part, ast.Call) for part in ast.walk(test))
+
+
+def _numbers(node: ast.AST, functions: Collection[str]) -> Iterable[ast.expr]:
+    """Return the operands of a part that are no None, with those of Python's ``functions``."""
     match node:
         case ast.BinOp(left=left, right=right):
             return left, right
@@ -129,7 +158,9 @@ def _numbers(node: ast.AST) -> Iterable[ast.expr]:
             return target, value
         case ast.Assign(targets=targets, value=value):
             return (value,) if any(isinstance(target, ast.Subscript) for target in targets) else ()
-        case ast.Call(args=arguments) if _called(node) in _OF_NUMBERS or _is_of_math(node):
+        case ast.Call(func=ast.Name(id=name), args=arguments) if name in functions:
+            return arguments
+        case ast.Call(args=arguments) if _is_of_math(node):
             return arguments
     return ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -113,7 +114,8 @@ def _bytes(
         if value is None or (isinstance(value, int) and value == 0):
             return np.zeros(8, np.uint8)
         raise LaunchError(
-            *place, english("{name} is a pointer and takes an array; {value} is none", name=name, value=repr(value))
+            *place,
+            english("{name} is a pointer and takes an array; {value} is none", name=name, value=reprlib.repr(value)),
         )
     if isinstance(value, bytes):
         if len(value) == size:
