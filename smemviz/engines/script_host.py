@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 import sysconfig
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ def execute(
     """
     module = _module("__main__", program)
     failed: list[PlaceError] = []
-    with _as_main(module, program.file, arguments):
+    with _as_main(module, program.file, arguments), _with_its_threads():
         for code in (*program.parts(), *([_CALL_OF_MAIN] if program.leaves_main else [])):
             try:
                 _execute(program, code, module, arguments, has_gpu=has_gpu)
@@ -64,6 +65,18 @@ def execute(
         raise KernelFileError(first.file, first.line, what) from first
     if failed:
         raise failed[0]
+
+
+@contextmanager
+def _with_its_threads() -> Iterator[None]:
+    """Wait for the threads that are started meanwhile, as Python does where a script ends."""
+    before = threading.enumerate()
+    try:
+        yield
+    finally:
+        for thread in threading.enumerate():
+            if thread not in before and not thread.daemon:
+                thread.join()
 
 
 def execute_as_child(program: Program) -> None:

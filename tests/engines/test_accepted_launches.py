@@ -343,3 +343,20 @@ same(np.ones(3), np.ones(3, np.float32))
 """
     with pytest.raises(KernelFileError, match=r"vectorize\(\['float64\(float64, float32\)'\], target='cuda'\)"):
         script(tmp_path, text)
+
+
+def test_what_threads_launch_that_go_on_behind_the_script_is_recorded(tmp_path: Path) -> None:
+    text = """
+import threading, time
+
+@cuda.jit
+def late(out):
+    out[cuda.grid(1)] = 1
+
+def wait():
+    time.sleep(0.2)
+    late[1, 32](np.zeros(32))
+
+threading.Thread(target=wait).start()
+"""
+    assert [launch.kernel for launch in script(tmp_path, HEAD + text).launches] == ["late"]
