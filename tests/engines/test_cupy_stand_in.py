@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from helpers.accepted import script
 
 import smemviz
 from smemviz.errors import KernelFileError, LaunchError, MissingError, UnsupportedError
@@ -40,9 +41,7 @@ a = cp.arange(32, dtype=cp.float32)
 
 
 def recorded(folder: Path, body: str) -> Recording:
-    path = folder / "script.py"
-    path.write_text(HEAD + dedent(body))
-    recording = smemviz.run(path, engine="lockstep")
+    recording = script(folder, HEAD + dedent(body))
     assert recording.findings == ()
     return recording
 
