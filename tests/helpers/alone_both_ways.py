@@ -3,6 +3,7 @@
 from helpers.same_launch import recorded
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.one_thread import accesses, runner
+from smemviz.engines.lockstep.python.one_thread.native import compiled, thread
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.errors import SmemvizError
 
@@ -34,7 +35,16 @@ def both_ways(monkeypatch, launch, of_launch=recorded):
     return left[0], left[1], len(ran)
 
 
-def in_short_parts(monkeypatch):
-    """Let threads that run a loop stop every few turns."""
-    monkeypatch.setattr(accesses, "_ENOUGH", 0)
-    monkeypatch.setattr(runner, "OFTEN_TOGETHER", 5)
+WAYS = ["text", "text in parts", "machine code", "machine code in parts"]
+
+
+def run_few(monkeypatch, way):
+    """Let several threads run a loop as text or in machine code, in one go or so that they stop every few turns."""
+    if "parts" in way:
+        monkeypatch.setattr(accesses, "_ENOUGH", 0)
+        monkeypatch.setattr(runner, "OFTEN_TOGETHER", 5)
+        monkeypatch.setattr(thread, "_OFTEN", 5)
+    if "text" in way:
+        monkeypatch.setattr(compiled, "native_of", lambda *text: None)
+    else:
+        monkeypatch.setattr(runner, "OFTEN_TOGETHER", 1)

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways, in_short_parts
+from helpers.alone_both_ways import WAYS, both_ways, run_few
 from helpers.lockstep_text import launch_text
 
 from smemviz.engines.limits import Limits
@@ -322,10 +322,9 @@ def kernel(out):
 
 
 @pytest.mark.parametrize("kernel", [OWN_ROWS, STORES_IN_A_CONDITION])
-@pytest.mark.parametrize("parts", ["at once", "in parts"])
-def test_few_threads_give_functions_what_is_their_own(monkeypatch, kernel, parts):
-    if parts == "in parts":
-        in_short_parts(monkeypatch)
+@pytest.mark.parametrize("way", WAYS)
+def test_few_threads_give_functions_what_is_their_own(monkeypatch, kernel, way):
+    run_few(monkeypatch, way)
 
     def few():
         out = np.zeros(8)

@@ -11,7 +11,8 @@ from helpers.shared_loops import SORTS
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES, Log
-from smemviz.engines.lockstep.python.one_thread import loops, runner
+from smemviz.engines.lockstep.python.one_thread import runner
+from smemviz.engines.lockstep.python.one_thread.text import loops
 
 LOOPS = {
     **SORTS,

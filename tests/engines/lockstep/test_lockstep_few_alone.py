@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways, in_short_parts
+from helpers.alone_both_ways import WAYS, both_ways, run_few
 from helpers.lockstep_text import body, launch_text
 from helpers.same_launch import counted, recorded
 from helpers.typed_expressions import inputs
@@ -16,10 +16,9 @@ from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python.one_thread import accesses
 
 
-@pytest.fixture(params=["at once", "in parts"], autouse=True)
-def parts(request, monkeypatch):
-    if request.param == "in parts":
-        in_short_parts(monkeypatch)
+@pytest.fixture(params=WAYS, autouse=True)
+def way(request, monkeypatch):
+    run_few(monkeypatch, request.param)
     return request.param
 
 
@@ -208,7 +207,7 @@ def test_a_loop_that_only_loads_leaves_the_same_in_few_threads(monkeypatch, text
     assert together or not ran
 
 
-def test_more_than_can_be_kept_is_done_in_parts_or_left_to_the_interpreter(monkeypatch, parts):
+def test_more_than_can_be_kept_is_done_in_parts_or_left_to_the_interpreter(monkeypatch, way):
     def launch():
         out, real = np.zeros(4), np.arange(300.0)
         text = "x = 0\nfor k in range(200):\n    x += real[k + cuda.threadIdx.x]\nout[cuda.threadIdx.x] = x"
@@ -219,12 +218,12 @@ def test_more_than_can_be_kept_is_done_in_parts_or_left_to_the_interpreter(monke
     alone, interpreted, ran = both_ways(monkeypatch, launch)
 
     assert alone == interpreted
-    assert ran == (parts == "in parts")
+    assert ran == ("parts" in way)
 
 
 @pytest.mark.parametrize("first", ["k < 200 * i", "k < 9 + 200 * i", "(k < 200 or i > 4) and k < 300"])
 @pytest.mark.parametrize("loop", ["", "for m in range(1):\n        "])
-def test_a_thread_that_ends_early_does_not_keep_others_from_stopping(monkeypatch, parts, first, loop):
+def test_a_thread_that_ends_early_does_not_keep_others_from_stopping(monkeypatch, way, first, loop):
     monkeypatch.setattr(accesses, "_MOST_TOGETHER", 700)
     text = f"i = cuda.threadIdx.x\nx = 0\nk = 0\nwhile {first}:\n    k += 1\n    {loop}x += real[k + i]\nout[i] = x"
 
@@ -235,7 +234,7 @@ def test_a_thread_that_ends_early_does_not_keep_others_from_stopping(monkeypatch
     alone, interpreted, ran = both_ways(monkeypatch, launch)
 
     assert alone == interpreted
-    if parts == "in parts":
+    if "parts" in way:
         assert ran == 1
 
 

@@ -4,17 +4,16 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways, in_short_parts
+from helpers.alone_both_ways import WAYS, both_ways, run_few
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
 
 from smemviz.engines.limits import Limits
 
 
-@pytest.fixture(params=["at once", "in parts"], autouse=True)
-def parts(request, monkeypatch):
-    if request.param == "in parts":
-        in_short_parts(monkeypatch)
+@pytest.fixture(params=WAYS, autouse=True)
+def way(request, monkeypatch):
+    run_few(monkeypatch, request.param)
     return request.param
 
 

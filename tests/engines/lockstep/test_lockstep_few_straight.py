@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways, in_short_parts
+from helpers.alone_both_ways import WAYS, both_ways, run_few
 from helpers.lockstep_text import body
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -45,10 +45,9 @@ OTHERS = {
 }
 
 
-@pytest.fixture(params=["at once", "in parts"], autouse=True)
-def parts(request, monkeypatch):
-    if request.param == "in parts":
-        in_short_parts(monkeypatch)
+@pytest.fixture(params=WAYS, autouse=True)
+def way(request, monkeypatch):
+    run_few(monkeypatch, request.param)
     return request.param
 
 
@@ -72,13 +71,13 @@ def test_a_loop_whose_turns_are_alike_leaves_the_same_in_few_threads(monkeypatch
 
 
 @pytest.mark.parametrize("lines", (ONCE | EACH).values(), ids=ONCE | EACH)
-def test_of_what_grows_evenly_the_first_and_the_last_are_noted(monkeypatch, parts, lines):
+def test_of_what_grows_evenly_the_first_and_the_last_are_noted(monkeypatch, way, lines):
     noted, hand_on = [], Accesses.hand_on
     monkeypatch.setattr(Accesses, "hand_on", lambda own: noted.append(len(own.noted)) or hand_on(own))
 
     launch_of(lines, 4)()
 
-    if parts == "at once":
+    if way == "text":
         assert (noted[-1] <= 8) == (lines in ONCE.values())
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import LocalMemory, LocalPieces, Memory, View
-from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Entry
+from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
+from smemviz.engines.lockstep.python.one_thread.arrays import Access
+from smemviz.engines.lockstep.python.one_thread.atoms import Entry
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 from smemviz.model.hardware.operations import effect_of
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
@@ -25,79 +25,12 @@ _ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while,
 _MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
 
-@dataclass(frozen=True)
-class Access:
-    """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has.
-
-    One that ``is_by_index`` is noted by its index and not by its place.
-    """
-
-    name: str
-    dtype: Dtype
-    axes: int
-    number: int
-    is_by_index: bool
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How the text of a loop gets to the elements of an array, or of a row or slice of one: all of it are texts.
-
-    ``start`` is the place of its first element, empty where that is 0, a stride is empty where it is 1, and ``view`` is
-    the array as the interpreter knows it. ``access`` says which memory it is.
-    """
-
-    access: Access
-    start: str
-    sizes: tuple[str, ...]
-    strides: tuple[str, ...]
-    view: str
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array that a name stands for throughout a loop; a row or slice that a function is given has its ``layout``.
-
-    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
-    """
-
-    dtype: Dtype
-    axes: int
-    space: str
-    way: str
-    unit: bool
-    first: bool
-    layout: Layout | None = None
-
-
-def way_to(machine: Machine, view: View) -> str:
-    """Return how elements of an array are reached: "free", "owned" after a look at who touched them, or "far"."""
-    simple = view.dtype.kind in "iub" or view.dtype in (FLOAT32, FLOAT64)
-    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
-        return "far"
-    watched = machine.in_global.watched.get(view.memory)
-    if watched is None or is_only_thread(machine):
-        return "free"
-    return "owned" if watched.nbytes == view.dtype.itemsize else "far"
-
-
-def _is_near(view: View) -> bool:
-    return all(np.max(size) <= NEAR[1] for size in view.shape)
-
-
-def is_same_for_all(view: View) -> bool:
-    """Tell whether an array is the same one in all threads."""
-    one_place = isinstance(view.memory.place(view.offset, view.dtype), int)
-    return one_place and all(isinstance(size, int) for size in view.shape)
-
-
-def is_only_thread(machine: Machine) -> bool:
-    """Tell whether a launch has one thread, which races with nobody."""
-    return math.prod(machine.configuration.grid) * math.prod(machine.configuration.block) == 1
-
-
 class NotTogetherError(Exception):
     """Threads that do what cannot be told of all of them together, or too much of it."""
+
+
+class OtherWayError(NotTogetherError):
+    """A loop of several threads that is to be run from its beginning: in machine code, as it is long, or as text."""
 
 
 @dataclass
@@ -127,7 +60,10 @@ class Accesses:
         self._pace = pace
         self.may_wait = may_wait
         self.slot = slot
+        self.is_short = False  # so far, and may turn out to be long
         self._did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
+        self._many = 0
+        self._stored_natively: list[tuple[NDArray[np.float64], NDArray[np.uint64]]] = []  # values and whole ones
         self.thread = machine.in_global.number_of(self.slot)
         self.noted: list[int] = []
         self.groups: list[int] = []
@@ -233,12 +169,7 @@ class Accesses:
         self.noted.clear()
         self.groups.clear()
         if self._pace is not None:
-            self._did.append((groups, noted))
-            many = sum(map(_turns_and_groups, (groups for groups, _ in self._did))) * self._mask.count
-            if many > _ENOUGH and self._pace.is_open:
-                self._pace.stop = self._pace.least
-            if many > _MOST_TOGETHER:
-                raise NotTogetherError
+            self._keep(groups, noted, self._pace)
             return
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
         self.left_out = 0
@@ -257,6 +188,28 @@ class Accesses:
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
         self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
+
+    def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
+        """Keep what is handed on together with what others do, and let them stop when it is much."""
+        self._did.append((groups, noted))
+        self._many += _turns_and_groups(groups) * self._mask.count
+        if self._many > _ENOUGH and pace.is_open:
+            pace.stop = pace.least
+        if self._many > _MOST_TOGETHER:
+            raise NotTogetherError
+
+    def take(
+        self,
+        groups: NDArray[np.int64],
+        noted: NDArray[np.int64],
+        stored: NDArray[np.int64],
+        whole: NDArray[np.int64],
+    ) -> None:
+        """Take what machine code noted: of what was stored the bits of a double, and the integer."""
+        assert self._pace is not None
+        self._stored_natively.append((stored.view(np.float64), whole.view(np.uint64)))
+        if len(groups):
+            self._keep(groups, noted, self._pace)
 
     @property
     def _is_only_counted(self) -> bool:
@@ -309,8 +262,11 @@ class Accesses:
 
     def start_over(self) -> None:
         """Forget what has been handed on together with what others did."""
+        self.is_short = False
         self._did.clear()
+        self._many = 0
         self.stored.clear()
+        self._stored_natively.clear()
 
     def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the groups of all accesses and what was noted of them, None where there are none."""
@@ -334,8 +290,16 @@ class Accesses:
         """What is added to what is noted of each entry, and the place of the element 0 of each number."""
         return self._offset, self._shift
 
+    def stored_values(self) -> NDArray[np.float64]:
+        """Return what was stored as doubles."""
+        if self._stored_natively:
+            return np.concatenate([values for values, _ in self._stored_natively])
+        return np.array(self.stored, np.float64)
+
     def stored_whole(self) -> NDArray[np.uint64]:
         """Return what was stored as integers of 64 bits, which a float does not hold."""
+        if self._stored_natively:
+            return np.concatenate([whole for _, whole in self._stored_natively])
         return np.array([0 if isinstance(value, float) else int(value) % 2**64 for value in self.stored], np.uint64)
 
     def done_in(

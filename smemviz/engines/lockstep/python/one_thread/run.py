@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,25 @@ from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
-from smemviz.engines.lockstep.python.one_thread import expressions, statements
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, Array, Pace, is_same_for_all, way_to
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, is_same_for_all, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
-from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
+from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
+from smemviz.engines.lockstep.python.one_thread.native.thread import Loop as NativeLoop
+from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
+from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
+from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
-from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
 
 Loop = ast.For | ast.While
 
@@ -41,15 +47,23 @@ _DAYS = 1 << 36  # turns of a loop, at a million in a second
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
+_LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Text:
-    """A loop, compiled, and what its writer knows of it."""
+    """A loop, compiled, what its writer knows of it, and the names of what it begins with.
+
+    ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
+    """
 
     run: Callable[..., Any]
     writer: Writer
+    wanted: list[str]
+    may_be_long: bool
+    is_long: bool = False
+    turns: int = 0
 
 
 @dataclass(frozen=True)
@@ -237,40 +251,20 @@ def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns
 
 
 def _compiled(writer: Writer) -> _Text:
-    wanted = [*writer.names.values(), *(bound.text for bound in writer.bound.values())]
-    for made, way in writer.accesses:
-        number, axes = made.number, range(made.axes)
-        wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
-        wanted += [f"o{number}", f"f{number}"] * (way == "owned")
-    results = "".join(f"{writer.variable(name)}, " for name in writer.results)
-    body = [
-        *_shortened(writer),
-        "    M.iterations = it",
-        "    return True, @V",
-    ]
-    counted = [group for group in sorted(writer.counted) if group < len(writer.groups)]
-    if counted:
-        begin, end = ["    try:"], f"        A.count({{{', '.join(f'{group}: g{group}' for group in counted)}}})"
-        begin.insert(0, f"    {' = '.join(f'g{group}' for group in counted)} = 0")
-        body = [*begin, *(f"    {line}" for line in body), "    finally:", end]
-    lines = [
-        "def loop(V, U, M, R, A, F, z, me, noted, note, group, stored, P, due, bound):",
-        "    it = M.iterations",
-        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
-        *(f"    R{scope.number} = R.within({writer.constant(scope.frame)})" for scope in writer.scopes),
-        *body,
-    ]
-    text = "\n".join(lines).replace("@V", f"({results})")
+    text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
-    return _Text(namespace["loop"], writer)
+    return _Text(namespace["loop"], writer, wanted, writer.several and writer.together)
 
 
-def _shortened(writer: Writer) -> list[str]:
-    """Return the lines with nothing in them that several threads need not note."""
-    if not writer.sites:
-        return [line.partition("group(")[0] + "pass" if "group(" in line else line for line in writer.lines]
-    return noted_once(writer.lines) if writer.several else writer.lines
+def _in_machine_code(text: _Text) -> Native | None:
+    """Return a loop in machine code, None where it has to be run as text."""
+    from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
+
+    writer = text.writer
+    native = native_of(writer, *whole(writer, writer.lines)) if text.is_long else None
+    text.is_long = native is not None
+    return native
 
 
 @lru_cache(maxsize=256)
@@ -327,6 +321,9 @@ def _run(
         return [], None
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if alone else Pace()
+    native = None if alone else _in_machine_code(text)
+    buffers = None if native is None else Buffers(native)
+    results = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
         if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
@@ -345,10 +342,17 @@ def _run(
             value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
             given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
-        noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         runner = Runner(frame, accesses)
+        if buffers is not None and pace is not None:
+            loop = NativeLoop(machine, runner, writer.scopes, accesses, pace, buffers, results, _UNASSIGNED)
+            named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
+            threads.append(Thread(loop.run(named), accesses, while_began))
+            continue
+        accesses.is_short = text.may_be_long
+        noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
-        made = text.run(*tools, pace, due(machine, begin, alone=alone), [*given, *reached])
+        counted_at = due(machine, begin, often_as_text(alone=alone))
+        made = text.run(*tools, pace, counted_at, [*given, *reached])
         if pace is None:
             machine.while_began = while_began
             accesses.hand_on()
@@ -356,11 +360,16 @@ def _run(
         threads.append(Thread(made, accesses, while_began))
     assert pace
     assert held
-    has_ended = run_together(machine, threads, writer.loops, pace, held)
+    try:
+        has_ended = run_together(machine, threads, writer.loops, pace, held)
+    except OtherWayError:
+        text.may_be_long, text.is_long = False, native is None
+        return _run(frame, node, slots, text, used, outer)
     if has_ended is None:
         return [], None
-    results = [(True, thread.values) for thread in threads]
-    return results, None if has_ended else _begun(frame, slots, threads)
+    text.turns += (machine.iterations - begin) * len(threads)
+    text.is_long |= text.may_be_long and text.turns > _LONG
+    return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
 
 
 def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:

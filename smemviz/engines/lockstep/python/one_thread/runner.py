@@ -10,7 +10,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
@@ -20,9 +20,14 @@ OFTEN = 1 << 14  # turns after which what was noted is handed on
 OFTEN_TOGETHER = 1 << 11  # and kept, of one of several threads
 
 
-def due(machine: Machine, iterations: int, *, alone: bool) -> int:
+def due(machine: Machine, iterations: int, often: int) -> int:
     """Return at how many turns they are counted next."""
-    return int(min(machine.most_iterations + 1, iterations + (OFTEN if alone else OFTEN_TOGETHER)))
+    return int(min(machine.most_iterations + 1, iterations + often))
+
+
+def often_as_text(*, alone: bool) -> int:
+    """Return after how many turns they are counted where a loop is run as text."""
+    return OFTEN if alone else OFTEN_TOGETHER
 
 
 class Runner:
@@ -97,15 +102,21 @@ class Runner:
             raise NotTogetherError
         raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
 
-    def due(self, iterations: int, line: int) -> int:
-        """Count a turn of a loop; return at how many of them that is to be done again."""
+    def due(self, iterations: int, line: int, often: int = 0) -> int:
+        """Count a turn of a loop; return at how many of them, some turns later, that is to be done again.
+
+        Raises:
+            OtherWayError: where machine code is worth while, and turns are not counted for it.
+        """
         machine = self._frame.machine
+        if not often and self._accesses.is_short:
+            raise OtherWayError
         if self._accesses.may_wait and iterations > machine.most_iterations:
             raise NotTogetherError
         machine.iterations = iterations - 1
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
-        return due(machine, iterations, alone=self._accesses.alone)
+        return due(machine, iterations, often or often_as_text(alone=self._accesses.alone))
 
     # -- rows and slices, and elements that are not in reach
 

@@ -69,7 +69,7 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     bits = np.zeros(values.shape, np.uint64)
     for (thread, groups, noted), prefix in zip(did, prefixes, strict=True):
         run = runs[thread]
-        stored = np.array(run.stored, np.float64), run.stored_whole() if wide else np.zeros(0, np.uint64)
+        stored = run.stored_values(), run.stored_whole() if wide else np.zeros(0, np.uint64)
         to = number, addresses[thread], values[thread], bits[thread]
         place(groups, prefix, noted, *stored, first.tables, *run.own_tables, row_of, *to)
     for access in np.flatnonzero(first.stores).tolist():

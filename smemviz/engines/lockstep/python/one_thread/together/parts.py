@@ -13,7 +13,7 @@ from typing import Any
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, Pace
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError, Pace
 
 # The text of a loop: before a turn it may stop and tell which, and what of its range is left; what its variables hold.
 Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tuple[Any, ...]]]
@@ -44,6 +44,9 @@ def run_together(
     """Run a loop in threads until all of them have ended; ``threads`` are then as they are behind it.
 
     Returns False if they stopped on the way as they were before a turn, None if that is before the first one.
+
+    Raises:
+        OtherWayError: if it is worth being run in another way, from the first turn; nothing is done then.
     """
     from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
 
@@ -61,9 +64,11 @@ def run_together(
                     thread.accesses.hand_on()
                     most = max(most, machine.iterations)
             hand_on(machine, [thread.accesses for thread in threads], loops)
-        except NotTogetherError:
+        except NotTogetherError as error:
             machine.iterations, machine.while_began = begin, while_began
             undo.undo()
+            if isinstance(error, OtherWayError) and done is None:
+                raise
             return done
         done, begin, threads[:] = False, most, stopped
         for thread in threads:

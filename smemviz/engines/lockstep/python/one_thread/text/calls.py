@@ -10,12 +10,19 @@ import numpy as np
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
 from smemviz.engines.lockstep.python.functions.mathematics import of_floats
-from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, of_load, union
-from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, bound, reach, shape_of
-from smemviz.engines.lockstep.python.one_thread.inlined import inlined
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
+    closed,
+    converted,
+    operate,
+    settled,
+    simple,
+    value,
+)
+from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, reach, shape_of
+from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
 from smemviz.frontends.numba.functions import as_dtype
 

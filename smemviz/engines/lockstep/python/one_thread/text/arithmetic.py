@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, combined, full
+from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import Writer
 from smemviz.engines.lockstep.values.operators import (
     COMPARISONS,
     PYTHON_INTEGERS,

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from smemviz.engines.lockstep.python.one_thread.arithmetic import ORDERS, closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
-from smemviz.engines.lockstep.python.one_thread.calls import call
-from smemviz.engines.lockstep.python.one_thread.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import ORDERS, closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text.calls import call
+from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError, unary
 from smemviz.engines.lockstep.values.typing import (
     BOOL,

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
-from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
-from smemviz.engines.lockstep.python.one_thread.expressions import conditions, least, truth
-from smemviz.engines.lockstep.python.one_thread.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
-from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.text.expressions import conditions, least, truth
+from smemviz.engines.lockstep.python.one_thread.text.inlined import after_loop
+from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
 
 _LOOPS = (ast.For, ast.While)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from smemviz.engines.lockstep.python.one_thread import loops
-from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
-from smemviz.engines.lockstep.python.one_thread.calls import atomic
-from smemviz.engines.lockstep.python.one_thread.elements import fitting, reach, row_of, store
-from smemviz.engines.lockstep.python.one_thread.expressions import truth
-from smemviz.engines.lockstep.python.one_thread.inlined import give, inlined, own_array
-from smemviz.engines.lockstep.python.one_thread.variables import assign, inner, moves
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.text import loops
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text.calls import atomic
+from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
+from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
+from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, own_array
+from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 
 _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled
+from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known
-from smemviz.engines.lockstep.python.one_thread.writer import Writer
 
 
 def inner(writer: Writer, body: Callable[[], bool]) -> bool:

@@ -7,12 +7,12 @@ import ast
 import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.accesses import Array, way_to
-from smemviz.engines.lockstep.python.one_thread.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
-from smemviz.engines.lockstep.python.one_thread.elements import REFUSALS, array_of, held, row_of
-from smemviz.engines.lockstep.python.one_thread.variables import as_versioned, inner
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, held, row_of
+from smemviz.engines.lockstep.python.one_thread.text.variables import as_versioned, inner
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 

@@ -6,11 +6,11 @@ import ast
 from dataclasses import dataclass, replace
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python.one_thread.accesses import Access, Array, Layout
-from smemviz.engines.lockstep.python.one_thread.arithmetic import closed, converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
 from smemviz.errors import SmemvizError

@@ -1,0 +1,84 @@
+"""Arrays whose elements the text of a loop loads and stores, and how it gets to them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory.memory import LocalPieces, View
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has.
+
+    One that ``is_by_index`` is noted by its index and not by its place.
+    """
+
+    name: str
+    dtype: Dtype
+    axes: int
+    number: int
+    is_by_index: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the text of a loop gets to the elements of an array, or of a row or slice of one: all of it are texts.
+
+    ``start`` is the place of its first element, empty where that is 0, a stride is empty where it is 1, and ``view`` is
+    the array as the interpreter knows it. ``access`` says which memory it is.
+    """
+
+    access: Access
+    start: str
+    sizes: tuple[str, ...]
+    strides: tuple[str, ...]
+    view: str
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that a name stands for throughout a loop; a row or slice that a function is given has its ``layout``.
+
+    ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
+    """
+
+    dtype: Dtype
+    axes: int
+    space: str
+    way: str
+    unit: bool
+    first: bool
+    layout: Layout | None = None
+
+
+def way_to(machine: Machine, view: View) -> str:
+    """Return how elements of an array are reached: "free", "owned" after a look at who touched them, or "far"."""
+    simple = view.dtype.kind in "iub" or view.dtype in (FLOAT32, FLOAT64)
+    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
+        return "far"
+    watched = machine.in_global.watched.get(view.memory)
+    if watched is None or is_only_thread(machine):
+        return "free"
+    return "owned" if watched.nbytes == view.dtype.itemsize else "far"
+
+
+def _is_near(view: View) -> bool:
+    return all(np.max(size) <= NEAR[1] for size in view.shape)
+
+
+def is_same_for_all(view: View) -> bool:
+    """Tell whether an array is the same one in all threads."""
+    one_place = isinstance(view.memory.place(view.offset, view.dtype), int)
+    return one_place and all(isinstance(size, int) for size in view.shape)
+
+
+def is_only_thread(machine: Machine) -> bool:
+    """Tell whether a launch has one thread, which races with nobody."""
+    return math.prod(machine.configuration.grid) * math.prod(machine.configuration.block) == 1

@@ -1,0 +1,1 @@
+"""The text of a loop as machine code, for loops that take long."""

@@ -1,0 +1,86 @@
+"""Machine code of a text: this imports llvmlite, so import it late."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, INT, REAL, NotNativeError
+from smemviz.engines.lockstep.python.one_thread.native.numbers import is_known
+from smemviz.engines.lockstep.python.one_thread.native.translated import Translator
+from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
+from smemviz.engines.lockstep.values.typing import UINT64
+
+Items = tuple[tuple[str, Any], ...]
+
+KINDS = {"b": BIT, "i": INT, "u": INT, "f": REAL}
+
+
+@dataclass(frozen=True)
+class Native:
+    """Machine code of a text; ``run`` is given the address of what a thread keeps and returns why it stopped.
+
+    ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
+    thread keeps, and how many it notes in a turn at most. ``engine`` keeps the code.
+    """
+
+    run: Callable[[int], int]
+    places: Mapping[str, int]
+    kinds: Mapping[str, Any]
+    size: int
+    items: int
+    engine: llvm.ExecutionEngine
+
+
+def native_of(writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
+    """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
+    dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
+    dtypes |= {f"o{made.number}": np.dtype(np.int32) for made, way in writer.accesses if way == "owned"}
+    kinds = {variable: writer.kinds.get(name) for name, variable in writer.names.items()}
+    kinds |= {bound.text: bound.dtype for bound in writer.bound.values()}
+    if not all(isinstance(kind, np.dtype) and kind.kind in KINDS and kind != UINT64 for kind in kinds.values()):
+        return None
+    constants = {name: value for name, value in writer.constants.items() if is_known(value)}
+    try:
+        return _compiled(text, *(tuple(table.items()) for table in (constants, dtypes, kinds)), tuple(wanted))
+    except NotNativeError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: tuple[str, ...]) -> Native:
+    """Compile a text with arrays of some types, and variables of some that it begins with.
+
+    Raises:
+        NotNativeError: for what is left to Python.
+    """
+    given = dict.fromkeys((*wanted, "it", "due", "me"), INT) | {name: KINDS[dtype.kind] for name, dtype in kinds}
+    made = Translator(dict(constants), dict(dtypes)).translate(text, given)
+    machine = _target_machine()
+    module = llvm.parse_assembly(str(made.module))
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("loop"))
+    return Native(run, made.places, made.kinds, made.size, made.items, engine)
+
+
+def _target_machine() -> llvm.TargetMachine:
+    """Return a machine to compile for, which belongs to the engine that is made with it."""
+    _initialize()
+    return llvm.Target.from_default_triple().create_target_machine(opt=1)
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

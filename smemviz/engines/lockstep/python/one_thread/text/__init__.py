@@ -1,0 +1,1 @@
+"""A loop of a kernel as the text of a Python function."""
