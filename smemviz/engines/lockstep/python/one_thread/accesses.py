@@ -187,7 +187,7 @@ class Accesses:
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
+        self._machine.log.add_serial(sites, self.slot, addresses, values if stores.any() else None)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
@@ -268,27 +268,25 @@ class Accesses:
         self.stored.clear()
         self._stored_natively.clear()
 
-    def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the groups of all accesses and what was noted of them, None where there are none."""
-        if not any(len(noted) for _, noted in self._did):
-            return None
-        groups, noted = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
-        return groups, noted
+    @property
+    def did(self) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The groups of all accesses and what was noted of them, in the order of both."""
+        return self._did
 
     @property
     def tables(self) -> tuple[NDArray[Any], ...]:
         """What is the same for all threads.
 
         Of each group the first of its entries, how many they are, and how many items are noted; of each entry its
-        number, and which item; of each number what makes addresses of elements, and whether it stores in shared memory.
+        number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self._base, self.stores
+        return *of_groups, *of_entries, self._scale, self.size, self._base
 
     @property
-    def own_tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What is added to what is noted of each entry, and the place of the element 0 of each number."""
-        return self._offset, self._shift
+    def added(self) -> NDArray[np.int64]:
+        """What makes the place of an element in its array, times the scale, of what is noted of each entry."""
+        return np.asarray(self._offset - self._shift[self._numbers])
 
     def stored_values(self) -> NDArray[np.float64]:
         """Return what was stored as doubles."""
