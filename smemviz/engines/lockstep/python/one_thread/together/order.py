@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
-from smemviz.engines.lockstep.python.one_thread.together.places import place, places_of, see
+from smemviz.engines.lockstep.python.one_thread.together.places import place, places_of
 from smemviz.engines.lockstep.python.one_thread.together.straight import each_turn
 
 Loops = Sequence[tuple[int, int, int]]  # the level of each, the numbers of its first access and of the first behind it
@@ -26,11 +26,12 @@ class Made:
 
     What ``slots[i]`` did begins at ``begin[i]`` of what follows, and ends where the next one begins: ``rows`` are the
     requests, ``number`` the accesses in the text of the loop, and ``addresses``. ``values`` and ``bits`` are what was
-    stored in shared memory, from ``first_store[i]`` on.
+    stored in shared memory, from ``first_store[i]`` on. ``times`` tells how often each access in the text was made.
     """
 
     slots: NDArray[np.int64]
     begin: NDArray[np.int64]
+    times: NDArray[np.int64]
     rows: NDArray[np.int32]
     number: NDArray[np.int32]
     addresses: NDArray[np.int64]
@@ -53,17 +54,17 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     groups, begin = _joined([[groups for groups, _ in own] for own in did])
     starts, length, names, numbers, *_ = first.tables
     groups, begin, noted, noted_begin = each_turn(groups, begin, noted, noted_begin, names)
-    places, count = places_of(groups, begin, *_loops_of(first, loops))
-    there = np.zeros(count * len(first.site), np.bool_)
-    access_begin = see(groups, begin, places, starts, length, numbers, len(first.site), there)
-    row_of = np.cumsum(there, dtype=np.int32) - np.int32(1)
+    times = np.zeros(len(first.site), np.int64)
+    where = _loops_of(first, loops)
+    places, row_of, access_begin = places_of(groups, begin, *where, starts, length, numbers, times)
     rows, number = np.empty((2, access_begin[-1]), np.int32)
     addresses = np.empty(len(rows), np.int64)
     add = np.array([run.added for run in runs])
     place(groups, begin, places, noted, noted_begin, first.tables, add, row_of, access_begin, rows, number, addresses)
     stored, first_store = _joined([[run.stored_values()] for run in runs])
     bits = _bits(runs, number, stored)
-    return Made(np.array([run.slot for run in runs]), access_begin, rows, number, addresses, first_store, stored, bits)
+    slots = np.array([run.slot for run in runs])
+    return Made(slots, access_begin, times, rows, number, addresses, first_store, stored, bits)
 
 
 def _joined(arrays: Sequence[Sequence[NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -13,65 +13,66 @@ Numbers = NDArray[Any]
 
 
 @compiled
-def places_of(groups: Numbers, begin: Numbers, loop: Numbers, inside: Numbers, several: Numbers) -> tuple[Numbers, int]:
-    """Return the place of each group in the order, as far as turns of loops tell it, and how many places there are.
+def places_of(
+    groups: Numbers,
+    begin: Numbers,
+    loop: Numbers,
+    inside: Numbers,
+    several: Numbers,
+    first: Numbers,
+    length: Numbers,
+    numbers: Numbers,
+    times: Numbers,
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the place of each group in the order, as far as turns of loops tell it, and which rows accesses there are.
 
     The groups of all threads follow each other. Of each level and group there is the ``loop`` that it is in, or a gap
-    between loops, of ``several``, and whether it is ``inside`` of one.
+    between loops, of ``several``, and whether it is ``inside`` of one. ``times`` becomes how often each access is
+    made; the last that is returned is where those of each thread begin.
     """
-    places, turns = np.zeros(len(groups), np.int64), np.zeros(len(groups), np.int64)
-    count = 1
+    places, turns = np.zeros(len(groups), np.int32), np.zeros(len(groups), np.int32)
+    start, count = np.zeros(1, np.int32), 1
     for level in range(len(several)):
         loops, mark = several[level], -2 * (level + 1)  # of a turn that begins; one less of a loop
-        most = np.zeros(count * loops, np.int64)
+        most = np.zeros(count * loops, np.int32)
         for thread in range(len(begin) - 1):
             now = 0
             for i in range(begin[thread], begin[thread + 1]):
                 group = groups[i]
-                if group == mark:
+                if group >= 0:
+                    place = (start[places[i]] + turns[i]) * loops + loop[level, group]
+                    turn = now if inside[level, group] else 0
+                    places[i], turns[i] = place, turn
+                    most[place] = max(most[place], turn)
+                elif group == mark:
                     now += 1
                 elif group == mark - 1:
                     now = 0
-                elif group >= 0:
-                    place = places[i] * loops + loop[level, group]
-                    places[i] = place
-                    turn = now if inside[level, group] else 0
-                    turns[i] = turn
-                    most[place] = max(most[place], turn)
         count = 0
         for place in range(len(most)):
             turn = most[place]
             most[place] = count
             count += turn + 1
-        for i in range(len(groups)):
-            if groups[i] >= 0:
-                places[i] = most[places[i]] + turns[i]
-    return places, count
-
-
-@compiled
-def see(
-    groups: Numbers,
-    begin: Numbers,
-    places: Numbers,
-    first: Numbers,
-    length: Numbers,
-    numbers: Numbers,
-    several: int,
-    there: Numbers,
-) -> Numbers:
-    """Find at which places there are accesses, of so many numbers; return where those of each thread begin."""
-    begin_of = np.zeros(len(begin), np.int64)
-    count = 0
+        start = most
+    row_of, begin_of = np.zeros(count * len(times), np.int32), np.zeros(len(begin), np.int64)
+    made = 0
     for thread in range(len(begin) - 1):
         for i in range(begin[thread], begin[thread + 1]):
             group = groups[i]
             if group >= 0:
-                count += length[group]
+                place = start[places[i]] + turns[i]
+                places[i] = place
+                made += length[group]
                 for entry in range(first[group], first[group] + length[group]):
-                    there[places[i] * several + numbers[entry]] = True
-        begin_of[thread + 1] = count
-    return begin_of
+                    times[numbers[entry]] += 1
+                    row_of[place * len(times) + numbers[entry]] = 1
+        begin_of[thread + 1] = made
+    rows = 0
+    for place in range(len(row_of)):
+        there = row_of[place]
+        row_of[place] = rows
+        rows += there
+    return places, row_of, begin_of
 
 
 @compiled
@@ -113,55 +114,56 @@ def place(
 @compiled
 def find_cells(
     begin: Numbers, number: Numbers, addresses: Numbers, times: Numbers, shift: int, start: Numbers, cells: Numbers
-) -> Numbers:
-    """Find which cells accesses touch, ``times`` of each number; return where those of each thread begin.
-
-    A cell is ``2 ** shift`` bytes, and ``start`` is for each thread what comes before its first one.
-    """
-    begin_of = np.zeros(len(begin), np.int64)
+) -> tuple[Numbers, Numbers]:
+    """Find which cells accesses touch, as ``meet`` does; return the accesses' numbers and where each thread begins."""
+    begin_of, number_of = np.zeros(len(begin), np.int64), np.empty(len(cells), np.int32)
     count = 0
     for thread in range(len(begin) - 1):
         for i in range(begin[thread], begin[thread + 1]):
-            cell = (addresses[i] >> shift) - start[thread]
             for more in range(times[number[i]]):
-                cells[count] = cell + more
+                cells[count], number_of[count] = (addresses[i] >> shift) - start[thread] + more, number[i]
                 count += 1
         begin_of[thread + 1] = count
-    return begin_of
+    return number_of, begin_of
 
 
 @compiled
 def meet(
     begin: Numbers,
     number: Numbers,
+    addresses: Numbers,
     times: Numbers,
+    shift: int,
+    start: Numbers,
     touches: Numbers,
-    cells: Numbers,
-    cell_begin: Numbers,
     owner: Numbers,
 ) -> bool:
-    """Tell whether a thread touches a cell that another one accesses; ``owner`` is nobody of any."""
-    for own in (True, False):
-        for thread in range(len(begin) - 1):
-            k = cell_begin[thread]
-            for i in range(begin[thread], begin[thread + 1]):
-                access = number[i]
-                if touches[access] != own:
-                    k += times[access]
-                    continue
-                for _ in range(times[access]):
-                    cell = cells[k]
-                    k += 1
-                    if owner[cell] >= 0 and owner[cell] != thread:
-                        return True
-                    if own:
-                        owner[cell] = thread
+    """Tell whether a thread touches a cell that another one accesses.
+
+    A cell is ``2 ** shift`` bytes, an access is to ``times`` of them, and ``start`` is for each thread the first one.
+    ``owner`` is -1 of each: it becomes twice its thread, and 1 more where that touches it, or -2 for several threads.
+    """
+    for thread in range(len(begin) - 1):
+        for i in range(begin[thread], begin[thread + 1]):
+            access = number[i]
+            cell = (addresses[i] >> shift) - start[thread]
+            own = 1 if touches[access] else 0
+            for at in range(cell, cell + times[access]):
+                of_cell = owner[at]
+                if of_cell == -1 or of_cell >> 1 == thread:
+                    owner[at] = max(of_cell, 2 * thread + own)
+                elif own or of_cell & 1:
+                    return True
+                else:
+                    owner[at] = -2
     return False
 
 
 @compiled
 def note_first(
     begin: Numbers,
+    rows: Numbers,
+    count: int,
     number: Numbers,
     addresses: Numbers,
     stores: Numbers,
@@ -171,18 +173,16 @@ def note_first(
     start: int,
     shift: int,
     cells: int,
-    before: Numbers,
-    stamps: Numbers,
-    seen: Numbers,
-    stored: Numbers,
-) -> int:
-    """Note where each thread touches a cell first by an access of some, and where first with other bits.
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Find where each thread touches a cell first by an access of some, and where first with other bits.
 
-    ``seen`` becomes these accesses and the thread of each, ``stored`` what it stored; return how many. A cell is
-    ``2 ** shift`` bytes, the first begins at ``start``; there are so many ``cells``. ``before`` and ``stamps`` are for
-    each access and cell what was in it, and by whom: nobody.
+    Return these accesses in the order of their rows, of which there are ``count``, the thread of each and what it
+    stored. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so many ``cells``.
     """
-    count = 0
+    before, stamps = np.zeros(len(chosen) * cells, np.uint64), np.zeros(len(chosen) * cells, np.int32)
+    ends = np.zeros(count + 1, np.int32)
+    seen, stored = np.empty((2, len(number)), np.int32), np.empty(len(number), np.uint64)
+    many = 0
     for thread in range(len(begin) - 1):
         once, store = 2 * thread + 1, first_store[thread]
         for i in range(begin[thread], begin[thread + 1]):
@@ -201,9 +201,18 @@ def note_first(
                 stamps[at] = once + 1
             else:
                 continue
-            seen[0, count], seen[1, count], stored[count] = i, thread, new
-            count += 1
-    return count
+            seen[0, many], seen[1, many], stored[many] = i, thread, new
+            ends[rows[i] + 1] += 1
+            many += 1
+    for row in range(count):
+        ends[row + 1] += ends[row]
+    which, threads, kept = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.uint64)
+    for k in range(many):
+        row = rows[seen[0, k]]
+        to = ends[row]
+        ends[row] += 1
+        which[to], threads[to], kept[to] = seen[0, k], seen[1, k], stored[k]
+    return which, threads, kept
 
 
 @compiled

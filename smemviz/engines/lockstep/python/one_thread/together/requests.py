@@ -69,12 +69,15 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         if memory.space == "shared":  # an address is the same in every block
             start -= made.slots * machine.blocks // machine.slots * most
             most *= machine.blocks
-        cells = np.empty(np.bincount(made.number, minlength=len(times)) @ times, np.int64)
-        begin = find_cells(made.begin, made.number, made.addresses, times, shift, start, cells)
-        if most > _SPARE * len(cells):
+        many = int(made.times @ times)
+        what = made.begin, made.number, made.addresses
+        if most > _SPARE * many:
+            cells = np.empty(many, np.int64)
+            number, begin = find_cells(*what, times, shift, start, cells)
             found, cells = np.unique(cells, return_inverse=True)
-            most = len(found)
-        if meet(made.begin, made.number, times, touches, cells, begin, np.full(most, -1, np.int32)):
+            what, shift, most = (begin, number, cells), 0, len(found)
+            times, start = np.minimum(times, 1), np.zeros_like(start)
+        if meet(*what, times, shift, start, touches, np.full(most, -1, np.int32)):
             raise NotTogetherError
 
 
@@ -100,16 +103,11 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.
     """
-    if not first.in_shared[made.number].any():
+    if not made.times[first.in_shared].any():
         return
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
-    cells = (nbytes >> shift) + 1
-    before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    seen, bits = np.empty((2, len(made.rows)), np.int64), np.empty(len(made.rows), np.uint64)
-    what = made.begin, made.number, made.addresses, first.stores, made.first_store, made.bits, first.in_shared
-    many = note_first(*what, start, shift, cells, before, stamps, seen, bits)
-    rows = made.rows[seen[0, :many]].astype(np.int64)
-    order = np.argsort(rows, kind="stable")
-    (which, threads), rows = seen[:, order], rows[order]
-    sites, addresses = first.site[made.number[which]], made.addresses[which]
-    machine.hazards.add_serial(OrderedAccesses(sites, made.slots[threads], addresses, bits[order], rows))
+    stored = first.stores, made.first_store, made.bits, first.in_shared
+    what = made.begin, made.rows, made.count, made.number, made.addresses, *stored
+    which, threads, bits = note_first(*what, start, shift, (nbytes >> shift) + 1)
+    sites, slots, rows = first.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
+    machine.hazards.add_serial(OrderedAccesses(sites, slots, made.addresses[which], bits, rows))
