@@ -60,18 +60,11 @@ class _Serial:
         values = None if self.values is None else self.values[:some]
         return replace(self, sites=self.sites[:some], addresses=self.addresses[:some], values=values)
 
-    def tables(self, number: int) -> Iterator[NDArray[np.int64]]:
-        """Give the addresses from a site in all lanes, (some, 32), in memory that is used again for the next ones."""
-        here = np.flatnonzero(self.sites == number)
-        own = self.addresses if len(here) == len(self.sites) else self.addresses.take(here, axis=0)
-        if self.lane is None:
-            yield own
-            return
-        rows = np.full((min(len(own), _AT_ONCE), WARP_SIZE), -1, np.int64)
-        for first in range(0, len(own), _AT_ONCE):
-            addresses = own[first : first + _AT_ONCE]
-            rows[: len(addresses), self.lane] = addresses
-            yield rows[: len(addresses)]
+    def by_site(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Give the number of each site and the addresses of its requests."""
+        for number in np.flatnonzero(np.bincount(self.sites)).tolist():
+            here = np.flatnonzero(self.sites == number)
+            yield number, self.addresses if len(here) == len(self.sites) else self.addresses.take(here, axis=0)
 
     def fill(self, table: NDArray[Any], column: NDArray[Any] | None, nothing: Any) -> None:
         """Put addresses or values in a table of all lanes, and ``nothing`` where there are none."""
@@ -219,7 +212,11 @@ class Log:
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
             if isinstance(execution, _Serial):
-                self._count_serial(execution)
+                for number, addresses in execution.by_site():
+                    if execution.lane is None:
+                        by_site.setdefault((number, 1), []).append(addresses)
+                    else:
+                        self._count_lane(number, execution.lane, addresses)
                 self._keep_serial(execution)
                 continue
             rows, times = _distinct_rows(execution)
@@ -235,16 +232,17 @@ class Log:
         self._pending = []
         self._pending_rows = 0
 
-    def _count_serial(self, execution: _Serial) -> None:
+    def _count_lane(self, number: int, lane: int, addresses: NDArray[np.int64]) -> None:
+        """Count requests of one lane from a site."""
         assert self.totals is not None
-        for number in np.flatnonzero(np.bincount(execution.sites)).tolist():
-            if execution.lane is not None:
-                own = execution.addresses[execution.sites == number]
-                if not (own % self.sites[number].width).any():
-                    _count_alike(self.totals, self.sites, number, int(own[0]), len(own))
-                    continue
-            for table in execution.tables(number):
-                add_requests(self.totals, number, self.sites[number], [table], 1)
+        if not (addresses % self.sites[number].width).any():
+            _count_alike(self.totals, self.sites, number, int(addresses[0]), len(addresses))
+            return
+        rows = np.full((min(len(addresses), _AT_ONCE), WARP_SIZE), -1, np.int64)
+        for first in range(0, len(addresses), _AT_ONCE):
+            some = addresses[first : first + _AT_ONCE]
+            rows[: len(some), lane] = some
+            add_requests(self.totals, number, self.sites[number], [rows[: len(some)]], 1)
 
     def _keep_serial(self, execution: _Serial) -> None:
         """Keep the first of the requests of a chosen block, as far as the limit goes."""

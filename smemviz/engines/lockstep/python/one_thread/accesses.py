@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -283,7 +284,7 @@ class Accesses:
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
         return *of_groups, *of_entries, self._scale, self.size, self._base
 
-    @property
+    @cached_property
     def added(self) -> NDArray[np.int64]:
         """What makes the place of an element in its array, times the scale, of what is noted of each entry."""
         return np.asarray(self._offset - self._shift[self._numbers])
