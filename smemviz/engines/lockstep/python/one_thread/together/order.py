@@ -54,9 +54,10 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     groups, begin = _joined([[groups for groups, _ in own] for own in did])
     starts, length, names, numbers, *_ = first.tables
     groups, begin, noted, noted_begin = each_turn(groups, begin, noted, noted_begin, names)
-    times = np.zeros(len(first.site), np.int64)
-    where = _loops_of(first, loops)
-    places, row_of, access_begin = places_of(groups, begin, *where, starts, length, numbers, times)
+    times, access_begin = np.zeros(len(first.site), np.int64), np.zeros_like(begin)
+    places, turns = np.zeros((2, len(groups)), np.int32)
+    tables, where = (starts, length, numbers), _loops_of(first, loops)
+    row_of = places_of(groups, begin, *where, *tables, times, places, turns, access_begin)
     rows, number = np.empty((2, access_begin[-1]), np.int32)
     addresses = np.empty(len(rows), np.int64)
     add = np.array([run.added for run in runs])

@@ -23,14 +23,16 @@ def places_of(
     length: Numbers,
     numbers: Numbers,
     times: Numbers,
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the place of each group in the order, as far as turns of loops tell it, and which rows accesses there are.
+    places: Numbers,
+    turns: Numbers,
+    begin_of: Numbers,
+) -> Numbers:
+    """Find the place of each group in the order, as far as turns of loops tell it; return the row of each access there.
 
     The groups of all threads follow each other. Of each level and group there is the ``loop`` that it is in, or a gap
     between loops, of ``several``, and whether it is ``inside`` of one. ``times`` becomes how often each access is
-    made; the last that is returned is where those of each thread begin.
+    made and ``begin_of`` where those of each thread begin; ``places`` and ``turns`` are 0 of each group.
     """
-    places, turns = np.zeros(len(groups), np.int32), np.zeros(len(groups), np.int32)
     start, count = np.zeros(1, np.int32), 1
     for level in range(len(several)):
         loops, mark = several[level], -2 * (level + 1)  # of a turn that begins; one less of a loop
@@ -54,7 +56,7 @@ def places_of(
             most[place] = count
             count += turn + 1
         start = most
-    row_of, begin_of = np.zeros(count * len(times), np.int32), np.zeros(len(begin), np.int64)
+    row_of = np.zeros(count * len(times), np.int32)
     made = 0
     for thread in range(len(begin) - 1):
         for i in range(begin[thread], begin[thread + 1]):
@@ -72,7 +74,7 @@ def places_of(
         there = row_of[place]
         row_of[place] = rows
         rows += there
-    return places, row_of, begin_of
+    return row_of
 
 
 @compiled
@@ -163,7 +165,6 @@ def meet(
 def note_first(
     begin: Numbers,
     rows: Numbers,
-    count: int,
     number: Numbers,
     addresses: Numbers,
     stores: Numbers,
@@ -173,15 +174,19 @@ def note_first(
     start: int,
     shift: int,
     cells: int,
-) -> tuple[Numbers, Numbers, Numbers]:
+    before: Numbers,
+    stamps: Numbers,
+    ends: Numbers,
+    seen: Numbers,
+    found: Numbers,
+) -> int:
     """Find where each thread touches a cell first by an access of some, and where first with other bits.
 
-    Return these accesses in the order of their rows, of which there are ``count``, the thread of each and what it
-    stored. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so many ``cells``.
+    ``found`` becomes these accesses in the order of their rows, the thread of each and its bits, and ``seen`` the same
+    thread after thread; return how many. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so
+    many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody;
+    ``ends`` are 0 of each row and behind the last.
     """
-    before, stamps = np.zeros(len(chosen) * cells, np.uint64), np.zeros(len(chosen) * cells, np.int32)
-    ends = np.zeros(count + 1, np.int32)
-    seen, stored = np.empty((2, len(number)), np.int32), np.empty(len(number), np.uint64)
     many = 0
     for thread in range(len(begin) - 1):
         once, store = 2 * thread + 1, first_store[thread]
@@ -201,18 +206,17 @@ def note_first(
                 stamps[at] = once + 1
             else:
                 continue
-            seen[0, many], seen[1, many], stored[many] = i, thread, new
+            seen[0, many], seen[1, many], seen[2, many] = i, thread, new
             ends[rows[i] + 1] += 1
             many += 1
-    for row in range(count):
+    for row in range(len(ends) - 1):
         ends[row + 1] += ends[row]
-    which, threads, kept = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.uint64)
     for k in range(many):
         row = rows[seen[0, k]]
         to = ends[row]
+        found[0, to], found[1, to], found[2, to] = seen[0, k], seen[1, k], seen[2, k]
         ends[row] += 1
-        which[to], threads[to], kept[to] = seen[0, k], seen[1, k], stored[k]
-    return which, threads, kept
+    return many
 
 
 @compiled

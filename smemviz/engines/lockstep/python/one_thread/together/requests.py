@@ -106,8 +106,13 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
     if not made.times[first.in_shared].any():
         return
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
-    stored = first.stores, made.first_store, made.bits, first.in_shared
-    what = made.begin, made.rows, made.count, made.number, made.addresses, *stored
-    which, threads, bits = note_first(*what, start, shift, (nbytes >> shift) + 1)
+    cells = (nbytes >> shift) + 1
+    before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
+    seen, found = np.empty((2, 3, len(made.rows)), np.int64)
+    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
+    ends = np.zeros(made.count + 1, np.int32)
+    many = note_first(*what, first.in_shared, start, shift, cells, before, stamps, ends, seen, found)
+    which, threads, bits = found[:, :many]
     sites, slots, rows = first.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
-    machine.hazards.add_serial(OrderedAccesses(sites, slots, made.addresses[which], bits, rows))
+    did = OrderedAccesses(sites, slots, made.addresses[which], bits.view(np.uint64), rows)
+    machine.hazards.add_serial(did)
