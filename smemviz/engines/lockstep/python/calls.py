@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.host import is_library
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, short
@@ -18,6 +19,7 @@ from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.messages import english
@@ -28,7 +30,13 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     inner = frame.tree.calls.get(node)
     if inner is not None:
         signatures = signatures_of(frame.names.called(node.func))
-        return signatures.call(_arguments(frame, node, inner), frame.callee(inner).run)
+        arguments = _arguments(frame, node, inner)
+        try:
+            return signatures.call(arguments, frame.callee(inner).run)
+        except UnsupportedError as error:
+            if not is_library(error.file) or is_library(frame.function.file):
+                raise
+            raise frame.wrong(node, f"{short(node)}: {error.what}") from None  # in what stands for NumPy's function
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:
         return frame.machine.shared_array(declaration)
