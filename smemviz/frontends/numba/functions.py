@@ -184,6 +184,11 @@ def declared_signatures(value: Any) -> tuple[Any, ...]:
     return tuple(overload.signature for overload in value.overloads.values()) if is_declared else ()
 
 
+def declared_inline(value: Any) -> Any:
+    """Return whether Numba writes a device function into its callers before it looks for types, as ``inline`` says."""
+    return getattr(value, "targetoptions", {}).get("inline", "never")
+
+
 def _is_jitable(function: FunctionType) -> bool:
     """Tell whether Numba was told of a plain function that kernels may call it: it keeps those in a list."""
     for name in ("numba.core.typing.templates", "numba.cuda.typing.templates"):
