@@ -69,6 +69,19 @@ def test_threads_that_left_an_iterator_at_different_items_do_not_go_on_in_lockst
         result(text)
 
 
+def test_an_iterator_in_a_zip_keeps_the_item_for_which_the_one_before_it_has_no_partner():
+    text = """
+        i = cuda.laneid
+        numbers = iter(range(34))
+        for x, y in zip(range(i), numbers):
+            out[i] += x - y
+        if i == 31:
+            for y in numbers:
+                out[i] += y
+    """
+    assert result(text).tolist() == [0] * 31 + [31 + 32 + 33]  # as compiled by numba-cuda 0.30.4, and in Python
+
+
 def test_a_device_function_loads_from_an_iterator_for_its_own_threads_only():
     data, out = np.arange(1.0, 6), np.zeros(32)
     text = """

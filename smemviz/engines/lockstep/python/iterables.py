@@ -141,11 +141,30 @@ def _alongside(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     each = [_made_of(frame, argument) for argument in node.args]
 
     def together() -> Items:
-        for items in zip(*(made() for made in each), strict=False):
+        iterators = [made() for made in each]
+        while items := _following(frame, iterators):
             tests, parts = zip(*items, strict=True)
             yield reduce(operations.both, tests), partial(_each_of, parts)
 
     return together
+
+
+def _following(frame: Frame, iterators: Sequence[Items]) -> list[tuple[Value, Callable[[], Value]]]:
+    """Return the next item of each, nothing at the end; where one has ended, those behind it are asked for none."""
+    before, found = frame.mask, []
+    try:
+        for items in iterators:
+            following = next(items, None)
+            if following is None:
+                return []
+            found.append(following)
+            test = following[0]
+            frame.mask = frame.mask.narrow(test) if isinstance(test, np.ndarray) else frame.mask
+            if not frame.mask.count:
+                return []
+        return found
+    finally:
+        frame.mask = before
 
 
 def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
