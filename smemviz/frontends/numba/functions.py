@@ -259,7 +259,7 @@ _LONG_NAMES = {"float": "float64", "double": "float64", "single": "float32", "in
 
 
 def as_dtype(value: object) -> np.dtype[np.generic] | None:
-    """Return the NumPy dtype that a NumPy or Numba scalar type, or its name, stands for; None for anything else."""
+    """Return the NumPy dtype that a type of NumPy's or Numba's, or its name, stands for; None for anything else."""
     if isinstance(value, np.dtype):
         return value
     if isinstance(value, type):
@@ -267,6 +267,8 @@ def as_dtype(value: object) -> np.dtype[np.generic] | None:
         return np.dtype(value) if known or value in (bool, int, float, complex) else None
     if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
         return _record_dtype(value)
+    if isinstance(value, str) and "," in value:
+        return np.dtype(value) if all(part.strip() in DTYPES for part in value.split(",")) else None
     name = _LONG_NAMES.get(value, value) if isinstance(value, str) else getattr(value, "name", None)
     numba_type = isinstance(value, str) or type(value).__module__.startswith("numba")
     if numba_type and isinstance(name, str) and name in DTYPES:

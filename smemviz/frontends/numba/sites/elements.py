@@ -75,10 +75,11 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
     new = sum(_is_new_axis(visit, part) for part in node.slice.elts) if isinstance(node.slice, ast.Tuple) else 0
     if new and op == "store":
         visit.tree.in_lockstep.append(node)
-    if base.is_record or (picked < base.ndim + new and op == "load"):
-        if op == "store":
-            raise visit.unsupported(node, english("a record that is stored whole is not followed; store its fields"))
+    if op == "load" and (base.is_record or picked < base.ndim + new):
         return replace(base, ndim=base.ndim - picked + new)
+    if base.is_record and picked < base.ndim:
+        what = english("{code}: records are stored one by one; write a loop", code=ast.unparse(node))
+        raise visit.unsupported(node, what)
     visit.site(node, base, op)
     return None
 
@@ -110,7 +111,7 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
     if not field.aligned:
         raise visit.unsupported(node, not_aligned(name))
     view = replace(base, ndim=base.ndim + len(field.shape), dtype=field.dtype)
-    if view.ndim or view.is_record:
+    if (view.ndim or view.is_record) and op == "load":
         return view
     visit.site(node, view, op)
     return None
@@ -128,13 +129,17 @@ def along(visit: Visit, node: ast.expr, value: Ref) -> Ref:
 
 def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
     """Let a target stand for the value of ``source``; note the site where it is an element."""
+    is_field = isinstance(target, ast.Attribute) or (isinstance(target, ast.Subscript) and field_name(target.slice))
+    if isinstance(value, ArrayRef) and (is_field or (isinstance(target, ast.Subscript) and value.is_record)):
+        _copied(visit, value, source)
     match target:
         case ast.Name():
             visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
             items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
-            for inner, item in zip(target.elts, items, strict=False):
-                bind(visit, inner, item, source)
+            sources = source.elts if isinstance(source, ast.Tuple) else [source] * len(target.elts)
+            for inner, item, origin in zip(target.elts, items, sources, strict=False):
+                bind(visit, inner, item, origin)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
         case ast.Subscript():
@@ -144,3 +149,10 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
             part(visit, target, visit.value(target.value), target.attr, "store")
         case _:
             raise visit.unsupported(target, english("assignment to {code} is not followed", code=ast.unparse(target)))
+
+
+def _copied(visit: Visit, copied: ArrayRef, source: ast.expr) -> None:
+    """Note the load of a record, or of a field, that is copied whole; such are counted in lockstep only."""
+    if source not in visit.tree.loads:
+        visit.site(source, copied, "load")
+    visit.tree.in_lockstep.append(source)
