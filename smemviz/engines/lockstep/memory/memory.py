@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites.fields import numbers_of
 from smemviz.messages import english
@@ -80,6 +81,22 @@ class SharedMemory(Memory):
         if start is None:
             start = self._start[dtype.itemsize] = self._block * (self._pitch // dtype.itemsize)
         return start + element
+
+
+class BytesMemory(Memory):
+    """The bytes that a program writes out, one text after the other, so that one name may stand for several."""
+
+    def __init__(self) -> None:
+        super().__init__("constant", np.zeros(0, np.uint8), 0)
+        self._places: dict[bytes, int] = {}
+
+    def place_of(self, text: bytes) -> int:
+        """Return where a text begins."""
+        if text not in self._places:
+            self._places[text] = len(self.data)
+            self.data = np.concatenate([self.data, np.frombuffer(text, np.uint8)])
+            self._typed.clear()
+        return self._places[text]
 
 
 class LocalMemory(Memory):
@@ -259,6 +276,17 @@ class View:
             memory = LocalPieces(memory, old)
         strides, offset = c_strides(shape), offset // new
         return View(self.name, memory, dtype, shape, strides, offset, self.valid)
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(View):
+    """Bytes that a program writes out, or a part of them: they have a length and items, and are compared."""
+
+    def text(self) -> bytes | Texts:
+        """Return them, each thread's own where they differ."""
+        data, (size,), (step,) = self.memory.data, self.shape, self.strides
+        each = np.frompyfunc(lambda size, first: bytes(data[first + step * np.arange(size)]), 2, 1)(size, self.offset)
+        return Texts(each) if isinstance(each, np.ndarray) else each
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
-from smemviz.engines.lockstep.memory.memory import Flat, Memory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import Bytes, Flat, Memory, View, c_strides
 from smemviz.engines.lockstep.memory.records import field_view, is_known
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access
@@ -17,6 +18,7 @@ from smemviz.engines.lockstep.python.functions import intrinsics, types
 from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
@@ -30,6 +32,8 @@ _OF_TEXT = ("find", "index", "rfind", "isalpha", "isdigit", "islower", "isspace"
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
     """Return an attribute of an array or a number."""
+    if isinstance(base, Bytes):
+        raise frame.none_of_numba(node, f".{node.attr} ({ast.unparse(node)})", "len(...)")
     if isinstance(base, View) and (base.ndim or base.dtype.fields is None):  # a record alone has its fields only
         match node.attr:
             case "shape":
@@ -151,10 +155,10 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
             return intrinsics.popc(base)
         if name == "item":
             return base
-    elif isinstance(base, str) and name in _OF_TEXT:
+    elif isinstance(base, str | Texts) and name in _OF_TEXT:
         arguments = [frame.value(argument) for argument in node.args]
-        if not node.keywords and all(isinstance(argument, str) for argument in arguments):
-            return getattr(base, name)(*arguments)
+        if not node.keywords and all(isinstance(argument, str | Texts) for argument in arguments):
+            return of_texts(getattr(str, name), base, *arguments)
     elif isinstance(base, tuple) and name == "index" and len(node.args) == 1 and not _differ(base):
         return _place(frame, node, base, frame.value(node.args[0]))
     what = f".{name}(...) ({ast.unparse(node)})"
@@ -232,6 +236,11 @@ def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.
     return cached[1]
 
 
+def bytes_view(machine: Machine, text: bytes) -> Bytes:
+    """Return bytes as the array that they are in a kernel."""
+    return Bytes(repr(text), machine.texts, np.dtype(np.uint8), (len(text),), (1,), machine.texts.place_of(text))
+
+
 def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
     """Return an item of a tuple, or a part of it."""
     (index,) = parts if len(parts) == 1 else (None,)
@@ -289,7 +298,9 @@ def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.
     """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
     if base and all(isinstance(index, tuple) and len(index) == len(base[0]) for index in base):
         return tuple(_pick(frame, node, part, index) for part in zip(*base, strict=True))
+    place = np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1)
+    if base and all(isinstance(part, str | Texts | Bytes) for part in base):
+        return reduce(lambda text, k: frame.merged(node, place == k, base[k], text), range(1, len(base)), base[0])
     if any(isinstance(part, tuple | View) or part is None for part in base) or not base:
         raise frame.refuse(node, english("{code}: an index that differs between threads", code=ast.unparse(node)))
-    items = [np.broadcast_to(np.asarray(part), index.shape) for part in base]
-    return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)
+    return np.choose(place, [np.broadcast_to(np.asarray(part), index.shape) for part in base])

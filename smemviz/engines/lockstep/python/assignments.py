@@ -41,7 +41,7 @@ def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
         return frame.mask
     view, element, reached = _element(frame, target)
     if element is None or view.dtype.fields is not None:
-        raise frame.refuse(node, english("arithmetic with an array ({code})", code=short(node)))
+        raise frame.none_of_numba(node, english("arithmetic with an array ({code})", code=short(node)))
     old = access.read(frame, target, view, element, reached)
     value = operations.apply(frame, node, type(node.op), old, frame.value(node.value))
     access.write(frame, target, view, element, reached, value)

@@ -85,6 +85,8 @@ _IN = (
     ("ranges that are kept", "r = range(1, 9, 2)\nfor k in r:\n    out[k] = len(r) + (3 in r)"),
     ("isinstance, np.iinfo and np.finfo", "if isinstance(data[0], float):\n    out[0] = np.finfo(np.float32).max"),
     ("text: compared, indexed and searched", "mode = 'fast'\nout[0] = mode == 'fast' and 'abc'[1] in mode"),
+    ("bytes: compared, indexed and gone through",
+     "mark = b'ab' if data[0] > 2 else b'c'\nout[0] = mark == b'ab' and mark[1] > 97\nfor x in mark:\n    out[1] += x"),
     ("print, of numbers and text", "print('x', data[0])"),
     ("raise and assert in a kernel, as findings", "assert data[0] < 99, 'no'"),
 )  # fmt: skip

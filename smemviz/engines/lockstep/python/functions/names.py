@@ -30,7 +30,9 @@ from smemviz.engines.lockstep.python.functions import (
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, atomic, compare_and_swap
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import binary, truth
+from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -109,10 +111,14 @@ def _len(x: Value) -> Value:
         return x.shape[0]
     if isinstance(x, Flat):
         return x.size
-    if isinstance(x, tuple | str | bytes):
+    if isinstance(x, str | Texts):
+        return of_texts(len, x)
+    if isinstance(x, tuple):
         return len(x)
     if isinstance(x, Range):
         return x.length
+    if isinstance(x, Optional):
+        raise NothingHereError
     raise NotAScalarError(english("what has no length"))
 
 
