@@ -2,22 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers.lockstep_text import body, result
+from helpers.lockstep_text import body, by_python, result
 
 from smemviz.errors import UnsupportedError
 
 _TEXTS = "s = 'ab' if i < 9 else 'c'\nt = 'ab'\nif i % 3 == 0:\n    t = 'b'\nelif i % 5 == 0:\n    t = ''\n"
 _BYTES = "s = b'ab' if i < 9 else b'c'\nt = b'cab'\nif i % 3 == 0:\n    t = b'abc'[i % 2:]\n"
-
-
-def by_python(lines, threads):
-    """Return what Python leaves of the lines with each thread's number."""
-    left = []
-    for i in range(threads):
-        names = {"i": i, "out": {}}
-        exec(lines, names)
-        left.append(float(names["out"][i]))
-    return left
 
 
 @pytest.mark.parametrize("threads", [1, 32])

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics, types
 from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import binary
-from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.ranges import Range, slice_ends
 from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
@@ -26,6 +26,7 @@ from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites.expressions import OF_ARRAYS
 from smemviz.messages import english
 
+_ENDS = ("start", "stop", "step")
 # Of text: what Numba compiles of its methods.
 _OF_TEXT = ("find", "index", "rfind", "isalpha", "isdigit", "islower", "isspace", "isupper")
 
@@ -66,8 +67,8 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
-    if isinstance(base, Range) and node.attr in ("start", "stop", "step"):
-        return getattr(base, node.attr)
+    if isinstance(base, Range | slice) and node.attr in _ENDS:
+        return (base.ends if isinstance(base, Range) else slice_ends(base))[_ENDS.index(node.attr)]
     if isinstance(base, np.iinfo | np.finfo) and (limit := types.limit(base, node.attr)) is not None:
         return limit
     if node.attr in ("real", "imag") and not types.is_no_number(base):
@@ -159,6 +160,11 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         arguments = [frame.value(argument) for argument in node.args]
         if not node.keywords and all(isinstance(argument, str | Texts) for argument in arguments):
             return of_texts(getattr(str, name), base, *arguments)
+    elif isinstance(base, slice) and name == "indices" and len(node.args) == 1:
+        size = frame.value(node.args[0])
+        if all(isinstance(number, int) for number in (*slice_ends(base), size)):
+            return base.indices(size)
+        raise frame.refuse(node, ast.unparse(node))
     elif isinstance(base, tuple) and name == "index" and len(node.args) == 1 and not _differ(base):
         return _place(frame, node, base, frame.value(node.args[0]))
     what = f".{name}(...) ({ast.unparse(node)})"

@@ -89,9 +89,7 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
     if isinstance(value, np.ndarray | np.generic):
         raise frame.refuse(node, ast.unparse(node))
     if isinstance(value, slice):
-        code = ast.unparse(node)
-        what = english("{what} is not executed in lockstep; write {instead}", what=code, instead="a[start:stop]")
-        raise frame.wrong(node, what)
+        return slice(*(_host_value(frame, node, end) for end in (value.start, value.stop, value.step)))
     several = isinstance(value, list | dict | set | range)
     raise frame.none_of_numba(node, ast.unparse(node), english("a tuple or an array of the module") if several else "")
 
@@ -102,7 +100,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         rule = names.VALUES.get(name)
         if rule is not None:
             return rule(frame.machine)
-        if not name.startswith("cuda.") and name.rpartition(".")[0] in names.VALUES:  # a part of a complex constant
+        if node.attr in ("real", "imag") and name.rpartition(".")[0] in names.VALUES:
             return arrays.attribute(frame, node, frame.value(node.value))
         if name in names.CALLS or name in names.ARRAYS:
             raise frame.wrong(node, english("{code} is a function; write {code}(...)", code=short(node)))

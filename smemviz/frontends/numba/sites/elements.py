@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import lru_cache
 
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref, TupleRef
+from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef
 from smemviz.frontends.numba.sites.visit import Visit, field_name
 from smemviz.messages import english
 
@@ -49,13 +50,20 @@ def indices(visit: Visit, node: ast.expr) -> int:
             continue
         if _is_new_axis(visit, part):
             continue
-        picked += len(value.items) if isinstance(value, TupleRef) else 1
+        items = value.items if isinstance(value, TupleRef) else (value,)
+        picked += sum(not isinstance(item, SliceRef) for item in items)
     return picked
 
 
 def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
     """Tell whether a part of an index is ``None`` or ``np.newaxis``."""
     return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
+
+
+@lru_cache(maxsize=256)
+def as_item(node: ast.Call) -> ast.Subscript:
+    """Return the item that a call of ``operator.getitem`` or ``operator.setitem`` is about."""
+    return ast.copy_location(ast.Subscript(node.args[0], node.args[1]), node)
 
 
 def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:

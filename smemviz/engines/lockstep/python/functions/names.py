@@ -263,6 +263,7 @@ CALLS: dict[str, Rule] = {
     "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
     "builtins.pow": plain(partial(binary, ast.Pow), 2),
     "builtins.round": plain(_round, 1, 2),
+    "builtins.slice": plain(slice, 1, 3),
     "builtins.sum": plain(_sum, 1, 2),
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),

@@ -114,7 +114,7 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
 
 def is_no_number(value: Value) -> bool:
     """Tell whether a value is an array, a tuple or another thing without arithmetic."""
-    return value is None or isinstance(value, tuple | View | Flat | str | Texts | Range | np.iinfo | np.finfo)
+    return value is None or isinstance(value, tuple | View | Flat | str | Texts | Range | slice | np.iinfo | np.finfo)
 
 
 def is_complex(value: Value) -> bool:
