@@ -144,7 +144,14 @@ NONE = ": Numba compiles none for CUDA; compute it otherwise"
         ("x = eval('1')", f"eval(...){NONE}"),
         ("x = getattr(out, 'base')", f"getattr(...){NONE}"),
         ("x = out + 1", "arithmetic with an array (out + 1): Numba compiles none for CUDA; write a loop"),
-        ("x = (1, 2).index(3)", "(1, 2).index(3): the tuple has no such item in some threads, which end there"),
+        (
+            "x = (1, 2).index(3)",
+            "(1, 2).index(3): the tuple has no such item in some threads, which end there; ask 'in' first",
+        ),
+        (
+            "x = max(range(0))",
+            "max(range(0)): the range is empty in some threads, which end there; ask for its len first",
+        ),
         ("x = math.gcd(1, 2)", f"math.gcd(...){NONE}"),
         ("out[0] = math", f"math{NUMBA}"),
         ("out[0] = cuda.syncthreads", "cuda.syncthreads is a function; write cuda.syncthreads(...)"),

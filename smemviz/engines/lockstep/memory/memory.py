@@ -90,6 +90,10 @@ class BytesMemory(Memory):
         super().__init__("constant", np.zeros(0, np.uint8), 0)
         self._places: dict[bytes, int] = {}
 
+    def has(self, text: bytes) -> bool:
+        """Tell whether a text is in it already."""
+        return text in self._places
+
     def place_of(self, text: bytes) -> int:
         """Return where a text begins."""
         if text not in self._places:

@@ -179,7 +179,10 @@ def _place(frame: Frame, node: ast.Call, items: tuple[Value, ...], value: Value)
     """Return at which place of a tuple a number is first."""
     equal = [np.broadcast_to(binary(ast.Eq, item, value), frame.mask.lanes.shape) for item in items]
     if not np.logical_or.reduce(equal)[frame.mask.lanes].all():
-        what = english("{code}: the tuple has no such item in some threads, which end there", code=ast.unparse(node))
+        what = english(
+            "{code}: the tuple has no such item in some threads, which end there; ask 'in' first",
+            code=ast.unparse(node),
+        )
         raise frame.wrong(node, what)
     return np.argmax(equal, axis=0)
 
@@ -187,7 +190,9 @@ def _place(frame: Frame, node: ast.Call, items: tuple[Value, ...], value: Value)
 def _only_element(frame: Frame, node: ast.Call, array: View) -> Value:
     """Return the one element of an array."""
     if any(not isinstance(size, int) or size != 1 for size in array.shape) or array.dtype.fields is not None:
-        raise frame.wrong(node, english("{code}: the array has more than one element", code=ast.unparse(node)))
+        raise frame.wrong(
+            node, english("{code}: the array has more than one element; write its index", code=ast.unparse(node))
+        )
     return access.load(frame, node, array, (0,) * array.ndim)
 
 
@@ -244,6 +249,8 @@ def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.
 
 def bytes_view(machine: Machine, text: bytes) -> Bytes:
     """Return bytes as the array that they are in a kernel."""
+    if not machine.texts.has(text):
+        machine.reserve(len(text))
     return Bytes(repr(text), machine.texts, np.dtype(np.uint8), (len(text),), (1,), machine.texts.place_of(text))
 
 

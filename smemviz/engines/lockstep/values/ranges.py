@@ -34,6 +34,11 @@ class Range:
         return np.maximum(-((start - stop) // step), 0)[()]
 
     @property
+    def last(self) -> Value:
+        """The last of its numbers, where it has any."""
+        return binary(ast.Add, self.start, binary(ast.Mult, binary(ast.Sub, self.length, 1), self.step))
+
+    @property
     def total(self) -> Value:
         """The sum of its numbers, in 64 bits."""
         odd = self.length % 2
