@@ -52,6 +52,19 @@ def test_a_record_is_copied_byte_by_byte_as_numba_copies_it():
     assert loaded.tolist() == [[8 * (31 - lane) + byte for lane in range(16)] for byte in range(8)]
 
 
+def test_several_targets_are_given_the_items_of_a_tuple_with_a_star():
+    text = """
+        l = cuda.local.array(4, PAIR)
+        i = cuda.grid(1)
+        l[0].x = i
+        l[1].x = 5
+        both = (l[0], l[1])
+        l[2], l[3], last = (*both, 100)
+        out[i] = l[2].x + 10 * l[3].x + last
+    """
+    assert result(text, before=PAIR).tolist() == [150 + i for i in range(32)]
+
+
 def test_what_lies_between_the_fields_is_copied_too_and_not_said_to_be_unwritten():
     launch, findings = body(SWAP.format(dtype="PADDED"), np.zeros(32), before=PADDED, harmless=True)
     assert findings == ()

@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites.visit import field_name
+from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
 
 
@@ -71,8 +72,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 raise frame.wrong(
                     target, english("{values} values for {names} names", values=len(value), names=len(target.elts))
                 )
-            sources = source.elts if isinstance(source, ast.Tuple) else [source] * len(value)
-            for part, item, origin in zip(target.elts, value, sources, strict=True):
+            for part, item, origin in zip(target.elts, value, item_sources(source, len(value)), strict=True):
                 bind(frame, part, item, origin)
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)

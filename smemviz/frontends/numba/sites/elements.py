@@ -10,6 +10,7 @@ from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef
 from smemviz.frontends.numba.sites.visit import Visit, field_name
+from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
 
 
@@ -145,8 +146,7 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
             visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
             items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
-            sources = source.elts if isinstance(source, ast.Tuple) else [source] * len(target.elts)
-            for inner, item, origin in zip(target.elts, items, sources, strict=False):
+            for inner, item, origin in zip(target.elts, items, item_sources(source, len(target.elts)), strict=False):
                 bind(visit, inner, item, origin)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
