@@ -6,6 +6,8 @@ SmemvizError
  |    |    +-- SourceError     text that does not compile, with its column
  |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
  |    +-- UnsupportedError  a construct that the lockstep engine does not execute
+ |    |    +-- NoAttributeError   a name that a module has not, for hasattr too
+ |    |    +-- NoImportError      such a name that is imported
  |    +-- LaunchError       a launch that cannot be made
  |    |    +-- RefusedLaunchError  one that no device would start
  |    +-- RecordingError    a recording that cannot be read
@@ -93,6 +95,14 @@ class ConstantError(PlaceError):
 
 class UnsupportedError(PlaceError):
     """A construct outside what an engine executes; says what would run it."""
+
+
+class NoAttributeError(UnsupportedError, AttributeError):
+    """A name that a module has not with any engine; ``hasattr`` and ``except AttributeError`` see that it has not."""
+
+
+class NoImportError(UnsupportedError, ImportError):
+    """A name that is imported from a module that has not such a one."""
 
 
 class LaunchError(PlaceError):

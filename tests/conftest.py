@@ -29,6 +29,7 @@ settings.load_profile("same")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)  # there may be no xdist
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return how many processes share the tests; a file or a test by name is done before a second has started."""
     if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):

@@ -112,20 +112,26 @@ def gpus() -> tuple[str, ...]:
 @contextmanager
 def _processes_here(gpus: tuple[str, ...]) -> Iterator[SpecCluster]:
     """Start a process for each GPU, which sees no other, as it learns before anything loads the driver; else a core."""
-    from distributed import Nanny, Scheduler
+    from distributed import Nanny, Scheduler, Status
     from distributed.deploy.spec import SpecCluster
 
     environments = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus] or [{}] * (os.cpu_count() or 1)
     shared, quiet = {"host": "127.0.0.1", "dashboard": False}, {"silence_logs": logging.CRITICAL}
-    with SpecCluster(
+    here = SpecCluster(
         scheduler={"cls": Scheduler, "options": {**shared, "port": 0, "dashboard_address": "127.0.0.1:0"}},
         workers={
             number: {"cls": Nanny, "options": {**shared, **quiet, "nthreads": 1, "memory_limit": 0, "env": environment}}
             for number, environment in enumerate(environments)
         },
         **quiet,
-    ) as here:
+    )
+    try:
         yield here
+    finally:
+        try:
+            here.close()
+        except Exception:  # of Dask's, of a process that ends or begins just then; what is left ends with this process
+            here.status = Status.closed
 
 
 def _require_workers(client: Client, address: str) -> None:

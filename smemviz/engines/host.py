@@ -24,7 +24,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from smemviz.engines.remedies import remedy
-from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
+from smemviz.errors import KernelFileError, LaunchError, NoAttributeError, NoImportError, PlaceError, SmemvizError
 from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
@@ -162,7 +162,7 @@ def _importing(cuda: ModuleType) -> Callable[..., Any]:
         if level == 0 and name == "numba" and fromlist:
             return _Numba(cuda)
         if level == 0 and (name == "numba" or name.startswith("numba.cuda")):
-            return _submodule(cuda, name) if fromlist else _Numba(cuda)
+            return _submodule(cuda, name, fromlist) if fromlist else _Numba(cuda)
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     return import_module
@@ -180,13 +180,22 @@ class _Numba(ModuleType):
         return getattr(importlib.import_module("numba"), name)
 
 
-def _submodule(cuda: ModuleType, name: str) -> Any:
+def _submodule(cuda: ModuleType, name: str, fromlist: Sequence[str]) -> Any:
+    """Return a module in ``cuda``, which has the names that are imported from it."""
     module: Any = cuda
     for part in name.split(".")[2:]:
         try:
             module = getattr(module, part)
         except AttributeError:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name) from None
+    try:
+        for part in fromlist:
+            if part != "*":
+                getattr(module, part)
+    except NoAttributeError as error:
+        raise NoImportError(error.file, error.line, error.what) from None
+    except AttributeError:
+        pass  # Python says so itself
     return module
 
 

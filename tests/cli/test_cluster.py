@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,26 @@ def test_a_file_is_found_from_where_the_command_is_given(tmp_path: Path, monkeyp
 def test_a_point_that_every_process_dies_of_is_one_line() -> None:
     with cluster("local") as client, pytest.raises(MissingError, match="4 processes of the cluster died of one point"):
         list(results(client, die, [(1,)]))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("error", [KernelFileError("mine.py", 7, "does not do"), None])
+def test_what_goes_wrong_as_processes_end_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: KernelFileError | None
+) -> None:
+    from distributed.process import AsyncProcess
+
+    async def join(process: AsyncProcess, timeout: float | None = None) -> None:
+        raise AssertionError("can only join a started process")
+
+    text = tmp_path / "mine.txt"
+    text.write_text("here")
+    expected = nullcontext() if error is None else pytest.raises(KernelFileError, match=r"^mine\.py:7: does not do$")
+    with expected, cluster("local") as client:
+        assert list(results(client, read, [(text,)])) == ["here"]
+        monkeypatch.setattr(AsyncProcess, "join", join)
+        if error is not None:
+            raise error
 
 
 @pytest.mark.exhaustive

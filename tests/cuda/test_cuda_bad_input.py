@@ -39,7 +39,7 @@ def said(folder: Path, text: str, command: Command) -> str:
             KernelFileError,
             "1: the header nix.h",
         ),
-        (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; the file has: k"),
+        (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; did you mean k? The file has: k"),
         (RIGHT.replace("zeros(1)", "3"), LaunchError, "2: a is a pointer and takes an array; 3 is none"),
         (RIGHT.replace("zeros(1)", "zeros(1), 2"), LaunchError, "2: k takes 1 argument (a); the launch gives 2"),
         (RIGHT.replace("<<<1,", "<<<0,"), LaunchError, "2: the grid (0, 1, 1) has a size below 1"),

@@ -8,7 +8,7 @@ import pytest
 import smemviz
 from smemviz.model.counting.summary import totals_of
 
-QUICK = ("below_zero", "moving_by_bytes", "product_of_rows")
+QUICK = ("below_zero", "moving_by_bytes", "product_of_rows", "a_part_that_a_function_returns")
 # Numba orders nothing within a warp, and PTX is looked at for races; it ends a thread after it has counted.
 FOUND_FAULTY = ("views_and_swaps", "wide_patterns", "early_return_before_a_barrier")
 

@@ -19,7 +19,7 @@ from smemviz.engines.gpu.device import available
 from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, memory_at
 from smemviz.engines.lockstep.ptx.host.launching import launch
-from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.reading import read_program
@@ -154,7 +154,7 @@ def test_on_a_gpu_each_launch_is_recorded_and_then_made_by_cuda_core(
     path.write_text(HEAD)
     code = HEAD.split('"""')[1]
     recorder = Recorder()
-    kernels = RawKernels(read_program(path), recorder, launch, 1, memory_at, "cuda.core", "numpy")
+    kernels = RawKernels(read_program(path), recorder, launch, 1, memory_at, CUDA_CORE)
     out = np.zeros(32, np.float32)
     config = SimpleNamespace(grid=1, block=32, shmem_size=None, cluster=None)
     with watched_cuda_core(kernels, recorder):

@@ -270,17 +270,21 @@ def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path, call: st
     [
         ("cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
         ("import cupyx.scipy.ndimage", "cupyx.scipy is not known where there is no GPU; run it on one"),
+        ("module.get_function('ad')", "there is no kernel ad; did you mean add. The file has: twice, add, with_pair"),
+        ("cp.RawKernel(code, 'mine')((1,), (1,), (a,))", "there is no kernel mine; the file has: twice, add, with_p"),
     ],
 )
 def test_names_that_are_missing_are_one_line(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(KernelFileError, match=what):
+    with pytest.raises(KernelFileError, match=what) as failed:
         recorded(tmp_path, body)
+    assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
 @pytest.mark.parametrize(
     ("body", "what"),
     [
         ("twice((1,), (32,), (np.zeros(32), 32))", r"of shape \(32,\), is no argument; move it with cupy.asarray"),
+        ("twice((1,), (1,), (np.zeros(1), 1))", r"a is a pointer, and CuPy passes .* by value; write cupy.asarray"),
         ("twice((1,), (32,), (12345, 32))", "a is a pointer, and there is no array at 0x3039"),
         ("module.get_function('with_pair')((1,), (1,), (np.float32(1), 2.0, a))", "pair takes 8 bytes"),
     ],

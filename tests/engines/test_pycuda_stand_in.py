@@ -93,6 +93,20 @@ def test_what_is_missing_is_one_line(tmp_path: Path, line: str, what: str) -> No
         recorded(tmp_path, TURN.split("turn(drv.In")[0] + line + "\n")
 
 
+def test_an_array_of_the_host_for_a_pointer_is_given_to_the_device(tmp_path: Path) -> None:
+    said = r"script.py:\d+: x is a pointer, and PyCUDA passes an array of the host by value; write pycuda.driver.InOut"
+    with pytest.raises(LaunchError, match=said):
+        recorded(tmp_path, TURN.split("turn(drv.In")[0] + "turn(x, drv.Out(y), np.int32(32), block=(32, 32, 1))\n")
+
+
+def test_a_kernel_that_is_not_there_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+    text = TURN.replace('get_function("turn")', 'get_function("trun")')
+    line = text[: text.index("get_function")].count("\n") + 1
+    with pytest.raises(KernelFileError) as met:
+        recorded(tmp_path, text)
+    assert str(met.value).endswith(f":{line}: there is no kernel trun; did you mean turn? The file has: turn")
+
+
 def test_modules_that_are_missing_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(KernelFileError, match=r"pycuda\.curandom is not known where PyCUDA is not"):
         recorded(tmp_path, "import pycuda.curandom\n")

@@ -347,6 +347,22 @@ def loops_of_all_kinds(out, rounds):
         out[t] = total
 
 
+@cuda.jit(device=True, inline="always")
+def counted_from(a, start):
+    a[start] += 1
+    return a[start:]
+
+
+@cuda.jit
+def a_part_that_a_function_returns(out):
+    tile = cuda.shared.array(64, int64)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    if t < 32:
+        out[t] = counted_from(tile, t)[0] + counted_from(tile, 63 - t)[0]
+
+
 def cases():
     """Return (kernel, grid, block, arguments, dynamic shared bytes) for each kernel."""
     float_grid = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
@@ -375,4 +391,5 @@ def cases():
         (product_of_rows, 2, 32, (np.zeros(64, np.float32), 16), 0),
         (loops_of_all_kinds, 1, 64, (np.zeros(64, np.int64), 16), 0),
         (three_dimensions, 3, (8, 4, 2), (np.zeros((3, 2, 4, 8), np.int64),), 0),
+        (a_part_that_a_function_returns, 1, 64, (np.zeros(64, np.int64),), 0),
     ]

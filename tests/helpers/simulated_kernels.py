@@ -12,6 +12,7 @@ from numba import cuda, float64, int32, int64
 
 TABLE = np.arange(10, dtype=np.int64) ** 2
 SIZES = (4, 8)
+BODY = np.dtype([("at", [("x", np.float64), ("y", np.float64)]), ("n", np.int64), ("v", np.int32, (3,))], align=True)
 
 
 @cuda.jit(device=True)
@@ -240,6 +241,27 @@ def slices_that_differ(out, data):
 
 
 @cuda.jit
+def records(out):
+    tile = cuda.shared.array(32, BODY)
+    copies = cuda.shared.array(32, BODY)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    tile[t]["n"] = i
+    tile[t]["at"]["x"] = 2 * i
+    tile[t]["at"]["y"] = 3 * i
+    for k in range(3):
+        tile[t]["v"][k] = 4 * i + k
+    copies[t] = tile[t]
+    cuda.syncthreads()
+    mirrored = tile[31 - t]
+    if t % 3 == 0:
+        copies[t] = mirrored
+        copies[t]["at"] = tile[t]["at"]
+    elif t % 3 == 1:
+        copies[t]["v"] = mirrored["v"]
+    out[i] = copies[t]["n"] + 1000 * copies[t]["at"]["y"] + 1000000 * copies[t]["v"][2]
+
+
+@cuda.jit
 def constants(out):
     i = cuda.grid(1)
     squares = cuda.const.array_like(TABLE)
@@ -330,6 +352,7 @@ def cases():
         (double_buffer, 1, 32, (out(),)),
         (views, 2, 32, (out(), matrix)),
         (slices_that_differ, 1, 32, (out(), data)),
+        (records, 2, 32, (out(),)),
         (constants, 2, 32, (out(),)),
         (conditional_expressions, 2, 32, (out(),)),
         (bits, 2, 32, (out(),)),

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ def loaded() -> None:
 
     recording = smemviz.run(Path(__file__).parents[2] / "kernels" / "square.py", engine="lockstep")
     recording.launches[0].summary()
+    with suppress(ImportError):
+        importlib.import_module("numba.cuda")  # a second import would register CUDA a second time, which Numba refuses
 
 
 @pytest.fixture

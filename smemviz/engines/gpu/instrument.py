@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import canonical_name, declared_signatures
+from smemviz.frontends.numba.functions import canonical_name, declared_inline, declared_signatures
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
@@ -30,7 +30,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 class Instrumented:
     """A rewritten function: its name, its module, and those that the device functions it calls became.
 
-    ``signatures`` are Numba's, those that a device function is declared with.
+    ``signatures`` are Numba's, those that a device function is declared with; ``inline`` is its option of that name.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Instrumented:
     tree: SiteTree
     callees: tuple[Instrumented, ...]
     signatures: tuple[Any, ...] = ()
+    inline: Any = "never"
 
 
 def mark_name(action: str, site: Site) -> str:
@@ -263,7 +264,8 @@ class _Rewrite:
         elif node in self.tree.calls:
             assert isinstance(node, ast.Call)
             callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").function()
-            callee = replace(callee, signatures=declared_signatures(Names(self.tree.function).called(node.func)))
+            called = Names(self.tree.function).called(node.func)
+            callee = replace(callee, signatures=declared_signatures(called), inline=declared_inline(called))
             self.callees.append(callee)
             new = self.call(callee.name, *self.arguments(node, callee.tree))
         elif node in self.tree.stores:

@@ -126,7 +126,8 @@ def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
     namespace = {**function.scope, **marks}
     for callee in rewritten.callees:
         signatures = list(callee.signatures) or None
-        namespace[callee.name] = cuda.jit(signatures, device=True, forceinline=True)(_function(callee, marks))
+        into_callers = cuda.jit(signatures, device=True, inline=callee.inline, forceinline=True)
+        namespace[callee.name] = into_callers(_function(callee, marks))
     exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
     return namespace[rewritten.name]
 

@@ -41,30 +41,37 @@ class _Execution:
 
 @dataclass(slots=True)
 class _Serial:
-    """Requests that some lanes of a warp of the batch made one after the other; the other lanes are off.
+    """Requests that lanes of a warp of the batch made one after the other, or that one ``lane`` made.
 
-    ``sites`` is (k,), ``addresses`` and ``values`` are (k, lanes); ``step`` and ``epoch`` are those of the first.
+    ``sites`` is (k,), ``addresses`` and ``values`` are (k, 32), or (k,) of the one lane; ``step`` and ``epoch`` are
+    those of the first.
     """
 
     sites: NDArray[np.int32]
     warp: int
-    lanes: NDArray[np.intp]
+    lane: int | None
     addresses: NDArray[np.int64]
     step: int
     epoch: int
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] | None
 
-    def of(self, at: Any) -> _Serial:
-        """Return a part of the requests, in a table where steps do not matter."""
-        return replace(self, sites=self.sites[at], addresses=self.addresses[at], values=self.values[at])
+    def first(self, some: int) -> _Serial:
+        """Return the first of the requests."""
+        values = None if self.values is None else self.values[:some]
+        return replace(self, sites=self.sites[:some], addresses=self.addresses[:some], values=values)
 
-    def tables(self) -> Iterator[NDArray[np.int64]]:
-        """Give the addresses of all lanes, (some, 32), in memory that is used again for the next ones."""
-        rows = np.full((min(len(self.sites), _AT_ONCE), WARP_SIZE), -1, np.int64)
-        for first in range(0, len(self.sites), _AT_ONCE):
-            addresses = self.addresses[first : first + _AT_ONCE]
-            rows[: len(addresses), self.lanes] = addresses
-            yield rows[: len(addresses)]
+    def by_site(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Give the number of each site and the addresses of its requests."""
+        for number in np.flatnonzero(np.bincount(self.sites)).tolist():
+            here = np.flatnonzero(self.sites == number)
+            yield number, self.addresses if len(here) == len(self.sites) else self.addresses.take(here, axis=0)
+
+    def fill(self, table: NDArray[Any], column: NDArray[Any] | None, nothing: Any) -> None:
+        """Put addresses or values in a table of all lanes, and ``nothing`` where there are none."""
+        if column is None or self.lane is not None:
+            table[:] = nothing
+        if column is not None:
+            table[:, slice(None) if self.lane is None else self.lane] = column
 
 
 class Log:
@@ -126,19 +133,20 @@ class Log:
     def add_serial(
         self,
         sites: NDArray[np.int32],
-        slots: NDArray[np.intp],
+        slot: int,
         addresses: NDArray[np.int64],
-        values: NDArray[np.float64],
+        values: NDArray[np.float64] | None,
     ) -> None:
-        """Note what threads of one warp did in ``slots``, one request after the other.
+        """Note what the warp of a slot did, or the thread there alone, one request after the other.
 
-        Sites are (k,), addresses (k, slots), -1 where a thread takes no part, and values are NaN where none is known.
+        Sites are (k,), addresses and values (k, 32), or (k,) of one thread; addresses are -1 where a lane takes no
+        part, and values are NaN where none is known, or None where none is at all.
         """
-        warp, lanes = int(slots[0]) // WARP_SIZE, slots % WARP_SIZE
+        warp, lane = slot // WARP_SIZE, slot % WARP_SIZE if addresses.ndim == 1 else None
         step, epoch = int(self._step[warp]), int(self._epoch[warp])
         self._step = self._step.copy()
         self._step[warp] += len(sites)
-        self._append(_Serial(sites, warp, lanes, addresses, step, epoch, values), len(sites))
+        self._append(_Serial(sites, warp, lane, addresses, step, epoch, values), len(sites))
 
     def keeps(self, slot: int) -> bool:
         """Tell whether requests of a thread are kept from here on, and not only counted."""
@@ -204,7 +212,11 @@ class Log:
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
             if isinstance(execution, _Serial):
-                self._count_serial(execution)
+                for number, addresses in execution.by_site():
+                    if execution.lane is None:
+                        by_site.setdefault((number, 1), []).append(addresses)
+                    else:
+                        self._count_lane(number, execution.lane, addresses)
                 self._keep_serial(execution)
                 continue
             rows, times = _distinct_rows(execution)
@@ -220,22 +232,24 @@ class Log:
         self._pending = []
         self._pending_rows = 0
 
-    def _count_serial(self, execution: _Serial) -> None:
+    def _count_lane(self, number: int, lane: int, addresses: NDArray[np.int64]) -> None:
+        """Count requests of one lane from a site."""
         assert self.totals is not None
-        for number in np.flatnonzero(np.bincount(execution.sites)).tolist():
-            own = execution.of(execution.sites == number)
-            if len(own.lanes) == 1 and not (own.addresses % self.sites[number].width).any():
-                _count_alike(self.totals, self.sites, number, int(own.addresses[0, 0]), len(own.sites))
-                continue
-            for table in own.tables():
-                add_requests(self.totals, number, self.sites[number], [table], 1)
+        if not (addresses % self.sites[number].width).any():
+            _count_alike(self.totals, self.sites, number, int(addresses[0]), len(addresses))
+            return
+        rows = np.full((min(len(addresses), _AT_ONCE), WARP_SIZE), -1, np.int64)
+        for first in range(0, len(addresses), _AT_ONCE):
+            some = addresses[first : first + _AT_ONCE]
+            rows[: len(some), lane] = some
+            add_requests(self.totals, number, self.sites[number], [rows[: len(some)]], 1)
 
     def _keep_serial(self, execution: _Serial) -> None:
         """Keep the first of the requests of a chosen block, as far as the limit goes."""
         room = self._limit // ROW_BYTES - self._kept_rows
         if room < 0 or not self._chosen_in_batch[execution.warp]:
             return
-        logged = execution.of(slice(room))
+        logged = execution.first(room)
         self._kept_rows += len(logged.sites) + (len(logged.sites) < len(execution.sites))
         if len(logged.sites):
             self._settled.append(logged)
@@ -274,25 +288,24 @@ class Log:
         n = int(after[-1]) if len(after) else 0
         addresses = np.empty((n, WARP_SIZE), np.int64)
         # Where nothing is stored in shared memory one NaN stands for all of them.
-        known = any(_has_values(execution) for execution in executions)
-        values = np.full((n, WARP_SIZE), np.nan) if known else np.broadcast_to(np.nan, (n, WARP_SIZE))
+        known = any(execution.values is not None for execution in executions)
+        values = np.empty((n, WARP_SIZE)) if known else np.broadcast_to(np.nan, (n, WARP_SIZE))
         site, step, epoch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
         for execution in executions:
             if isinstance(execution, _Serial):
                 first, many = start[execution.warp] + execution.step, len(execution.sites)
                 here = slice(first, first + many)
-                addresses[here] = -1
-                addresses[here, execution.lanes] = execution.addresses
+                execution.fill(addresses[here], execution.addresses, -1)
                 if known:
-                    values[here, execution.lanes] = execution.values
+                    execution.fill(values[here], execution.values, np.nan)
                 site[here], epoch[here] = execution.sites, execution.epoch
                 step[here] = np.arange(execution.step, execution.step + many)
                 continue
             at = start[_rows(execution)] + execution.step
             recorded = execution.addresses
             addresses[at] = _table(execution) if isinstance(recorded, np.ndarray) else recorded
-            if execution.values is not None:
-                values[at] = execution.values.reshape(-1, WARP_SIZE)
+            if known:
+                values[at] = np.nan if execution.values is None else execution.values.reshape(-1, WARP_SIZE)
             site[at] = execution.site
             step[at] = execution.step
             epoch[at] = execution.epoch
@@ -326,12 +339,6 @@ class NoLog(Log):
 
     def barrier(self, mask: Mask) -> None:
         """Note nothing."""
-
-
-def _has_values(execution: _Execution | _Serial) -> bool:
-    if isinstance(execution, _Serial):
-        return not bool(np.isnan(execution.values).all())
-    return execution.values is not None
 
 
 def _rows(execution: _Execution) -> Any:

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
-from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, SharedMemory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
@@ -51,6 +51,7 @@ class Machine:
     findings: Findings
     in_global: GlobalRaces
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
+    texts: BytesMemory = field(default_factory=BytesMemory)
     alone: dict[Any, Any] = field(default_factory=dict)  # loops as text, for what a thread runs alone
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0

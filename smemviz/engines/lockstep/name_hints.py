@@ -16,8 +16,8 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
 # not execute.
 _COMPILED = {
-    "builtins": ("hasattr", "next", "slice", "type"),
-    "operator": ("getitem", "setitem"),
+    "builtins": ("hasattr", "next", "type"),
+    "operator": (),
     "numpy": (*("atleast_1d", "atleast_2d", "atleast_3d", "average", "dsplit", "finfo", "iinfo"),),
     "array": ("fill",),
     "numba": ("literal_unroll", "literally"),
@@ -92,10 +92,7 @@ _INSTEAD |= {
     "numpy.average": english("a loop"),
     "numpy.searchsorted": english("a loop"),
     "builtins.hasattr": english("True or False, as is known before the kernel runs"),
-    "builtins.slice": "a[start:stop]",
     "builtins.type": "isinstance(x, int)",
-    "operator.getitem": "a[i]",
-    "operator.setitem": "a[i] = x",
 }
 _INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("all", "any", "next", "sorted")), english("a loop"))
 _INSTEAD |= dict.fromkeys(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal
 
@@ -109,11 +110,16 @@ class CudaProgram(Program):
         if plain not in known:
             if not known:
                 raise KernelFileError(self.file, line, english("has no __global__ function; write a kernel"))
-            raise KernelFileError(
-                self.file,
-                line,
-                english("there is no kernel {name}; the file has: {known}", name=plain, known=", ".join(known)),
-            )
+            names = ", ".join(known)
+            what = english("there is no kernel {name}; the file has: {known}", name=plain, known=names)
+            if near := get_close_matches(plain, known, n=1):
+                what = english(
+                    "there is no kernel {name}; did you mean {near}? The file has: {known}",
+                    name=plain,
+                    near=near[0],
+                    known=names,
+                )
+            raise KernelFileError(self.file, line, what)
         return known[plain]
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:

@@ -184,6 +184,11 @@ def declared_signatures(value: Any) -> tuple[Any, ...]:
     return tuple(overload.signature for overload in value.overloads.values()) if is_declared else ()
 
 
+def declared_inline(value: Any) -> Any:
+    """Return whether Numba writes a device function into its callers before it looks for types, as ``inline`` says."""
+    return getattr(value, "targetoptions", {}).get("inline", "never")
+
+
 def _is_jitable(function: FunctionType) -> bool:
     """Tell whether Numba was told of a plain function that kernels may call it: it keeps those in a list."""
     for name in ("numba.core.typing.templates", "numba.cuda.typing.templates"):
@@ -259,7 +264,7 @@ _LONG_NAMES = {"float": "float64", "double": "float64", "single": "float32", "in
 
 
 def as_dtype(value: object) -> np.dtype[np.generic] | None:
-    """Return the NumPy dtype that a NumPy or Numba scalar type, or its name, stands for; None for anything else."""
+    """Return the NumPy dtype that a type of NumPy's or Numba's, or its name, stands for; None for anything else."""
     if isinstance(value, np.dtype):
         return value
     if isinstance(value, type):
@@ -267,6 +272,8 @@ def as_dtype(value: object) -> np.dtype[np.generic] | None:
         return np.dtype(value) if known or value in (bool, int, float, complex) else None
     if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
         return _record_dtype(value)
+    if isinstance(value, str) and "," in value:
+        return np.dtype(value) if all(part.strip() in DTYPES for part in value.split(",")) else None
     name = _LONG_NAMES.get(value, value) if isinstance(value, str) else getattr(value, "name", None)
     numba_type = isinstance(value, str) or type(value).__module__.startswith("numba")
     if numba_type and isinstance(name, str) and name in DTYPES:

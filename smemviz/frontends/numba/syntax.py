@@ -20,3 +20,10 @@ def parameters(function: ast.FunctionDef) -> list[str]:
 def stored(node: ast.AST) -> Iterator[str]:
     """Give the names that a piece of code assigns, each as often as it does."""
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+
+
+def item_sources(source: ast.expr, count: int) -> list[ast.expr]:
+    """Return what each of several targets is given: the items of a tuple that are written out, else all of it."""
+    if isinstance(source, ast.Tuple) and not any(isinstance(item, ast.Starred) for item in source.elts):
+        return source.elts if len(source.elts) == count else [source] * count
+    return [source] * count

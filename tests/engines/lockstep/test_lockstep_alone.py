@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from smemviz.engines.limits import Limits
-from smemviz.engines.lockstep.python.one_thread import run
+from smemviz.engines.lockstep.python.one_thread import written
 from smemviz.errors import SmemvizError
 
 SIZE = 24
@@ -278,7 +278,7 @@ def test_as_many_turns_are_counted(monkeypatch, apart):
 OWN = re.compile(
     r"loop|[VUMRAFPz]|me|noted?|group|stored|due|bound|it|w|iterations|begin_while|while_began|min|get|real|imag|range|"
     r"int|float|complex|bool|abs|len|[tvkcgpmbofxR]\d+|[ns]\d+_\d+|read|open|statement|value|truth|apply|compare|call|"
-    r"no_step|load|store|locate|write|atomic|index|within|fresh|leave_out|stop|only_counts|safe|count|part|place|slice"
+    r"no_step|load|store|locate|write|atomic|index|within|fresh|leave_out|stop|only_counts|safe|least|max|count|part|place|slice"
 )
 STRANGE = """
     __class__ = x ** 0
@@ -291,15 +291,15 @@ STRANGE = """
 
 def test_a_function_of_math_is_called_as_it_is(monkeypatch):
     texts = []
-    compiled = run._compiled
-    monkeypatch.setattr(run, "_compiled", lambda writer: texts.append("\n".join(writer.lines)) or compiled(writer))
+    compiled = written._compiled
+    monkeypatch.setattr(written, "_compiled", lambda writer: texts.append("\n".join(writer.lines)) or compiled(writer))
     body("if cuda.grid(1) == 0:\n    for i in range(9):\n        out[0] += math.sin(i * 0.1)", np.zeros(1))
     assert "R.call" not in texts[0]
 
 
 def test_nothing_that_a_kernel_says_gets_into_the_text(monkeypatch):
-    texts, code = [], run._code
-    monkeypatch.setattr(run, "_code", lambda text: texts.append(text) or code(text))
+    texts, code = [], written._code
+    monkeypatch.setattr(written, "_code", lambda text: texts.append(text) or code(text))
     for text in (*BODIES.values(), STRANGE):
         out, real = np.arange(SIZE) % 7, np.linspace(0, 1, SIZE).astype(np.float32)
         before = TWICE + TWICE.replace("twice", "bound")

@@ -266,7 +266,7 @@ def test_functions_are_not_called_turn_by_turn(monkeypatch, lines):
         launch(lines, turns=turns)
         return len(called)
 
-    assert calls(20) == calls(10)
+    assert calls(20) == calls(15)
 
 
 def test_a_function_that_is_called_again_is_told_the_sizes_of_its_arrays(monkeypatch):

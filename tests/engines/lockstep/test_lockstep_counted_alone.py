@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways
+from helpers.alone_both_ways import both_ways, run_few
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
 from helpers.shared_loops import SORTS
@@ -133,7 +133,12 @@ ALL = """
 for k in range(24):
     stack[k % 16] = wide[k % 4] = table[k // 6, k % 6] = 0
 """
-SHAPES = [(1, 1), (3, 1), (1, 40)]
+# Rows, grid, block, and what is written before: each two of rows, shape and that occur together.
+CASES = [
+    (rows, grid, block, ("pass", ALL)[(k + j) % 2])
+    for k, rows in enumerate([5, 60, 100, 5000])
+    for j, (grid, block) in enumerate([(1, 1), (3, 1), (1, 40)])
+]
 
 
 def launch_of(lines, rows, grid, block, written="pass"):
@@ -148,16 +153,15 @@ def launch_of(lines, rows, grid, block, written="pass"):
     return launch
 
 
-@pytest.fixture(autouse=True)
-def _handed_on_often(monkeypatch):
+@pytest.fixture(params=["text in parts", "machine code in parts"], autouse=True)
+def _handed_on_often(request, monkeypatch):
+    run_few(monkeypatch, request.param)
     monkeypatch.setattr(runner, "OFTEN", 8)
     monkeypatch.setattr(loops, "OFTEN", 8)
 
 
 @pytest.mark.parametrize("lines", LOOPS.values(), ids=LOOPS)
-@pytest.mark.parametrize("rows", [5, 60, 100, 5000])
-@pytest.mark.parametrize(("grid", "block"), SHAPES)
-@pytest.mark.parametrize("written", ["pass", ALL])
+@pytest.mark.parametrize(("rows", "grid", "block", "written"), CASES)
 def test_what_is_counted_is_the_same(monkeypatch, lines, rows, grid, block, written):
     launch = launch_of(lines, rows, grid, block, written)
     alone, interpreted, ran = both_ways(monkeypatch, launch, counted)

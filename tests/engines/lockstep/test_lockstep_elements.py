@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 import pytest
-from helpers.lockstep_text import body, result, rows
+from helpers.lockstep_text import body, by_python, result, rows
 
 from smemviz.engines.gpu.instrument import instrument
 from smemviz.errors import UnsupportedError
@@ -60,6 +60,14 @@ def test_threads_have_ranges_of_their_own():
 def test_threads_that_part_keep_ranges_of_their_own():
     text = "i = cuda.grid(1)\nr = range(2)\nif i % 2:\n    r = range(1, 9, 4)\nfor k in r:\n    out[i] += k + 10"
     assert list(result(text)[:4]) == [21, 26, 21, 26]
+
+
+@pytest.mark.parametrize("threads", [1, 32])
+def test_the_largest_and_smallest_of_a_range_are_each_threads_own(threads):
+    lines = "out[i] = max(range(i + 1)) + 100 * min(range(i, 40, 3)) - max(range(i + 9, i, -2)) - min(range(i, -9, -4))"
+    lines += "\nif i > 2:\n    out[i] += 10000 * max(range(2, i, 2) if i > 3 else range(1))"
+    out = result(f"i = cuda.grid(1)\n{lines}", "float64", n=threads, block=threads)
+    assert out.tolist() == by_python(lines, threads)
 
 
 def test_what_is_written_out_is_computed_before_it_is_cut_off():

@@ -153,35 +153,6 @@ def test_enumerate_and_zip_stop_with_the_shortest_and_take_a_start():
     assert result(text).tolist() == [10 + 22] * 2 + [10 + 22 + 36] * 30
 
 
-def test_an_iterator_that_a_variable_holds_loads_what_it_goes_over():
-    data, out = np.arange(1.0, 6), np.zeros(32)
-    text = "i = cuda.laneid\npairs = enumerate(data)\nif i < 8:\n    for k, x in pairs:\n        out[i] += k * x"
-    launch, _ = body(text, data, out, parameters="data, out")
-    assert (launch.sites[0].source, launch.sites[0].op) == ("data", "load")
-    assert len(rows(launch, 0)) == 5
-    assert out.tolist() == [40.0] * 8 + [0.0] * 24  # 0 * 1 + 1 * 2 + 2 * 3 + 3 * 4 + 4 * 5
-
-
-def test_threads_that_part_go_through_one_iterator_each():
-    text = """
-        numbers = iter(range(4))
-        i = cuda.laneid
-        if i < 3:
-            for k in numbers:
-                out[i] += k
-        else:
-            for k in numbers:
-                out[i] += 10 * k
-    """
-    assert result(text).tolist() == [6] * 3 + [60] * 29
-
-
-def test_an_iterator_is_gone_through_once():
-    text = "numbers = iter(range(4))\nfor k in numbers:\n    out[k] = 1\nfor k in numbers:\n    out[k] = 2"
-    with pytest.raises(UnsupportedError, match=r"iter\(range\(4\)\) is gone through twice: .*; write it in the for"):
-        result(text)
-
-
 def test_the_elements_of_arrays_in_fortran_order_come_as_they_lie():
     table, out = np.arange(6.0).reshape(2, 3), np.zeros(6)
     text = "k = 0\nfor x in np.nditer(table.T):\n    out[k] = x.item()\n    k += 1"

@@ -50,3 +50,37 @@ def test_a_misspelt_name_in_main_gets_its_neighbour(tmp_path: Path) -> None:
     path.write_text(FILE.format(line="pass", array="device_aray"), encoding="utf-8")
     with pytest.raises(SmemvizError, match=r"cuda.device_aray is not known; did you mean cuda.device_array\?"):
         smemviz.run(path, engine="lockstep")
+
+
+@pytest.mark.parametrize("name", ["device_aray", "nosuch", "_nosuch", "__nosuch__"])
+def test_a_program_can_ask_what_numba_cuda_has(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "mine.py"
+    asked = f"""
+assert not hasattr(cuda, {name!r}) and getattr(cuda, {name!r}, 7) == 7
+assert hasattr(cuda, "device_array")
+try:
+    from numba.cuda import {name}
+except ImportError as error:
+    assert isinstance(error, ImportError)
+else:
+    raise AssertionError
+"""
+    path.write_text(FILE.format(line="pass", array="device_array") + asked, encoding="utf-8")
+    assert smemviz.run(path, engine="lockstep").launches
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("cuda.nosuch", "cuda has no nosuch, for Numba as well"),
+        ("from numba.cuda import nosuch", "cuda has no nosuch, for Numba as well"),
+        ("from numba.cuda import syncthread", "cuda.syncthread is not known; did you mean cuda.syncthreads?"),
+        ("hasattr(cuda, 'set_memory_manager')", "cuda.set_memory_manager is not known to the lockstep engine"),
+    ],
+)
+def test_a_name_that_numba_cuda_has_not_is_told_where_it_stands(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(line="pass", array="device_array") + f"{line}\n", encoding="utf-8")
+    with pytest.raises(SmemvizError) as met:
+        smemviz.run(path, engine="lockstep")
+    assert str(met.value).startswith(f"{path}:14: {said}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from smemviz.engines.gpu.libraries.watched import Watched, made_after, real
+from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after, real
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.engines.recorder import Recorder
@@ -33,14 +33,14 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
     """Return what takes the places of a module's own."""
     program, launch, linker = core.Program, core.launch, core.Linker
 
-    class Code(Watched):
+    class Code(Wrapped):
         """What was compiled."""
 
-        def get_kernel(self, name: Any) -> Watched:
+        def get_kernel(self, name: Any) -> Wrapped:
             plain = name.decode() if isinstance(name, bytes) else name
-            return Watched(self._real.get_kernel(name), _source=(*self._source, plain))
+            return Wrapped(self._real.get_kernel(name), _source=(*self._source, plain))
 
-    class Text(Watched):
+    class Text(Wrapped):
         """A program of CUDA C++."""
 
         def compile(self, *args: Any, **kwargs: Any) -> Code:
@@ -53,7 +53,7 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
 
     def launched(stream: Any, config: Any, kernel: Any, *values: Any) -> None:
         def record() -> bool:
-            if not isinstance(kernel, Watched):
+            if not isinstance(kernel, Wrapped):
                 raise UnsupportedError(
                     *launch_place(""), english("a kernel that is not made of CUDA C++ is not recorded")
                 )
@@ -65,7 +65,7 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
             cuda_program = kernels.program(code, name, options)
             return kernels.launch(cuda_program, name, shape, _passed(values), expressions)
 
-        name = kernel._source[-1] if isinstance(kernel, Watched) else "kernel"
+        name = kernel._source[-1] if isinstance(kernel, Wrapped) else "kernel"
         made_after(recorder, name, record, lambda: launch(stream, config, real(kernel), *values))
 
     def linked(*codes: Any, **kwargs: Any) -> Any:

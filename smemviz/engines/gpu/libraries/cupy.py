@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from smemviz.engines.gpu.libraries.copies import passed_copies
-from smemviz.engines.gpu.libraries.watched import Watched, made_after
+from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after
 from smemviz.engines.gpu.libraries.written import noting_jit, written_kernels
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
@@ -21,7 +21,7 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
     cupy = importlib.import_module("cupy")
     real_kernel, real_module = cupy.RawKernel, cupy.RawModule
 
-    class Kernel(Watched):
+    class Kernel(Wrapped):
         """A kernel of CuPy's; of a template it has the compiler's name, and ``_name`` is the one asked for."""
 
         def __call__(self, grid: Any, block: Any, args: Sequence[Any], **kwargs: Any) -> None:
@@ -33,7 +33,7 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
 
             made_after(recorder, self._name, record, lambda: self._real(grid, block, args, **kwargs))
 
-    class Module(Watched):
+    class Module(Wrapped):
         """A module of CuPy's."""
 
         def get_function(self, name: str) -> Kernel:

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
 from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.lockstep.ptx.host.raw_kernels import PYCUDA, RawKernels
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.replacing import replaced
@@ -48,7 +48,7 @@ def standing_in_for_pycuda(program: Program, recorder: Recorder) -> Iterator[Non
         make_clean(Gpu(), entry, configuration, args, place)  # nobody else makes it
         return None, ()
 
-    kernels = RawKernels(program, recorder, make, ROW_BYTES, memory_at, "PyCUDA", "numpy")
+    kernels = RawKernels(program, recorder, make, ROW_BYTES, memory_at, PYCUDA)
     with imported(tree(modules_of_pycuda(program, kernels)), ("pycuda",)):
         yield
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
-from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.program import Program
 
@@ -31,7 +31,7 @@ def watched(program: Program, recorder: Recorder) -> Iterator[None]:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)
             stack.enter_context(watched_cupy(kernels, recorder))
         if "cuda.core" in program.source or "cuda.core" in sys.modules:
-            kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
+            kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE)
             stack.enter_context(watched_cuda_core(kernels, recorder))
         if "pycuda" in program.source:
             is_installed = importlib.util.find_spec("pycuda") is not None

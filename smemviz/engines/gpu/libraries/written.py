@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from smemviz.engines.gpu.libraries.copies import copies_in_place
-from smemviz.engines.gpu.libraries.watched import Watched, made_after
+from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after
 from smemviz.engines.host import launch_place, one_line
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
@@ -33,7 +33,7 @@ def written_kernels(cupy: Any, kernels: RawKernels, recorder: Recorder) -> dict[
     A launch is recorded as the kernel that the stand-in writes; then CuPy makes its own.
     """
 
-    class Written(Watched):
+    class Written(Wrapped):
         """A kernel of CuPy's; ``_write`` makes the one that is recorded."""
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -87,7 +87,7 @@ def _recorded(record: Callable[[], bool]) -> bool:
 def _noting(name: str, real: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """Return what makes one kernel of a function, with a line where that is called."""
 
-    class Noted(Watched):
+    class Noted(Wrapped):
         """A function of CuPy's that is one kernel."""
 
         def __call__(self, *args: Any) -> Any:

@@ -28,7 +28,7 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArr
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.engines.replacing import replaced
-from smemviz.errors import KernelFileError, UnsupportedError
+from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function
 from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
@@ -89,16 +89,18 @@ class Cuda(ModuleType):
         part = part_of_numba(name) if by_program and not name.startswith("_") else None
         if part not in (None, _NOT_THERE):
             return part
-        near = neighbour(name, [known for known in dir(type(self)) if not known.startswith("_")])
+        own = [known for known in dir(type(self)) if not known.startswith("_")]
+        near = neighbour(name, (*own, *device_names()))
         if near is None and part is _NOT_THERE:
             text = english("cuda has no {name}, for Numba as well", name=name)
         elif near is None:
             text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
             text = english("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
-        if asking == self._file:
-            raise UnsupportedError(*launch_place(self._file), text)
-        raise AttributeError(text)
+        if not by_program:
+            raise AttributeError(text)
+        error = NoAttributeError if part is _NOT_THERE or name.startswith("_") else UnsupportedError
+        raise error(*launch_place(self._file), text)
 
     # -- kernels
 

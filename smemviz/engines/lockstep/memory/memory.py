@@ -6,6 +6,7 @@ same element, else an array with one number per thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import Dtype, Value
+from smemviz.frontends.numba.sites.fields import numbers_of
 from smemviz.messages import english
 
 Index = Any  # int, or (threads,) int64
@@ -80,6 +83,26 @@ class SharedMemory(Memory):
         return start + element
 
 
+class BytesMemory(Memory):
+    """The bytes that a program writes out, one text after the other, so that one name may stand for several."""
+
+    def __init__(self) -> None:
+        super().__init__("constant", np.zeros(0, np.uint8), 0)
+        self._places: dict[bytes, int] = {}
+
+    def has(self, text: bytes) -> bool:
+        """Tell whether a text is in it already."""
+        return text in self._places
+
+    def place_of(self, text: bytes) -> int:
+        """Return where a text begins."""
+        if text not in self._places:
+            self._places[text] = len(self.data)
+            self.data = np.concatenate([self.data, np.frombuffer(text, np.uint8)])
+            self._typed.clear()
+        return self._places[text]
+
+
 class LocalMemory(Memory):
     """One local array of every thread; element k of all threads lies together."""
 
@@ -89,9 +112,35 @@ class LocalMemory(Memory):
 
     def read(self, element: Index, dtype: Dtype) -> Value:
         """Return each thread's copy; one row where all threads mean the same element."""
+        if dtype.fields is not None:
+            record = np.zeros(len(self.lanes), dtype)
+            for number, held, k in self._numbers(element, record):
+                held[:] = self.read(k, number)
+            return record
         if isinstance(element, np.ndarray):
             return super().read(element, dtype)
         return self.elements(dtype).reshape(-1, len(self.lanes))[element].copy()
+
+    def write(self, element: Index, dtype: Dtype, value: Value, mask: Mask) -> None:
+        """Store where the mask is on; a record number by number, as the numbers of all threads lie together."""
+        if dtype.fields is None:
+            super().write(element, dtype, value, mask)
+            return
+        for number, held, k in self._numbers(element, np.full(len(self.lanes), value, dtype)):
+            super().write(k, number, held, mask)
+
+    def _numbers(self, element: Index, records: NDArray[Any]) -> Iterator[tuple[Dtype, NDArray[Any], Index]]:
+        """Give of every number in an element its type, what it is in the records, and which element of its type it is.
+
+        One that is not aligned is left out: no kernel can reach it.
+        """
+        size = records.dtype.itemsize
+        octets = records.view((np.uint8, size))
+        for number, first in numbers_of(records.dtype):
+            unit = number.itemsize
+            if first % unit == 0 and size % unit == 0:
+                held = octets[:, first : first + unit].view(number)[:, 0]
+                yield number, held, element * (size // unit) + first // unit
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return the thread's own copy of the element."""
@@ -191,6 +240,16 @@ class View:
     def view(self, dtype: Dtype) -> View:
         """Return the same bytes as another type; ``ValueError`` when they do not divide into it."""
         old, new = self.dtype.itemsize, dtype.itemsize
+        local_records = isinstance(self.memory, LocalMemory) and self.dtype.fields is not None
+        if local_records and len(_widths(self.dtype) | _widths(dtype)) > 1:
+            raise ValueError(
+                english(
+                    "{array} has records of numbers of several sizes, which are not viewed as {dtype} in lockstep; "
+                    "use its fields",
+                    array=self.name,
+                    dtype=dtype,
+                )
+            )
         if old == new:
             return replace(self, dtype=dtype)
         if not self.shape or not self.contiguous:
@@ -217,10 +276,21 @@ class View:
         memory = self.memory
         if isinstance(memory, LocalPieces):
             memory = memory.own if memory.unit.itemsize == new else memory
-        elif isinstance(memory, LocalMemory):
+        elif isinstance(memory, LocalMemory) and not local_records:
             memory = LocalPieces(memory, old)
         strides, offset = c_strides(shape), offset // new
         return View(self.name, memory, dtype, shape, strides, offset, self.valid)
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(View):
+    """Bytes that a program writes out, or a part of them: they have a length and items, and are compared."""
+
+    def text(self) -> bytes | Texts:
+        """Return them, each thread's own where they differ."""
+        data, (size,), (step,) = self.memory.data, self.shape, self.strides
+        each = np.frompyfunc(lambda size, first: bytes(data[first + step * np.arange(size)]), 2, 1)(size, self.offset)
+        return Texts(each) if isinstance(each, np.ndarray) else each
 
 
 @dataclass(frozen=True)
@@ -242,6 +312,11 @@ class Flat:
             numbers.append(number % np.maximum(size, 1))
             number = number // np.maximum(size, 1)
         return (number, *reversed(numbers)) if self.of.shape else ()
+
+
+def _widths(dtype: Dtype) -> set[int]:
+    """Return of how many bytes the numbers in an element are."""
+    return {number.itemsize for number, _ in numbers_of(dtype)} if dtype.fields is not None else {dtype.itemsize}
 
 
 def c_strides(shape: tuple[Any, ...]) -> tuple[int, ...]:

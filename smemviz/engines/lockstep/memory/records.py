@@ -24,6 +24,23 @@ def is_known(dtype: Dtype) -> bool:
     return dtype.kind in "biufc" or (dtype.kind in "mM" and np.datetime_data(dtype)[0] != "generic")
 
 
+def _inside(dtype: Dtype, first: int, size: int) -> Dtype:
+    """Return a record as the only one in an element of ``size`` bytes, in which it begins at byte ``first``."""
+    parts = dict(dtype.fields or {})
+    layout = {
+        "names": list(parts),
+        "formats": [part[0] for part in parts.values()],
+        "offsets": [first + part[1] for part in parts.values()],
+        "itemsize": size,
+    }
+    return np.dtype(layout, metadata={"record": dtype, "first": first})  # type: ignore[call-overload, no-any-return]
+
+
+def record_in(dtype: Dtype) -> tuple[Dtype, int]:
+    """Return the record in an element, and at which byte it begins: of one in larger records, not at the first."""
+    return (dtype.metadata["record"], dtype.metadata["first"]) if dtype.metadata else (dtype, 0)
+
+
 def field_view(view: View, name: str) -> View | None:
     """Return the view of a field, None where there is no such one.
 
@@ -36,6 +53,8 @@ def field_view(view: View, name: str) -> View | None:
     size, unit = view.dtype.itemsize, field.dtype.itemsize
     if not field.aligned:
         raise ValueError(not_aligned(name))
+    if field.dtype.fields is not None and not field.shape and (field.offset % unit or size % unit):
+        return replace(view, dtype=_inside(field.dtype, field.offset, size))
     if field.offset % unit or size % unit:
         raise ValueError(
             english(

@@ -40,13 +40,7 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
 
 def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask, value: Value) -> None:
     """Store a value, cast to the array's type, into elements already located."""
-    if view.memory.space == "constant":
-        raise frame.wrong(
-            node,
-            english(
-                "{array} is a constant array of the module; pass it as an argument to store in it", array=view.name
-            ),
-        )
+    refuse_constant(frame, node, view)
     if view.dtype.kind != "c" and dtype_of(value).kind == "c":
         raise frame.wrong(
             node,
@@ -67,6 +61,15 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     if site is not None:
         frame.machine.request(site, view.memory, view.address(element), reached, value)
     view.memory.write(element, view.dtype, value, reached)
+
+
+def refuse_constant(frame: Frame, node: ast.expr, view: View) -> None:
+    """Refuse a store in an array of the module."""
+    if view.memory.space == "constant":
+        what = english(
+            "{array} is a constant array of the module; pass it as an argument to store in it", array=view.name
+        )
+        raise frame.wrong(node, what)
 
 
 def whole(frame: Frame, view: View) -> tuple[Index, Mask]:

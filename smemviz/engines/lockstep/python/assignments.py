@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python import access, arrays, expressions, operations
+from smemviz.engines.lockstep.python import access, arrays, expressions, operations, records
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
+from smemviz.frontends.numba.sites.visit import field_name
+from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
 
 
@@ -39,8 +41,8 @@ def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
         frame.assign(target, target.id, value)
         return frame.mask
     view, element, reached = _element(frame, target)
-    if element is None:
-        raise frame.refuse(node, english("arithmetic with an array ({code})", code=short(node)))
+    if element is None or view.dtype.fields is not None:
+        raise frame.none_of_numba(node, english("arithmetic with an array ({code})", code=short(node)))
     old = access.read(frame, target, view, element, reached)
     value = operations.apply(frame, node, type(node.op), old, frame.value(node.value))
     access.write(frame, target, view, element, reached, value)
@@ -70,14 +72,18 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 raise frame.wrong(
                     target, english("{values} values for {names} names", values=len(value), names=len(target.elts))
                 )
-            for part, item in zip(target.elts, value, strict=True):
-                bind(frame, part, item, source)
+            for part, item, origin in zip(target.elts, value, item_sources(source, len(value)), strict=True):
+                bind(frame, part, item, origin)
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)
             if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
                 expressions.refuse_member(frame, source, str(view.dtype))
-            if element is None:
+            if element is None and _field(target) is not None:
+                records.copy_items(frame, target, view, value, source)
+            elif element is None:
                 access.fill(frame, target, view, value)
+            elif view.dtype.fields is not None:
+                records.copy(frame, target, view, element, reached, value, source)
             else:
                 access.write(frame, target, view, element, reached, value)
         case _:
@@ -87,23 +93,28 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
 def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View, Any, Mask]:
     """Return the array, the element that is assigned, None for a part of the array, and where there is one."""
     base = frame.value(target.value)
-    if isinstance(target, ast.Attribute):
-        view = arrays.field_of(frame, target, base, target.attr)
-    elif isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str):
-        view = arrays.field_of(frame, target, base, target.slice.value)
+    name = _field(target)
+    if name is not None:
+        view = arrays.field_of(frame, target, base, name)
     else:
+        assert isinstance(target, ast.Subscript)
         indices = expressions.indices(frame, target.slice)
         if isinstance(base, Flat) and len(indices) == 1 and not isinstance(indices[0], slice):
             index = base.indices(access.as_index(frame, target, indices[0]))
             return base.of, *access.locate(frame, target, base.of, index)
-        if not isinstance(base, View) or base.dtype.fields is not None:
+        if not isinstance(base, View):
             raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
         if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis or i is None for i in indices):
             return base, *access.locate(frame, target, base, indices)
         return access.subview(frame, target, base, indices), None, frame.mask
-    if view.ndim or view.dtype.fields is not None:
+    if view.ndim:
         return view, None, frame.mask
     return view, *access.whole(frame, view)
+
+
+def _field(target: ast.Subscript | ast.Attribute) -> str | None:
+    """Return the name of the field that a target is, None for one that has an index."""
+    return target.attr if isinstance(target, ast.Attribute) else field_name(target.slice)
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Frame, Any], Mask]] = {

@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.host import is_library
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, expressions, iterables
+from smemviz.engines.lockstep.python import arrays, assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.times import KINDS
-from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import INT32, INT64, Value, cast, dtype_of
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
+from smemviz.frontends.numba.sites.elements import as_item
 from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 
@@ -28,7 +31,13 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     inner = frame.tree.calls.get(node)
     if inner is not None:
         signatures = signatures_of(frame.names.called(node.func))
-        return signatures.call(_arguments(frame, node, inner), frame.callee(inner).run)
+        arguments = _arguments(frame, node, inner)
+        try:
+            return signatures.call(arguments, frame.callee(inner).run)
+        except UnsupportedError as error:
+            if not is_library(error.file) or is_library(frame.function.file):
+                raise
+            raise frame.wrong(node, f"{short(node)}: {error.what}") from None  # in what stands for NumPy's function
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:
         return frame.machine.shared_array(declaration)
@@ -38,8 +47,9 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     rule = names.CALLS.get(name)
     if rule is not None:
         return rules.apply(rule, frame, node, _in_order(frame, node, name))
-    if isinstance(node.func, ast.Attribute) and not name:
-        return arrays.method(frame, node, frame.value(node.func.value))
+    if isinstance(node.func, ast.Attribute) and (not name or name.rpartition(".")[0] in names.VALUES):
+        base = frame.value(node.func.value)
+        return arrays.method(frame, node, cast(base, INT32) if name.startswith("cuda.") else base)
     return _conversion(frame, node)
 
 
@@ -217,10 +227,25 @@ def _as_array(frame: Frame, node: ast.Call) -> Value:
     return array if isinstance(array, View) else _conversion(frame, node)
 
 
+def _load_item(frame: Frame, node: ast.Call) -> Value:
+    """Return what ``operator.getitem`` gives."""
+    return frame.value(as_item(node)) if len(node.args) == 2 and not node.keywords else _conversion(frame, node)
+
+
+def _store_item(frame: Frame, node: ast.Call) -> Value:
+    """Store what ``operator.setitem`` is given."""
+    if len(node.args) != 3 or node.keywords:
+        return _conversion(frame, node)
+    assignments.bind(frame, as_item(node), frame.value(node.args[2]), node.args[2])
+    return None
+
+
 _OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
     "cuda.local.array": arrays.local_array,
     "builtins.isinstance": types.is_instance,
     **dict.fromkeys(iterables.ITERATORS, iterables.iterator),
+    "operator.getitem": _load_item,
+    "operator.setitem": _store_item,
     "numpy.all": _of_number(truth),
     "numpy.any": _of_number(truth),
     "numpy.asarray": _as_array,

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
@@ -36,8 +35,10 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
         if value > _MAX_UINT64 or value < 0:
             raise frame.wrong(node, english("{code} does not fit 64 bits", code=short(node)))
         return np.uint64(value)
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes) or value is Ellipsis:
+    if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
         return value
+    if isinstance(value, bytes):
+        return arrays.bytes_view(frame.machine, value)
     raise frame.refuse(node, english("the constant {code}", code=short(node)))
 
 
@@ -49,12 +50,6 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     except KeyError:
         raise unknown_name(frame, node) from None
     return _host_value(frame, node, value)
-
-
-@lru_cache(maxsize=256)
-def octets(text: bytes) -> NDArray[np.uint8]:
-    """Return the bytes of a module as the array that they are in a kernel."""
-    return np.frombuffer(text, np.uint8)
 
 
 def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
@@ -88,15 +83,13 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes):
-        return arrays.constant_view(frame.machine, ast.unparse(node), octets(value))
+        return arrays.bytes_view(frame.machine, value)
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     if isinstance(value, np.ndarray | np.generic):
         raise frame.refuse(node, ast.unparse(node))
     if isinstance(value, slice):
-        code = ast.unparse(node)
-        what = english("{what} is not executed in lockstep; write {instead}", what=code, instead="a[start:stop]")
-        raise frame.wrong(node, what)
+        return slice(*(_host_value(frame, node, end) for end in (value.start, value.stop, value.step)))
     several = isinstance(value, list | dict | set | range)
     raise frame.none_of_numba(node, ast.unparse(node), english("a tuple or an array of the module") if several else "")
 
@@ -107,7 +100,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         rule = names.VALUES.get(name)
         if rule is not None:
             return rule(frame.machine)
-        if not name.startswith("cuda.") and name.rpartition(".")[0] in names.VALUES:  # a part of a complex constant
+        if node.attr in ("real", "imag") and name.rpartition(".")[0] in names.VALUES:
             return arrays.attribute(frame, node, frame.value(node.value))
         if name in names.CALLS or name in names.ARRAYS:
             raise frame.wrong(node, english("{code} is a function; write {code}(...)", code=short(node)))
@@ -204,14 +197,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(base, tuple):
         frame.refuse_vector(node, base)
         return arrays.item(frame, node, base, parts)
-    if isinstance(node.value, ast.Constant) and isinstance(base, str | bytes):
+    if isinstance(node.value, ast.Constant) and isinstance(base, str):
         at = evaluate(node.slice, {})  # Python computes it before Numba sees it
         if isinstance(at, int) and -len(base) <= at < len(base):
-            return base[at] if isinstance(base, str) else np.uint8(base[at])
-    if isinstance(base, bytes):
-        write = english("a name of the module for it")
-        what = english("{what} is not executed in lockstep; write {instead}", what=short(node), instead=write)
-        raise frame.wrong(node, what)
+            return base[at]
     raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
 
 

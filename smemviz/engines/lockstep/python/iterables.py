@@ -1,12 +1,15 @@
 """What loops go over, item by item: tuples, arrays and ranges, ``zip``, ``enumerate`` and NumPy's iterators.
 
-An iterator that a variable holds, as in ``pairs = zip(a, b)``, is gone through once, as it is in Python.
+An iterator that a variable holds, as in ``pairs = zip(a, b)``, is gone through once, as it is in Python: a second loop
+gets what the first one left.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, reduce
 
 import numpy as np
@@ -14,7 +17,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python import access, arrays, expressions, operations
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.values.masks import Lanes
+from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
@@ -24,35 +27,74 @@ from smemviz.messages import english
 Items = Iterator[tuple[Value, Callable[[], Value]]]
 
 
-class Iterating:
-    """An iterator as a value; each thread goes through it once."""
+@dataclass(eq=False)
+class _Begun:
+    """Items that some threads have begun with; they go on together, or not at all."""
 
-    def __init__(self, code: str, items: Callable[[], Items]) -> None:
+    items: Items
+    lanes: Lanes
+
+
+class Iterating:
+    """An iterator as a value; each thread goes through it once, and on with it after a ``break``."""
+
+    def __init__(self, frame: Frame, code: str, items: Callable[[], Items]) -> None:
+        self._frame = frame  # where the items are computed
         self._code = code
         self._items = items
-        self._gone_through: Lanes | None = None
+        self._begun: list[_Begun] = []
+        self._left_behind: Lanes | None = None  # threads whose next item is one that others have had
 
     def items(self, frame: Frame, node: ast.expr) -> Items:
-        """Return its items, to threads that had none of them before."""
-        before = self._gone_through
-        if before is not None and (before & frame.mask.lanes).any():
-            what = english(
-                "{code} is gone through twice: the second loop finds what the first one left", code=self._code
-            )
-            instead = english("it in the for itself")
-            raise frame.wrong(node, english("{what}; write {instead}", what=what, instead=instead))
-        self._gone_through = frame.mask.lanes if before is None else before | frame.mask.lanes
-        return self._items()
+        """Return the items that are left to the active threads of a frame."""
+        while True:
+            begun = self._of(frame, node)
+            with self._active(frame.mask):
+                following = next(begun.items, None)
+            if following is None:
+                return
+            test, item = following
+            yield test, partial(self._item, frame, item)
 
     def first(self) -> Value:
-        """Return the first item, which tells the type of all.
+        """Return an item for no thread, which tells the type of all.
 
         Raises:
             LookupError: when there is none.
         """
-        for _, item in self._items():
-            return item()
+        with self._active(self._frame.nobody):
+            for _, item in self._items():
+                return item()
         raise LookupError(self._code)
+
+    def _item(self, frame: Frame, item: Callable[[], Value]) -> Value:
+        with self._active(frame.mask):
+            return item()
+
+    @contextmanager
+    def _active(self, mask: Mask) -> Iterator[None]:
+        """Compute items for some threads while this lasts: those of a device function that goes through them."""
+        before, self._frame.mask = self._frame.mask, mask
+        try:
+            yield
+        finally:
+            self._frame.mask = before
+
+    def _of(self, frame: Frame, node: ast.expr) -> _Begun:
+        """Return what gives the active threads their next item."""
+        lanes = frame.mask.lanes
+        begun = next((begun for begun in self._begun if (begun.lanes & lanes).any()), None)
+        if begun is None:
+            begun = _Begun(self._items(), lanes)
+            self._begun.append(begun)
+        behind = begun.lanes & ~lanes
+        before = np.zeros_like(lanes) if self._left_behind is None else self._left_behind
+        if (lanes & (before | ~begun.lanes)).any():
+            what = english("{code}, gone on with by threads that left it at different items,", code=self._code)
+            raise frame.refuse(node, what)
+        self._left_behind = before | behind
+        begun.lanes = lanes
+        return begun
 
 
 def items_of(frame: Frame, node: ast.expr) -> Items:
@@ -62,7 +104,7 @@ def items_of(frame: Frame, node: ast.expr) -> Items:
 
 def iterator(frame: Frame, node: ast.Call) -> Value:
     """Return what ``zip(...)`` and its like are as a value."""
-    return Iterating(ast.unparse(node), _made_of(frame, node))
+    return Iterating(frame, ast.unparse(node), _made_of(frame, node))
 
 
 def _made_of(frame: Frame, node: ast.expr) -> Callable[[], Items]:
@@ -99,11 +141,30 @@ def _alongside(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     each = [_made_of(frame, argument) for argument in node.args]
 
     def together() -> Items:
-        for items in zip(*(made() for made in each), strict=False):
+        iterators = [made() for made in each]
+        while items := _following(frame, iterators):
             tests, parts = zip(*items, strict=True)
             yield reduce(operations.both, tests), partial(_each_of, parts)
 
     return together
+
+
+def _following(frame: Frame, iterators: Sequence[Items]) -> list[tuple[Value, Callable[[], Value]]]:
+    """Return the next item of each, nothing at the end; where one has ended, those behind it are asked for none."""
+    before, found = frame.mask, []
+    try:
+        for items in iterators:
+            following = next(items, None)
+            if following is None:
+                return []
+            found.append(following)
+            test = following[0]
+            frame.mask = frame.mask.narrow(test) if isinstance(test, np.ndarray) else frame.mask
+            if not frame.mask.count:
+                return []
+        return found
+    finally:
+        frame.mask = before
 
 
 def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:

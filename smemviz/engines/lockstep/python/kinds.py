@@ -8,6 +8,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.optional import Optional
+from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, cast, dtype_of, unify
 
 # Of a number its dtype, of a tuple its class and those of its items, of anything else what tells it apart.
@@ -22,6 +23,8 @@ def kind_of(value: Value) -> Kind:
         return (type(value), *map(kind_of, value))
     if isinstance(value, View):
         return ("array", value.dtype, value.ndim)
+    if isinstance(value, Texts):
+        return str
     if isinstance(value, Optional):
         return ("optional", kind_of(value.value))
     try:

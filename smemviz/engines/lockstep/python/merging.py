@@ -9,7 +9,8 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.values.masks import Lanes
 from smemviz.engines.lockstep.values.optional import Optional
-from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.ranges import Range, slice_ends
+from smemviz.engines.lockstep.values.texts import Texts, merged_texts
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, cast, dtype_of, unify
 from smemviz.messages import english
 
@@ -84,10 +85,10 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         return _merge_views(lanes, new, old)
     if isinstance(new, Range) and isinstance(old, Range):
         return Range(*(merge(lanes, a, b) for a, b in zip(new.ends, old.ends, strict=True)))
-    if isinstance(new, str) and isinstance(old, str):
-        if new == old:
-            return new
-        raise CannotMergeError(english("one name stands for different texts in different threads"))
+    if isinstance(new, slice) and isinstance(old, slice):
+        return slice(*(merge(lanes, a, b) for a, b in zip(slice_ends(new), slice_ends(old), strict=True)))
+    if isinstance(new, str | Texts) and isinstance(old, str | Texts):
+        return merged_texts(lanes, new, old)
     if _may_be_none(new, old) or _may_be_none(old, new):
         return _merge_optional(lanes, new, old)
     if _is_no_number(new) or _is_no_number(old):
@@ -105,12 +106,12 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
 
 
 def _is_no_number(value: Value) -> bool:
-    return value is None or isinstance(value, tuple | View | str | Range)
+    return value is None or isinstance(value, tuple | View | str | Texts | Range | slice)
 
 
 def _may_be_none(value: Value, other: Value) -> bool:
     """Tell whether a value is nothing, or is so in some threads, beside another that Numba lets be nothing."""
-    return (value is None or isinstance(value, Optional)) and not isinstance(other, tuple | str | Range)
+    return (value is None or isinstance(value, Optional)) and not isinstance(other, tuple | Range)
 
 
 def _merge_optional(lanes: Lanes, new: Value, old: Value) -> Optional:

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import Bytes, View
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
@@ -129,17 +130,19 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Range):
             holds = right.has(left)
-        elif isinstance(left, str) and isinstance(right, str):
-            holds = left in right
-        elif isinstance(right, View) and right.ndim and right.dtype.fields is None:
+        elif isinstance(left, str | Texts) and isinstance(right, str | Texts):
+            holds = of_texts(str.__contains__, right, left)
+        elif isinstance(right, View) and not isinstance(right, Bytes) and right.ndim and right.dtype.fields is None:
             holds = left is not None and not isinstance(left, str) and _is_element(frame, node, left, right)
         else:
             raise frame.none_of_numba(node, f"'in' ({short(node)})")
         return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
-    if isinstance(left, str | bytes) and isinstance(right, str | bytes) and type(op) in COMPARE:
-        return bool(COMPARE[type(op)](left, right))
-    if isinstance(left, bytes) or isinstance(right, bytes):
-        raise frame.refuse(node, short(node))
+    if isinstance(left, Bytes) and isinstance(right, Bytes):
+        return of_texts(COMPARE[type(op)], left.text(), right.text())
+    if isinstance(left, str | Texts) and isinstance(right, str | Texts) and type(op) in COMPARE:
+        return of_texts(COMPARE[type(op)], left, right)
+    if {type(left), type(right)} in ({Bytes, str}, {Bytes, Texts}) and isinstance(op, ast.Eq | ast.NotEq):
+        return isinstance(op, ast.NotEq)
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values import times
+from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -311,6 +312,8 @@ def truth(value: Value) -> Value:
         raise NotAScalarError(str(value.dtype))
     if isinstance(value, np.ndarray):
         return value if value.dtype == BOOL else value != 0
+    if isinstance(value, Texts):
+        return of_texts(bool, value)
     if value is not None and not isinstance(value, tuple | str):
         dtype_of(value)
     return bool(value)

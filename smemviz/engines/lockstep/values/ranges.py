@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smemviz.engines.lockstep.values.operators import binary
-from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import INT64, INT64_MAX, INT64_MIN, Value, cast, dtype_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Range:
             return len(range(*self.ends))
         start, stop, step = (np.asarray(end, INT64) for end in self.ends)
         return np.maximum(-((start - stop) // step), 0)[()]
+
+    @property
+    def last(self) -> Value:
+        """The last of its numbers, where it has any."""
+        return binary(ast.Add, self.start, binary(ast.Mult, binary(ast.Sub, self.length, 1), self.step))
 
     @property
     def total(self) -> Value:
@@ -59,3 +64,11 @@ class Range:
         value, (start, stop, step) = np.asarray(cast(value, INT64)), (np.asarray(end, INT64) for end in self.ends)
         inside = np.where(step > 0, (value >= start) & (value < stop), (value <= start) & (value > stop))
         return (inside & ((value - start) % step == 0))[()]
+
+
+def slice_ends(part: slice) -> tuple[Value, Value, Value]:
+    """Return start, stop and step of a slice as Numba holds them, where one is left out too."""
+    step = 1 if part.step is None else part.step
+    forward = not isinstance(step, int) or step > 0
+    first, last = (0, INT64_MAX) if forward else (INT64_MAX, INT64_MIN)
+    return first if part.start is None else part.start, last if part.stop is None else part.stop, step

@@ -30,8 +30,10 @@ _COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64:
 _NAMES = {
     "NoneType": english("nothing"),
     "View": english("an array"),
+    "Bytes": english("bytes"),
     "Iterating": english("an iterator"),
     "str": english("text"),
+    "Texts": english("text"),
 }
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1

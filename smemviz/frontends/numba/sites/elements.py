@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import lru_cache
 
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref, TupleRef
+from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef
 from smemviz.frontends.numba.sites.visit import Visit, field_name
+from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
 
 
@@ -49,13 +51,20 @@ def indices(visit: Visit, node: ast.expr) -> int:
             continue
         if _is_new_axis(visit, part):
             continue
-        picked += len(value.items) if isinstance(value, TupleRef) else 1
+        items = value.items if isinstance(value, TupleRef) else (value,)
+        picked += sum(not isinstance(item, SliceRef) for item in items)
     return picked
 
 
 def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
     """Tell whether a part of an index is ``None`` or ``np.newaxis``."""
     return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
+
+
+@lru_cache(maxsize=256)
+def as_item(node: ast.Call) -> ast.Subscript:
+    """Return the item that a call of ``operator.getitem`` or ``operator.setitem`` is about."""
+    return ast.copy_location(ast.Subscript(node.args[0], node.args[1]), node)
 
 
 def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:
@@ -75,10 +84,11 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
     new = sum(_is_new_axis(visit, part) for part in node.slice.elts) if isinstance(node.slice, ast.Tuple) else 0
     if new and op == "store":
         visit.tree.in_lockstep.append(node)
-    if base.is_record or (picked < base.ndim + new and op == "load"):
-        if op == "store":
-            raise visit.unsupported(node, english("a record that is stored whole is not followed; store its fields"))
+    if op == "load" and (base.is_record or picked < base.ndim + new):
         return replace(base, ndim=base.ndim - picked + new)
+    if base.is_record and picked < base.ndim:
+        what = english("{code}: records are stored one by one; write a loop", code=ast.unparse(node))
+        raise visit.unsupported(node, what)
     visit.site(node, base, op)
     return None
 
@@ -110,7 +120,7 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
     if not field.aligned:
         raise visit.unsupported(node, not_aligned(name))
     view = replace(base, ndim=base.ndim + len(field.shape), dtype=field.dtype)
-    if view.ndim or view.is_record:
+    if (view.ndim or view.is_record) and op == "load":
         return view
     visit.site(node, view, op)
     return None
@@ -128,13 +138,16 @@ def along(visit: Visit, node: ast.expr, value: Ref) -> Ref:
 
 def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
     """Let a target stand for the value of ``source``; note the site where it is an element."""
+    is_field = isinstance(target, ast.Attribute) or (isinstance(target, ast.Subscript) and field_name(target.slice))
+    if isinstance(value, ArrayRef) and (is_field or (isinstance(target, ast.Subscript) and value.is_record)):
+        _copied(visit, value, source)
     match target:
         case ast.Name():
             visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
             items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
-            for inner, item in zip(target.elts, items, strict=False):
-                bind(visit, inner, item, source)
+            for inner, item, origin in zip(target.elts, items, item_sources(source, len(target.elts)), strict=False):
+                bind(visit, inner, item, origin)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
         case ast.Subscript():
@@ -144,3 +157,10 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
             part(visit, target, visit.value(target.value), target.attr, "store")
         case _:
             raise visit.unsupported(target, english("assignment to {code} is not followed", code=ast.unparse(target)))
+
+
+def _copied(visit: Visit, copied: ArrayRef, source: ast.expr) -> None:
+    """Note the load of a record, or of a field, that is copied whole; such are counted in lockstep only."""
+    if source not in visit.tree.loads:
+        visit.site(source, copied, "load")
+    visit.tree.in_lockstep.append(source)

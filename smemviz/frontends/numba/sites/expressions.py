@@ -19,7 +19,7 @@ from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator
 from smemviz.frontends.numba.sites.loops_over import loop_over
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.nothing import may_be_known
-from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
+from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, SliceRef, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.frontends.numba.syntax import parameters, positional, stored
 from smemviz.messages import english
@@ -33,6 +33,7 @@ _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
 # What an array itself has; of an array of records, before the fields of its records.
 OF_ARRAYS = frozenset({"shape", "flat", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
+_ITEMS = {"operator.getitem": 2, "operator.setitem": 3}  # with how many arguments
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
@@ -171,6 +172,8 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _hinted(visit, node, CACHE_HINTS[name.removeprefix("cuda.")])
     if name in ITERATORS:
         return iterator(visit, node)
+    if len(node.args) == _ITEMS.get(name) and not node.keywords:
+        return _item(visit, node)
     receiver = visit.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
     arguments = _values(visit, node.args)
     keywords = {k.arg: visit.value(k.value) for k in node.keywords if k.arg}
@@ -191,6 +194,16 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     if isinstance(returned, ArrayRef) and returned.ndim:
         _check_returned(visit, callee)
     return returned
+
+
+def _item(visit: Visit, node: ast.Call) -> Ref:
+    """Visit an item that a function of ``operator`` loads or stores."""
+    item = elements.as_item(node)
+    visit.tree.in_lockstep.append(node)
+    if len(node.args) == 2:
+        return visit.value(item)
+    elements.bind(visit, item, visit.value(node.args[2]), node.args[2])
+    return None
 
 
 def _check_returned(visit: Visit, callee: Function) -> None:
@@ -246,6 +259,8 @@ def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref
         visit.walk.grids.append(node)
     if name == "cuda.literal_unroll" and arguments:
         return arguments[0]
+    if name == "builtins.slice":
+        return SliceRef()
     return TupleRef((None, None)) if name in ("cmath.polar", "math.frexp", "math.modf") else None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,18 @@ def alignment(dtype: Dtype) -> int:
     if dtype.fields is None:
         return dtype.itemsize
     return max((alignment(part[0].base) for part in dtype.fields.values()), default=1)
+
+
+@lru_cache(maxsize=256)
+def numbers_of(dtype: Dtype) -> tuple[tuple[Dtype, int], ...]:
+    """Return the type of every number in a record, and where it starts, bytes."""
+    found: list[tuple[Dtype, int]] = []
+    for part, offset, *_ in (dtype.fields or {}).values():
+        base, shape = part.subdtype or (part, ())
+        inner = numbers_of(base) if base.fields is not None else ((base, 0),)
+        for k in range(math.prod(shape)):
+            found += [(number, offset + k * base.itemsize + first) for number, first in inner]
+    return tuple(found)
 
 
 def dtype_name(dtype: Dtype) -> str:

@@ -7,7 +7,7 @@ import enum
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names, assignments
-from smemviz.frontends.numba.sites.nothing import OF_NUMBERS, used_as_number
+from smemviz.frontends.numba.sites.nothing import OF_NUMBERS, misused
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import english
@@ -32,17 +32,20 @@ def visited(visit: Visit) -> Ref:
 
 
 def _none_as_number(visit: Visit) -> UnsupportedError | None:
-    """Return the error for a variable that is a number only from the second turn of a loop on."""
+    """Return the error for a variable that is a number only from the second turn of a loop on, or an index at times."""
     own = (name for name in OF_NUMBERS if visit.names.canonical(ast.Name(name, ast.Load())) != f"builtins.{name}")
-    used = used_as_number(visit.function.node, frozenset(own))
-    if used is None:
+    uses = misused(visit.function.node, frozenset(own))
+    use = next((use for use in uses if not use.is_index or _is_element(visit, use.node)), None)
+    if use is None:
         return None
-    node, name = used
-    code = ast.unparse(node).partition("\n")[0]
-    what = english("{code}, where {name} is None before the loop", code=code, name=name)
-    instead = english("{name} = -1, math.inf or the like before it", name=name)
+    code = ast.unparse(use.node).partition("\n")[0]
+    what = english("{code}, where {name} is None before the loop", code=code, name=use.name)
+    instead = english("{name} = -1, math.inf or the like before it", name=use.name)
+    if use.is_index:
+        what = english("{code}, where {name} may be None", code=code, name=use.name)
+        instead = f"int({use.name})"
     refused = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
-    return visit.unsupported(node, refused)
+    return visit.unsupported(use.node, refused)
 
 
 def misused_member(visit: Visit) -> UnsupportedError | None:
@@ -102,7 +105,7 @@ def _is_number(visit: Visit, node: ast.expr) -> bool:
     return numbers or isinstance(node, ast.BinOp | ast.UnaryOp) or _is_element(visit, node)
 
 
-def _is_element(visit: Visit, node: ast.expr) -> bool:
+def _is_element(visit: Visit, node: ast.AST) -> bool:
     base = node.value if isinstance(node, ast.Subscript) else None
     return isinstance(base, ast.Name) and isinstance(visit.ref(base.id), ArrayRef)
 

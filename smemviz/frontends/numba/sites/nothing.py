@@ -1,8 +1,11 @@
-"""Variables that are None before a loop and a number after a turn of it, which Numba takes for nothing but None.
+"""Variables that are None at first, where Numba takes none: as numbers, or as an index.
 
 What a variable holds where a turn begins has for Numba, at first, the type of what it held before the loop; a number is
 added to that type later. What cannot be computed with None is refused before. Only such uses are refused here of which
 that is sure: none where ways meet one of which gives a number.
+
+What ways give one of which it is None and a number in another is for Numba a number that may be None, an Optional. It
+computes with those and stores them, and has them for no index of an array.
 """
 
 from __future__ import annotations
@@ -10,27 +13,37 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.frontends.numba.syntax import stored
 
-_NONE, _AT_FIRST, _OTHER = range(3)  # None alone, None when Numba begins, and anything else
+# None alone, None when Numba begins, None or anything else, and anything else
+_NONE, _AT_FIRST, _OPTIONAL, _OTHER = range(4)
 _State = dict[str, int]  # of the variables that are not _OTHER
 OF_NUMBERS = frozenset({"abs", "divmod", "float", "int", "max", "min", "pow", "range", "round"})
 
 
+@dataclass(frozen=True)
+class Use:
+    """A part of a function that uses a variable as Numba does not; ``is_index`` where it may be None, as an index."""
+
+    node: ast.AST
+    name: str
+    is_index: bool
+
+
 @lru_cache(maxsize=256)
-def used_as_number(function: ast.FunctionDef, own: frozenset[str]) -> tuple[ast.AST, str] | None:
-    """Return the first use as a number of a variable that Numba takes for None, and its name.
+def misused(function: ast.FunctionDef, own: frozenset[str]) -> tuple[Use, ...]:
+    """Return the uses as a number of variables that Numba takes for None, and as an index of those that may be it.
 
     ``own`` are functions with the names of Python's.
     """
-    loops = any(isinstance(node, ast.For | ast.While) for node in ast.walk(function))
-    if not loops or not any(_is_none(node) for node in ast.walk(function)):
-        return None
+    if not any(_is_none(node) for node in ast.walk(function)):
+        return ()
     flow = _Flow(frozenset(stored(function)), OF_NUMBERS - own)
     flow.block(function.body, {})
-    return flow.uses[0] if flow.uses else None
+    return tuple(flow.uses)
 
 
 def _is_none(node: ast.AST | None) -> bool:
@@ -43,7 +56,7 @@ class _Flow:
     def __init__(self, variables: frozenset[str], of_numbers: frozenset[str]) -> None:
         self._variables = variables
         self._of_numbers = of_numbers
-        self.uses: list[tuple[ast.AST, str]] = []
+        self.uses: list[Use] = []
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
 
@@ -63,6 +76,10 @@ class _Flow:
                 after = _either([self.block(node.body, dict(state)), self.block(node.orelse, dict(state))])
                 if may_be_known(node.test, self._variables):
                     del self.uses[uses:]
+                # Numba may know the length of a tuple, too, and that what is None alone is None.
+                unknown = {name for name in _names(node.test) & self._variables if state.get(name) != _NONE}
+                if after is not None and not unknown:
+                    after = {name: _OTHER if kind == _OPTIONAL else kind for name, kind in after.items()}
                 return after
             case ast.For():
                 self._look(node.iter, state)
@@ -114,11 +131,14 @@ class _Flow:
         return end, self._breaks.pop(), self._continues.pop()
 
     def _look(self, node: ast.AST, state: _State) -> None:
-        """Note what a part uses as a number though Numba takes it for None."""
+        """Note what a part uses as a number though Numba takes it for None, or as an index though it may be None."""
         for part in self._parts(node):
             for operand in _numbers(part, self._of_numbers):
                 if isinstance(operand, ast.Name) and state.get(operand.id, _OTHER) == _AT_FIRST:
-                    self.uses.append((part, operand.id))
+                    self.uses.append(Use(part, operand.id, is_index=False))
+            for index in _indices(part):
+                if isinstance(index, ast.Name) and state.get(index.id, _OTHER) == _OPTIONAL:
+                    self.uses.append(Use(part, index.id, is_index=True))
 
     def _parts(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield what is evaluated whatever Numba knows of conditions."""
@@ -137,8 +157,11 @@ def may_be_known(test: ast.expr, variables: Collection[str]) -> bool:
 
     That is one of constants, of names from outside and of parameters, which may be None: of no ``variables``.
     """
-    names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
-    return names.isdisjoint(variables) and not any(isinstance(part, ast.Call) for part in ast.walk(test))
+    return _names(test).isdisjoint(variables) and not any(isinstance(part, ast.Call) for part in ast.walk(test))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _numbers(node: ast.AST, functions: Collection[str]) -> Iterable[ast.expr]:
@@ -163,6 +186,11 @@ def _numbers(node: ast.AST, functions: Collection[str]) -> Iterable[ast.expr]:
         case ast.Call(args=arguments) if _is_of_math(node):
             return arguments
     return ()
+
+
+def _indices(node: ast.AST) -> Sequence[ast.expr]:
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    return index.elts if isinstance(index, ast.Tuple) else [index] if index is not None else []
 
 
 def _called(node: ast.Call) -> str:
@@ -208,5 +236,12 @@ def _either(states: Iterable[_State | None]) -> _State | None:
     if not reached:
         return None
     names = set().union(*reached)
-    kinds = {name: {state.get(name, _OTHER) for state in reached} for name in names}
-    return {name: max(found) if len(found) == 1 or _OTHER not in found else _OTHER for name, found in kinds.items()}
+    return {name: _together([state.get(name) for state in reached]) for name in names}
+
+
+def _together(kinds: Sequence[int | None]) -> int:
+    """Return what a variable holds that holds one of several; None is for one that was given nothing yet."""
+    found = {_OTHER if kind is None else kind for kind in kinds}
+    if None not in kinds and _AT_FIRST not in found and len(found) > 1:
+        return _OPTIONAL
+    return max(found) if len(found) == 1 or found == {_NONE, _AT_FIRST} else _OTHER

@@ -45,7 +45,12 @@ class IteratorRef:
     item: Ref
 
 
-Ref = ArrayRef | TupleRef | IteratorRef | None
+@dataclass(frozen=True)
+class SliceRef:
+    """A slice that a name stands for: as an index it picks no position."""
+
+
+Ref = ArrayRef | TupleRef | IteratorRef | SliceRef | None
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class SiteTable:
 
 def argument_ref(name: str, value: object) -> Ref:
     """Describe a kernel's argument: an array by its dtype and rank, a tuple by its items, a scalar by None."""
+    if isinstance(value, slice):
+        return SliceRef()
     if isinstance(value, tuple):
         items = tuple(argument_ref(name, item) for item in value)
         return TupleRef(items, tuple(getattr(type(value), "_fields", ())))

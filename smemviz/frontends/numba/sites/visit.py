@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.frontends.numba.sites.names import Names, source_text
@@ -17,6 +19,7 @@ from smemviz.recordings.data import Site
 Calls = tuple[tuple[int, int], ...]
 
 _MAX_SITES = 10_000
+_BYTE = np.dtype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Visit:
         """Note a site at a node."""
         if array.space not in ("shared", "global"):
             return
-        dtype = array.dtype
+        dtype = _BYTE if array.is_record else array.dtype  # Numba copies records byte by byte
         if dtype.itemsize not in (1, 2, 4, 8, 16):
             raise self.unsupported(
                 node, english("elements of {bytes} bytes ({dtype}) are not followed", bytes=dtype.itemsize, dtype=dtype)

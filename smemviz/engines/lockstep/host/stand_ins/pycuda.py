@@ -148,6 +148,7 @@ class SourceModule(Known):
 
     def get_function(self, name: str) -> Function:
         """Return a kernel by its name."""
+        self._kernels.program(self._source, name, self._options)  # which has it
         return Function(self._kernels, self._source, name, self._options)
 
 

@@ -82,6 +82,7 @@ class RawModule(Known):
 
     def get_function(self, name: str) -> RawKernel:
         """Return a kernel by its name."""
+        self._kernels.program(self.code, name, self.options)  # which has it
         return RawKernel(self._kernels, self.code, name, self.options, self.name_expressions)
 
     def compile(self, log_stream: Any = None) -> None:

@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
 from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.launching import launch
-from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, PYCUDA, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.program import Program
 
@@ -21,8 +21,8 @@ from smemviz.frontends.numba.program import Program
 def seeing(program: Program, recorder: Recorder) -> Iterator[None]:
     """Run what a script launches through CuPy, cuda.core or PyCUDA in lockstep, and let a recorder see it."""
     cupy = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)
-    core = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "cuda.core", "numpy")
-    pycuda = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, "PyCUDA", "numpy")
+    core = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE)
+    pycuda = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, PYCUDA)
     modules = [*modules_of_cupy(program, cupy), *modules_of_cuda_core(program, core)]
     modules += modules_of_pycuda(program, pycuda)
     with imported(tree(modules), ("cupy", "cupyx", "cuda.core", "pycuda")):

@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
-from smemviz.errors import LaunchError
+from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.program import parse_cuda
 from smemviz.frontends.cuda.shapes import Parameter
@@ -33,12 +33,29 @@ MemoryAt = Callable[[int], NDArray[np.uint8] | None]
 _QUOTES = re.compile(r"[rRuU]*('''|\"\"\"|'|\")")
 
 
+@dataclass(frozen=True)
+class Library:
+    """A library that launches raw kernels, as messages name it.
+
+    ``numbers`` is what has the types of numbers, ``on_device`` what to write around an array of the host.
+    """
+
+    name: str
+    numbers: str
+    on_device: str
+
+
+CUPY = Library("CuPy", "cupy", "cupy.asarray(...)")
+CUDA_CORE = Library("cuda.core", "numpy", "cupy.asarray(...).data.ptr")
+PYCUDA = Library("PyCUDA", "numpy", "pycuda.driver.InOut(...) / In(...) / pycuda.gpuarray.to_gpu(...)")
+
+
 @dataclass(eq=False)
 class RawKernels:
     """Makes the launches of raw kernels; those of ``script`` stand in its strings.
 
     ``make`` makes a launch, each of whose logged requests takes ``row_bytes``; ``memory_at`` finds what an address is
-    passed for. CuPy and cuda.core pass numbers alike, ``library`` is the one that messages name.
+    passed for. The libraries pass numbers alike, ``library`` is the one that messages name.
     """
 
     script: Program
@@ -46,13 +63,22 @@ class RawKernels:
     make: Make
     row_bytes: int
     memory_at: MemoryAt
-    library: str = "CuPy"
-    numbers: str = "cupy"
+    library: Library = CUPY
     _others: dict[str, str] = field(default_factory=dict, init=False)
 
     def program(self, code: str, name: str, options: Sequence[str]) -> CudaProgram:
-        """Return a text of CUDA C++ as a program."""
-        return embedded(code, name, options, self.script, self._others)
+        """Return a text of CUDA C++ as a program that has a kernel of this name.
+
+        Raises:
+            KernelFileError: when it has none; it names the line that asks for it.
+        """
+        program = embedded(code, name, options, self.script, self._others)
+        place = launch_place("")
+        try:
+            program.kernel(name, place[1])
+        except KernelFileError as error:
+            raise KernelFileError(*place, error.what) from None
+        return program
 
     def launch(
         self,
@@ -78,7 +104,7 @@ class RawKernels:
             if entry.symbol != name and name not in expressions:
                 what = english(
                     '{library} finds no {name}, which C++ gives another name; write extern "C" before it',
-                    library=self.library,
+                    library=self.library.name,
                     name=name,
                 )
                 raise LaunchError(*place, what)
@@ -97,6 +123,14 @@ class RawKernels:
             parameter = known.get(name)
             if parameter is not None and parameter.pointer and isinstance(value, int | np.integer) and value:
                 value = self._array_at(int(value), parameter, place)
+            elif parameter is not None and parameter.pointer and isinstance(value, bytes):
+                what = english(
+                    "{name} is a pointer, and {library} passes an array of the host by value; write {on_device}",
+                    name=name,
+                    library=self.library.name,
+                    on_device=self.library.on_device,
+                )
+                raise LaunchError(*place, what)
             elif isinstance(value, complex | np.complexfloating | np.void):
                 value = (np.complex128(value) if isinstance(value, complex) else value).tobytes()
             elif parameter is not None:
@@ -133,8 +167,8 @@ class RawKernels:
                 "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
                 name=parameter.name,
                 dtype=dtype,
-                library=self.library,
-                numbers=self.numbers,
+                library=self.library.name,
+                numbers=self.library.numbers,
                 value=value,
                 passed=str(passed),
             ),

@@ -30,7 +30,9 @@ from smemviz.engines.lockstep.python.functions import (
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, atomic, compare_and_swap
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import binary, truth
+from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -80,6 +82,20 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
 # -- builtins
 
 
+def _most(keep: type[ast.cmpop], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    """Return the largest or smallest of several numbers, or of those of a tuple or a range."""
+    if len(arguments) == 1 and isinstance(arguments[0], Range):
+        (numbers,) = arguments
+        if not np.broadcast_to(numbers.length, frame.mask.lanes.shape)[frame.mask.lanes].all():
+            what = english(
+                "{code}: the range is empty in some threads, which end there; ask for its len first",
+                code=ast.unparse(node),
+            )
+            raise frame.wrong(node, what)
+        arguments = [numbers.start, numbers.last]
+    return _extreme(keep, *arguments)
+
+
 def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
     _no_vector(arguments[0])
     values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
@@ -109,10 +125,14 @@ def _len(x: Value) -> Value:
         return x.shape[0]
     if isinstance(x, Flat):
         return x.size
-    if isinstance(x, tuple | str | bytes):
+    if isinstance(x, str | Texts):
+        return of_texts(len, x)
+    if isinstance(x, tuple):
         return len(x)
     if isinstance(x, Range):
         return x.length
+    if isinstance(x, Optional):
+        raise NothingHereError
     raise NotAScalarError(english("what has no length"))
 
 
@@ -251,12 +271,13 @@ CALLS: dict[str, Rule] = {
     "builtins.complex": plain(_complex, 1, 2),
     "builtins.divmod": plain(lambda x, y: (binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)), 2),
     "builtins.len": plain(_len, 1),
-    "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.max": Rule(partial(_most, ast.Gt), 1, 64),
     "builtins.ord": plain(_ord, 1),
     "builtins.tuple": plain(_tuple, 1),
-    "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
+    "builtins.min": Rule(partial(_most, ast.Lt), 1, 64),
     "builtins.pow": plain(partial(binary, ast.Pow), 2),
     "builtins.round": plain(_round, 1, 2),
+    "builtins.slice": plain(slice, 1, 3),
     "builtins.sum": plain(_sum, 1, 2),
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),

@@ -11,6 +11,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import INT32, INT64_MAX, Dtype, NotAScalarError, Value, cast, dtype_of
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import english
@@ -113,7 +114,7 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
 
 def is_no_number(value: Value) -> bool:
     """Tell whether a value is an array, a tuple or another thing without arithmetic."""
-    return value is None or isinstance(value, tuple | View | Flat | str | bytes | Range | np.iinfo | np.finfo)
+    return value is None or isinstance(value, tuple | View | Flat | str | Texts | Range | slice | np.iinfo | np.finfo)
 
 
 def is_complex(value: Value) -> bool:

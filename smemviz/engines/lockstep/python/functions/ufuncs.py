@@ -11,12 +11,13 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
-from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.times import KINDS
-from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import english
 
 _UFUNCS = (  # those that numba-cuda compiles
@@ -52,7 +53,7 @@ _OPERATORS: dict[str, type[ast.AST]] = {
 _OPERATORS |= {
     f"i{name.rstrip('_')}": op for name, op in _OPERATORS.items() if hasattr(operator, f"i{name.rstrip('_')}")
 }
-_UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "not_": ast.Not, "pos": ast.UAdd}
+_UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "pos": ast.UAdd}
 
 _COMPLEX: dict[str, Callable[[Any], Any]] = {
     **mathematics.INVERSE,
@@ -184,6 +185,24 @@ def _unary(op: type[ast.unaryop]) -> Callable[[Value], Value]:
     return lambda x: unary(op, x)
 
 
+def _truth(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    """Return whether a Boolean or a tuple of one type holds: Numba has ``operator.truth`` of nothing else."""
+    (value,) = arguments
+    frame.refuse_vector(node, value)
+    if isinstance(value, tuple) and value and all(kind_of(item) == kind_of(value[0]) for item in value):
+        return True
+    if isinstance(value, tuple) or dtype_of(value) != BOOL:
+        raise frame.none_of_numba(node, short(node), f"bool({short(node.args[0])})")
+    return value
+
+
+def _not(value: Value) -> Value:
+    """Return what ``not`` gives; as a function Numba has it of numbers and text alone."""
+    if not isinstance(value, str):
+        dtype_of(value)
+    return unary(ast.Not, value)
+
+
 def _rule(function: np.ufunc) -> Rule:
     """Return the rule of a NumPy function: of numbers its value; with an array to store in, of all elements."""
     of_numbers = _ufunc(function)
@@ -222,6 +241,7 @@ CALLS |= {
 CALLS |= {f"operator.{name}": _binary(op) for name, op in _OPERATORS.items()}
 CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
+CALLS |= {"operator.not_": plain(_not, 1), "operator.truth": Rule(_truth, 1, 1)}
 OF_NUMBERS: dict[str, Rule] = {  # of NumPy's functions those that Numba has on their own
     "numpy.nan_to_num": plain(_nan_to_num, 1),
     "numpy.angle": plain(_angle, 1, 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -157,28 +158,35 @@ class Accesses:
         """Let the log and the search for hazards have what was noted."""
         if not self.groups:
             return
-        only_counted = self.alone and self._is_only_counted
-        if only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
-            self._count(np.array(self.groups, np.int64))
+        groups = np.array(self.groups, np.int64)
+        self.groups.clear()
+        if self._pace is None:
+            self.tell(groups, self.noted)
+        else:
+            self._keep(groups, np.array(self.noted, np.int64), self._pace)
+        self.noted.clear()
+
+    def tell(self, groups: NDArray[np.int64], noted: Sequence[int] | NDArray[np.int64]) -> None:
+        """Let the log and the search for hazards have what the only active thread did."""
+        if not len(groups):
             return
-        groups, noted = np.array(self.groups, np.int64), np.array(self.noted, np.int64)
-        if only_counted and self._are_safe(groups, noted):
+        is_only_counted = self._is_only_counted
+        if is_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
+            self._count(groups)
+            return
+        noted = np.asarray(noted, np.int64)
+        if is_only_counted and self._are_safe(groups, noted):
             self._count(groups)
             return
         self.only_counts = False
-        self.noted.clear()
-        self.groups.clear()
-        if self._pace is not None:
-            self._keep(groups, noted, self._pace)
-            return
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
         self.left_out = 0
         sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
         values = np.full(len(sites), np.nan)
-        values[stores] = np.array(self.stored, np.float64)
+        values[stores] = self.stored_values()
         shared = np.flatnonzero(self.in_shared[numbers])
         if len(shared):
-            bits = self.bits(numbers, values, self.stored)
+            bits = self._bits(numbers, values)
             slots = np.full(len(shared), self.slot)
             did = OrderedAccesses(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
             self._machine.hazards.add_serial(did)
@@ -187,7 +195,7 @@ class Accesses:
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_serial(sites, np.array([self.slot]), addresses[:, None], values[:, None])
+        self._machine.log.add_serial(sites, self.slot, addresses, values if stores.any() else None)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
@@ -238,8 +246,6 @@ class Accesses:
         times[self._numbers[first : first + self.left_out]] -= 1
         self.left_out = 0
         self._tell(times)
-        self.noted.clear()
-        self.groups.clear()
         self.stored.clear()
         self.only_counts = True
         if self.in_shared.any():
@@ -268,27 +274,25 @@ class Accesses:
         self.stored.clear()
         self._stored_natively.clear()
 
-    def all_that_was_done(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the groups of all accesses and what was noted of them, None where there are none."""
-        if not any(len(noted) for _, noted in self._did):
-            return None
-        groups, noted = (np.concatenate(columns) for columns in zip(*self._did, strict=True))
-        return groups, noted
+    @property
+    def did(self) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The groups of all accesses and what was noted of them, in the order of both."""
+        return self._did
 
     @property
     def tables(self) -> tuple[NDArray[Any], ...]:
         """What is the same for all threads.
 
         Of each group the first of its entries, how many they are, and how many items are noted; of each entry its
-        number, and which item; of each number what makes addresses of elements, and whether it stores in shared memory.
+        number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self._base, self.stores
+        return *of_groups, *of_entries, self._scale, self.size, self._base
 
-    @property
-    def own_tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What is added to what is noted of each entry, and the place of the element 0 of each number."""
-        return self._offset, self._shift
+    @cached_property
+    def added(self) -> NDArray[np.int64]:
+        """What makes the place of an element in its array, times the scale, of what is noted of each entry."""
+        return np.asarray(self._offset - self._shift[self._numbers])
 
     def stored_values(self) -> NDArray[np.float64]:
         """Return what was stored as doubles."""
@@ -321,19 +325,17 @@ class Accesses:
         elements += self._base[numbers]
         return np.asarray(elements)
 
-    def bits(
-        self, numbers: NDArray[np.int64], values: NDArray[np.float64], stored: Sequence[Any]
-    ) -> NDArray[np.uint64]:
+    def _bits(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Return what accesses stored in shared memory, of those whose ``values`` are known, one after the other."""
         bits = np.zeros(len(numbers), np.uint64)
         stores = np.flatnonzero(self.stores[numbers])
         of_store = numbers[stores]
         for number in np.flatnonzero(np.bincount(of_store)).tolist():
             dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
-            made = values[stores[which]].astype(dtype)
             if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
-                made = np.array([stored[place] for place in which.tolist()], dtype)
-            bits[stores[which]] = made.view(f"u{dtype.itemsize}")
+                bits[stores[which]] = self.stored_whole()[which]
+            else:
+                bits[stores[which]] = values[stores[which]].astype(dtype).view(f"u{dtype.itemsize}")
         return bits
 
 

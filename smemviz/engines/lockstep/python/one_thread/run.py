@@ -5,65 +5,37 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
-from smemviz.engines.lockstep.python.one_thread.arrays import Array, is_same_for_all, way_to
-from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
-from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
-from smemviz.engines.lockstep.python.one_thread.native.thread import Loop as NativeLoop
+from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
+from smemviz.engines.lockstep.python.one_thread.atoms import Kind
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
-from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
-from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
-from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
-
-Loop = ast.For | ast.While
-
 _UNASSIGNED: Any = object()
-_PASSES = 6  # over a loop until the types of its variables stay
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
-_DAYS = 1 << 36  # turns of a loop, at a million in a second
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
-
-
-@dataclass
-class _Text:
-    """A loop, compiled, what its writer knows of it, and the names of what it begins with.
-
-    ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
-    """
-
-    run: Callable[..., Any]
-    writer: Writer
-    wanted: list[str]
-    may_be_long: bool
-    is_long: bool = False
-    turns: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +54,7 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     """
     mask, machine = frame.mask, frame.machine
     if mask.count < 2:
-        return _run_alone(frame, node) if mask.count else None
+        return _run_one(frame, node) if mask.count else None
     if mask.count > _SOME:
         return None
     left, pause = machine.alone.get(("left", node), (0, _SHORT))
@@ -91,7 +63,7 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
         return None
     begin = machine.iterations
     possible = (mask.count <= _FEW or _branches(frame.tree, node)) and _may_be_written(frame, node)
-    goes_on = _run_alone(frame, node) if possible else None
+    goes_on = _run_alone(frame, node, together=True) if possible else None
     machine.alone["left", node] = 0, _SHORT
     if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
@@ -99,6 +71,36 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     elif machine.iterations - begin < _SHORT + mask.count + machine.alone.get(("held", node), 0) // _HELD_A_TURN:
         machine.alone["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
     return goes_on
+
+
+def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
+    """Run a loop in the only active thread: as several would, who run a long one in machine code, or by itself."""
+    machine = frame.machine
+    left, pause = machine.alone.get(("one", node), (0, _IN_VAIN))
+    if left:
+        machine.alone["one", node] = left - 1, pause
+        return _run_alone(frame, node, together=False)
+    begin = machine.iterations
+    possible = _may_be_written(frame, node) and _may_be_gone_on_with(frame, node)
+    goes_on = _run_alone(frame, node, together=True) if possible else None
+    if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
+        machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
+    if isinstance(goes_on, Mask):
+        return goes_on
+    left_over = None if goes_on is None else goes_on.left
+    return _run_alone(frame, node, together=False, left=left_over) or goes_on
+
+
+def _may_be_gone_on_with(frame: Frame, node: Loop) -> bool:
+    """Tell whether a loop may be begun again with what is left of it: nothing is done before its first turn."""
+    if (node, "enter") in frame.versions.moves:
+        return False
+    return isinstance(node, ast.While) or not any(isinstance(p, ast.Subscript | ast.Call) for p in _ends(node))
+
+
+def _ends(node: ast.For) -> list[ast.AST]:
+    arguments = node.iter.args if isinstance(node.iter, ast.Call) else [node.iter]
+    return [part for argument in arguments for part in ast.walk(argument)]
 
 
 def _branches(tree: SiteTree, node: Loop) -> bool:
@@ -116,30 +118,32 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
 
 
-def _run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
+def _run_alone(frame: Frame, node: Loop, *, together: bool, left: Range | None = None) -> Mask | Begun | None:
+    """Run a loop in the active threads, or what is ``left`` of it in one."""
     mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
     if any(type(variables[name]) in (Apart, Optional) for name in used):
         return None
     inner = {name: open_value(variables[name], int(slots[0])) for name in used}
-    kinds = {name: _kind(frame, value) for name, value in inner.items()}
+    kinds = {name: kind_of(frame, value) for name, value in inner.items()}
     spans = {name: span_of(variables[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
-        text = _text(frame, node, int(slots[0]), kinds, {name: span for name, span in spans.items() if span})
-        if text is None or not (mask.count == 1 or text.writer.together):
+        near = {name: span for name, span in spans.items() if span}
+        text = text_of(frame, node, int(slots[0]), kinds, near, together=together)
+        if text is None or (together and not text.writer.together):
             return None
         outer = [variables[name] for name in used]
-        results, left = _run(frame, node, slots, text, used, outer)
+        results, begun = _run(frame, node, slots, text, used, outer, left)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:
         return None
     for place, name in enumerate(text.writer.results):
         _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
-    if left is not None:
-        return left
+    if begun is not None:
+        return begun
     return mask if all(goes_on for goes_on, _ in results) else frame.nobody
 
 
@@ -181,97 +185,6 @@ def _used(frame: Frame, node: Loop) -> list[str]:
     return list(names)
 
 
-def _kind(frame: Frame, value: Value) -> Kind:
-    if isinstance(value, View):
-        way = way_to(frame.machine, value)
-        whole = not isinstance(value.memory, LocalMemory) and way != "far"
-        unit = whole and value.ndim > 0 and type(value.strides[-1]) is int and value.strides[-1] == 1
-        start = value.memory.place(value.offset, value.dtype)
-        first = whole and type(start) is int and start == 0
-        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first)
-    return type_of(value)
-
-
-def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind], spans: dict[str, Span]) -> _Text | None:
-    """Return a loop as text for these types of its variables, None where it is not written so."""
-    cache = frame.machine.alone
-    several = frame.mask.count > 1
-    key = (id(frame.tree), node, id(frame.versions), several, tuple(kinds.items()), tuple(spans.items()))
-    if key not in cache:
-        try:
-            made = _compiled(_written(frame, node, slot, kinds, spans))
-        except NotWrittenError:
-            made = None
-        cache[key] = frame.versions, made  # which keeps them, and their number, from being another's
-    text: _Text | None = cache[key][1]
-    return text
-
-
-def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: dict[str, Span]) -> Writer:
-    """Write a loop until nothing changes: from any integer to what is known of it by what it is given."""
-    kinds: dict[str, Kind] = entry
-    spans: dict[str, Span] = {}
-    several = frame.mask.count > 1
-    for _ in range(_PASSES):
-        writer = Writer(frame, expressions.RULES, statements.block, slot, several, dict(kinds), set(entry), spans)
-        statements.loop(writer, node)
-        now = dict(entry)
-        for name, assigned in writer.assigned.items():
-            types = {*assigned, entry[name]} if name in entry else set(assigned)
-            now[name] = types.pop() if len(types) == 1 else None
-        closer = _closer(writer, now, near, _most_turns(frame.machine.limits))
-        if now == kinds and closer == spans:
-            break
-        kinds, spans = now, closer if now == kinds else {}
-    else:
-        if now != kinds:
-            raise NotWrittenError
-    several_threads = frame.machine.root.count > 1
-    if several_threads and any(kinds[name] is None for name in writer.assigned):
-        raise NotWrittenError  # what the others hold may have another type
-    return writer
-
-
-def _most_turns(limits: Limits) -> int:
-    """Return how many turns all loops may have, if need be in days."""
-    return limits.iterations if limits.all_loops else _DAYS
-
-
-def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns: int) -> dict[str, Span]:
-    """Return where integers lie: where they were, what they are given, and what steps in all turns come to."""
-    spans = dict(near)
-    for name, kind in kinds.items():
-        if name not in writer.assigned or not isinstance(kind, np.dtype) or kind.kind not in "iu":
-            continue
-        way = writer.steps.get(name, 0) * (turns + 1)
-        low, high = union([*writer.spans_of.get(name, []), *([near[name]] if name in near else [])] or [full(kind)])
-        least, most = full(kind)
-        spans[name] = (low - way, high + way) if least <= low - way and high + way <= most else (least, most)
-    return spans
-
-
-def _compiled(writer: Writer) -> _Text:
-    text, wanted = shortest(writer)
-    namespace = dict(writer.constants)
-    exec(_code(text), namespace)
-    return _Text(namespace["loop"], writer, wanted, writer.several and writer.together)
-
-
-def _in_machine_code(text: _Text) -> Native | None:
-    """Return a loop in machine code, None where it has to be run as text."""
-    from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
-
-    writer = text.writer
-    native = native_of(writer, *whole(writer, writer.lines)) if text.is_long else None
-    text.is_long = native is not None
-    return native
-
-
-@lru_cache(maxsize=256)
-def _code(text: str) -> CodeType:
-    return compile(text, "<loop>", "exec")
-
-
 def _own(frame: Frame, name: str, written: View) -> View:
     """Return a local array of a function that is called in a loop, for this batch of blocks."""
     machine, lanes = frame.machine, written.memory.lanes if isinstance(written.memory, LocalMemory) else ()
@@ -294,7 +207,13 @@ def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> Non
 
 
 def _run(
-    frame: Frame, node: Loop, slots: NDArray[np.intp], text: _Text, used: list[str], outer: list[Value]
+    frame: Frame,
+    node: Loop,
+    slots: NDArray[np.intp],
+    text: Text,
+    used: list[str],
+    outer: list[Value],
+    left: Range | None = None,
 ) -> tuple[list[tuple[bool, tuple[Any, ...]]], Begun | None]:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind.
 
@@ -312,7 +231,7 @@ def _run(
             own = open_value(value, slot)
             if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
                 return [], None
-    alone, single = len(slots) == 1, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
+    alone, single = not writer.several, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, while_began = machine.iterations, machine.while_began
     threads: list[Thread] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
@@ -321,8 +240,9 @@ def _run(
         return [], None
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if alone else Pace()
-    native = None if alone else _in_machine_code(text)
-    buffers = None if native is None else Buffers(native)
+    buffers = None if alone else in_machine_code(text)
+    if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
+        return [], None  # by itself it need not note everything
     results = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
         if not alone:
@@ -344,15 +264,15 @@ def _run(
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
-            loop = NativeLoop(machine, runner, writer.scopes, accesses, pace, buffers, results, _UNASSIGNED)
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
         accesses.is_short = text.may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         counted_at = due(machine, begin, often_as_text(alone=alone))
-        made = text.run(*tools, pace, counted_at, [*given, *reached])
+        made = text.run(*tools, pace or _numbers(left, slot), counted_at, [*given, *reached])
         if pace is None:
             machine.while_began = while_began
             accesses.hand_on()
@@ -363,13 +283,18 @@ def _run(
     try:
         has_ended = run_together(machine, threads, writer.loops, pace, held)
     except OtherWayError:
-        text.may_be_long, text.is_long = False, native is None
+        text.may_be_long, text.is_long = False, buffers is None
         return _run(frame, node, slots, text, used, outer)
     if has_ended is None:
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)
     text.is_long |= text.may_be_long and text.turns > _LONG
     return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
+
+
+def _numbers(left: Range | None, slot: int) -> range | None:
+    """Return what one thread has left of a range."""
+    return None if left is None else range(*(int(open_value(end, slot)) for end in (left.start, left.stop, left.step)))
 
 
 def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:

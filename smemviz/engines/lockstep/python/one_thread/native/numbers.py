@@ -22,6 +22,7 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     Range,
 )
 
+_EXACT = 2**53  # up to here every integer is a double
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _OF_INTEGERS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.LShift: "shl", ast.RShift: "ashr"}
 _OF_REALS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
@@ -129,10 +130,16 @@ class Numbers(Cells):
         sign = _ORDERS.get(type(op))
         if sign is None:
             raise NotNativeError
+        left, right = self._beside(left, right), self._beside(right, left)
         if left.kind is REAL and right.kind is REAL:
             compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
             return compare(sign, left.value, right.value)
         return self.builder.icmp_signed(sign, self.as_integer(left), self.as_integer(right))
+
+    def _beside(self, made: Made, other: Made) -> Made:
+        """Return an integer that is written out as a double where it stands beside one."""
+        is_number = made.kind is INT and isinstance(made.value, ir.Constant) and abs(made.value.constant) <= _EXACT
+        return Made(REAL, ir.Constant(REAL, float(made.value.constant))) if is_number and other.kind is REAL else made
 
     def _of_boolop(self, node: ast.BoolOp) -> Made:
         """Evaluate conditions one after the other until it is decided."""

@@ -1,4 +1,4 @@
-"""One of several threads that run a loop in machine code, as if it ran the text."""
+"""One thread that runs a loop in machine code as if it ran the text; this imports llvmlite, so import it late."""
 
 from __future__ import annotations
 
@@ -51,6 +51,10 @@ class Buffers:
         room = (_OFTEN + _SPARE) * self.native.items
         self.arrays = {name: np.empty(room, np.int64) for name in _BUFFERS}
 
+    def loop(self, *given: Any) -> Loop:
+        """Return a loop of these."""
+        return Loop(self, *given)
+
     def take(self, kept: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return copies of what was noted, and let the next items be the first."""
         taken = []
@@ -65,12 +69,12 @@ class Buffers:
 class Loop:
     """A loop in machine code with what it needs of the launch; ``results`` are the variables that it assigns."""
 
+    buffers: Buffers
     machine: Machine
     runner: Runner
     scopes: Sequence[Scope]
     accesses: Accesses
     pace: Pace
-    buffers: Buffers
     results: Sequence[str]
     unassigned: Any
 

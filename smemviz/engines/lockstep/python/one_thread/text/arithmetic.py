@@ -24,16 +24,7 @@ from smemviz.engines.lockstep.values.operators import (
     binary,
     rule_of,
 )
-from smemviz.engines.lockstep.values.typing import (
-    BOOL,
-    COMPLEX128,
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    UINT64,
-    Dtype,
-    cast,
-)
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64, Dtype, cast
 
 _SIGNS, _BITS, ORDERS = (
     {op: SYMBOLS[op] for op in ops}

@@ -14,13 +14,7 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, b
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, unary
-from smemviz.engines.lockstep.values.typing import (
-    BOOL,
-    COMPLEX128,
-    FLOAT32,
-    FLOAT64,
-    INT64,
-)
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64
 
 # -- names and constants
 

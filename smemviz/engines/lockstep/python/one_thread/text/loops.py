@@ -325,7 +325,8 @@ def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]
         else:
             assign(writer, target, target.id, number)
 
-    return f"range({', '.join(end.text for end in ends)})", number.text, bind
+    numbers = f"range({', '.join(end.text for end in ends)})"
+    return numbers if writer.several or writer.turns else f"P or {numbers}", number.text, bind
 
 
 def _within(ends: list[Atom]) -> Span:

@@ -17,17 +17,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
-from smemviz.engines.lockstep.python.one_thread.atoms import (
-    Atom,
-    Bound,
-    Entry,
-    Kind,
-    Part,
-    Pending,
-    Scope,
-    Span,
-    full,
-)
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 

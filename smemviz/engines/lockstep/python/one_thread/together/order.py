@@ -8,100 +8,113 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, turn_of
-from smemviz.engines.lockstep.python.one_thread.together.places import count_turns, place, see
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
+from smemviz.engines.lockstep.python.one_thread.together.places import place, places_of
 from smemviz.engines.lockstep.python.one_thread.together.straight import each_turn
-
-_MOST_ENTRIES = 1 << 25  # of a row for each thread and a column for each request
 
 Loops = Sequence[tuple[int, int, int]]  # the level of each, the numbers of its first access and of the first behind it
 
 
 @dataclass(frozen=True)
 class Made:
-    """What threads did, a row a thread and a column a request; ``number`` (k,) tells of which access each request is.
+    """What threads did, thread after thread, each in the order of its requests.
 
-    ``addresses`` (threads, k) are -1 where a thread takes no part. ``values`` and ``bits`` are what stores to shared
-    memory stored, NaN and 0 of anything else.
+    What ``slots[i]`` did begins at ``begin[i]`` of what follows, and ends where the next one begins: ``rows`` are the
+    requests, ``number`` the accesses in the text of the loop, and ``addresses``. ``values`` and ``bits`` are what was
+    stored in shared memory, from ``first_store[i]`` on. ``times`` tells how often each access in the text was made.
     """
 
     slots: NDArray[np.int64]
-    number: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    times: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    number: NDArray[np.int32]
     addresses: NDArray[np.int64]
+    first_store: NDArray[np.int64]
     values: NDArray[np.float64]
     bits: NDArray[np.uint64]
 
-    def rows_of(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the requests of some accesses."""
-        among = np.zeros(max(int(self.number.max()), int(numbers.max(initial=0))) + 1, np.bool_)
-        among[numbers] = True
-        return np.flatnonzero(among[self.number])
+    @property
+    def count(self) -> int:
+        """How many requests there are."""
+        return int(self.rows.max()) + 1
+
+
+def all_turns(runs: Sequence[Accesses]) -> tuple[NDArray[np.int64], ...]:
+    """Return the groups of threads and where those of each begin, and the same of what was noted."""
+    did = [run.did for run in runs]
+    groups, begin = _joined([[groups for groups, _ in own] for own in did])
+    noted, noted_begin = _joined([[noted for _, noted in own] for own in did])
+    return each_turn(groups, begin, noted, noted_begin, runs[0].tables[2])
 
 
 def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
-    """Put in order what threads that run the same loops did, None where there is nothing.
-
-    Raises:
-        NotTogetherError: when threads have so little in common that this takes too much memory.
-    """
+    """Put in order what threads that run the same loops did, None where there is nothing."""
     first = runs[0]
-    done = [run.all_that_was_done() for run in runs]
-    did = [(thread, *each_turn(*one, first.tables[2])) for thread, one in enumerate(done) if one is not None]
-    if not did:
+    groups, begin, noted, noted_begin = all_turns(runs)
+    if not len(noted):
         return None
     starts, length, _, numbers, *_ = first.tables
-    prefixes, count = _prefixes([groups for _, groups, _ in did], first, loops)
-    several = len(first.site)
-    there = np.zeros(count * several, np.bool_)
-    for (_, groups, _), prefix in zip(did, prefixes, strict=True):
-        see(groups, prefix, starts, length, numbers, several, there)
-    row_of = np.cumsum(there) - 1
-    rows = int(row_of[-1]) + 1
-    if rows * len(runs) > _MOST_ENTRIES:
-        raise NotTogetherError
-    number = np.zeros(rows, np.int64)
-    addresses, values = np.full((len(runs), rows), -1, np.int64), np.full((len(runs), rows), np.nan)
-    wide = [access for access in np.flatnonzero(first.stores).tolist() if first.dtypes[access].str[1:] in ("i8", "u8")]
-    bits = np.zeros(values.shape, np.uint64)
-    for (thread, groups, noted), prefix in zip(did, prefixes, strict=True):
-        run = runs[thread]
-        stored = run.stored_values(), run.stored_whole() if wide else np.zeros(0, np.uint64)
-        to = number, addresses[thread], values[thread], bits[thread]
-        place(groups, prefix, noted, *stored, first.tables, *run.own_tables, row_of, *to)
-    for access in np.flatnonzero(first.stores).tolist():
-        if access not in wide:
-            own, dtype = np.flatnonzero(number == access), first.dtypes[access]
-            bits[:, own] = values[:, own].astype(dtype).view(f"u{dtype.itemsize}")
-    return Made(np.array([run.slot for run in runs]), number, addresses, values, bits)
+    times, access_begin = np.zeros(len(first.site), np.int64), np.zeros_like(begin)
+    places, turns = np.zeros((2, len(groups)), np.int32)
+    tables, where = (starts, length, numbers), _loops_of(first, loops)
+    row_of = places_of(groups, begin, *where, *tables, times, places, turns, access_begin)
+    rows, number = np.empty((2, access_begin[-1]), np.int32)
+    addresses = np.empty(len(rows), np.int64)
+    add = np.array([run.added for run in runs])
+    place(groups, begin, places, noted, noted_begin, first.tables, add, row_of, access_begin, rows, number, addresses)
+    stored, first_store = _joined([[run.stored_values()] for run in runs])
+    bits = _bits(runs, number, stored)
+    slots = np.array([run.slot for run in runs])
+    return Made(slots, access_begin, times, rows, number, addresses, first_store, stored, bits)
 
 
-def _prefixes(
-    groups: Sequence[NDArray[np.int64]], first: Accesses, loops: Loops
-) -> tuple[list[NDArray[np.int64]], int]:
-    """Return the places of each thread's groups in the order, as far as turns of loops tell them, and how many."""
-    prefixes, count = [np.zeros(len(own), np.int64) for own in groups], 1
-    for level in range(1, max((level for level, _, _ in loops), default=0) + 1):
-        which, inside, several = _loops_of(first, [(low, high) for own, low, high in loops if own == level])
-        turns = [np.zeros(len(own), np.int64) for own in groups]
-        most = np.zeros(count * several, np.int64)
-        for own, prefix, turn in zip(groups, prefixes, turns, strict=True):
-            count_turns(own, turn_of(level), which, inside, several, prefix, turn, most)
-        end = np.cumsum(most + 1)
-        prefixes = [(end - most - 1).take(prefix) + turn for prefix, turn in zip(prefixes, turns, strict=True)]
-        count = int(end[-1])
-    return prefixes, count
+def _joined(arrays: Sequence[Sequence[NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Join the arrays of each thread and those of all; return where those of each begin, and the end, too."""
+    begin = np.zeros(len(arrays) + 1, np.int64)
+    np.cumsum([sum(map(len, own)) for own in arrays], out=begin[1:])
+    several = [array for own in arrays for array in own]
+    return np.concatenate(several) if several else np.zeros(0, np.int64), begin
 
 
-def _loops_of(first: Accesses, loops: Sequence[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
-    """Return for each group which loop it is in or between which ones, whether it is in one, and how many these are."""
+def _bits(runs: Sequence[Accesses], number: NDArray[np.int32], stored: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return what was stored in shared memory, as it is there."""
+    first = runs[0]
+    of_store = [first.dtypes[access] for access in np.flatnonzero(first.stores).tolist()]
+    if any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in of_store):  # which a float does not hold
+        whole = np.concatenate([run.stored_whole() for run in runs])
+    bits = np.zeros(len(stored), np.uint64)
+    each = None
+    for dtype in dict.fromkeys(of_store):
+        if len(set(of_store)) > 1:
+            each = number[first.stores[number]] if each is None else each
+            own: Any = np.flatnonzero(np.array([of == dtype for of in first.dtypes])[each])
+        else:
+            own = slice(None)
+        is_whole = dtype.kind in "iu" and dtype.itemsize == 8
+        bits[own] = whole[own] if is_whole else stored[own].astype(dtype).view(f"u{dtype.itemsize}")
+    return bits
+
+
+def _loops_of(first: Accesses, loops: Loops) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Return for each level and group which loop it is in or between which ones, and whether it is in one.
+
+    The last is how many loops and places between them each level has.
+    """
     starts, _, _, numbers, *_ = first.tables
     access = numbers[starts]
-    begins = np.array(sorted({0, *(end for loop in loops for end in loop)}))
-    inside = np.zeros(len(access), np.bool_)
-    for low, high in loops:
-        inside |= (low <= access) & (access < high)
-    return np.searchsorted(begins, access, side="right") - 1, inside, len(begins)
+    levels = max((level for level, _, _ in loops), default=0)
+    which, inside = np.zeros((levels, len(access)), np.int64), np.zeros((levels, len(access)), np.bool_)
+    several = np.ones(levels, np.int64)
+    for level in range(levels):
+        own = [(low, high) for at, low, high in loops if at == level + 1]
+        begins = np.array(sorted({0, *(end for loop in own for end in loop)}))
+        for low, high in own:
+            inside[level] |= (low <= access) & (access < high)
+        which[level], several[level] = np.searchsorted(begins, access, side="right") - 1, len(begins)
+    return which, inside, several

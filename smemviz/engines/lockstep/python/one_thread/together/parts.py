@@ -48,6 +48,7 @@ def run_together(
     Raises:
         OtherWayError: if it is worth being run in another way, from the first turn; nothing is done then.
     """
+    from smemviz.engines.lockstep.python.one_thread.together.order import all_turns
     from smemviz.engines.lockstep.python.one_thread.together.requests import hand_on
 
     done: bool | None = None
@@ -63,7 +64,11 @@ def run_together(
                     stopped[place] = _went_on(machine, thread, pace)
                     thread.accesses.hand_on()
                     most = max(most, machine.iterations)
-            hand_on(machine, [thread.accesses for thread in threads], loops)
+            if len(threads) > 1:
+                hand_on(machine, [thread.accesses for thread in threads], loops)
+            else:
+                groups, _, noted, _ = all_turns([threads[0].accesses])
+                threads[0].accesses.tell(groups[groups >= 0], noted)
         except NotTogetherError as error:
             machine.iterations, machine.while_began = begin, while_began
             undo.undo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.jit import compiled
@@ -12,188 +13,330 @@ Numbers = NDArray[Any]
 
 
 @compiled
-def count_turns(
+def places_of(
     groups: Numbers,
-    mark: int,
+    begin: Numbers,
     loop: Numbers,
     inside: Numbers,
-    loops: int,
-    prefix: Numbers,
-    turn: Numbers,
-    most: Numbers,
-) -> None:
-    """Find for each group the turn of the loops of one level, 0 outside of them.
+    several: Numbers,
+    first: Numbers,
+    length: Numbers,
+    numbers: Numbers,
+    times: Numbers,
+    places: Numbers,
+    turns: Numbers,
+    begin_of: Numbers,
+) -> Numbers:
+    """Find the place of each group in the order, as far as turns of loops tell it; return the row of each access there.
 
-    ``prefix`` is the place of each group as far as the levels further out tell it, and becomes that place and
-    ``loop``, of so many ``loops``; ``most`` is the last turn at each of those. ``mark`` stands where a turn begins, one
-    less where a loop does.
+    The groups of all threads follow each other. Of each level and group there is the ``loop`` that it is in, or a gap
+    between loops, of ``several``, and whether it is ``inside`` of one. ``times`` becomes how often each access is
+    made and ``begin_of`` where those of each thread begin; ``places`` and ``turns`` are 0 of each group.
     """
-    now = 0
-    for i in range(len(groups)):
-        group = groups[i]
-        if group == mark:
-            now += 1
-        elif group == mark - 1:
+    start, count = np.zeros(1, np.int32), 1
+    for level in range(len(several)):
+        loops, mark = several[level], -2 * (level + 1)  # of a turn that begins; one less of a loop
+        most = np.zeros(count * loops, np.int32)
+        for thread in range(len(begin) - 1):
             now = 0
-        elif group >= 0:
-            place = prefix[i] * loops + loop[group]
-            prefix[i] = place
-            turn[i] = now if inside[group] else 0
-            most[place] = max(most[place], turn[i])
-
-
-@compiled
-def see(
-    groups: Numbers, prefix: Numbers, first: Numbers, length: Numbers, numbers: Numbers, several: int, there: Numbers
-) -> None:
-    """Find at which places there are accesses; ``several`` is how many have numbers."""
-    for i in range(len(groups)):
-        group = groups[i]
-        if group >= 0:
-            for entry in range(first[group], first[group] + length[group]):
-                there[prefix[i] * several + numbers[entry]] = True
+            for i in range(begin[thread], begin[thread + 1]):
+                group = groups[i]
+                if group >= 0:
+                    place = (start[places[i]] + turns[i]) * loops + loop[level, group]
+                    turn = now if inside[level, group] else 0
+                    places[i], turns[i] = place, turn
+                    most[place] = max(most[place], turn)
+                elif group == mark:
+                    now += 1
+                elif group == mark - 1:
+                    now = 0
+        count = 0
+        for place in range(len(most)):
+            turn = most[place]
+            most[place] = count
+            count += turn + 1
+        start = most
+    row_of = np.zeros(count * len(times), np.int32)
+    made = 0
+    for thread in range(len(begin) - 1):
+        for i in range(begin[thread], begin[thread + 1]):
+            group = groups[i]
+            if group >= 0:
+                place = start[places[i]] + turns[i]
+                places[i] = place
+                made += length[group]
+                for entry in range(first[group], first[group] + length[group]):
+                    times[numbers[entry]] += 1
+                    row_of[place * len(times) + numbers[entry]] = 1
+        begin_of[thread + 1] = made
+    rows = 0
+    for place in range(len(row_of)):
+        there = row_of[place]
+        row_of[place] = rows
+        rows += there
+    return row_of
 
 
 @compiled
 def place(
     groups: Numbers,
-    prefix: Numbers,
+    begin: Numbers,
+    places: Numbers,
     noted: Numbers,
-    stored: Numbers,
-    whole: Numbers,
+    noted_begin: Numbers,
     tables: tuple[Numbers, ...],
-    offset: Numbers,
-    shift: Numbers,
+    add: Numbers,
     row_of: Numbers,
+    begin_of: Numbers,
+    rows: Numbers,
     number: Numbers,
     addresses: Numbers,
-    values: Numbers,
-    bits: Numbers,
 ) -> None:
-    """Put what a thread did in the rows of its requests; ``whole`` is what goes into ``bits``, where there is any."""
-    first, length, names, numbers, which, scale, size, base, stores = tables
-    begin, store = 0, 0
+    """Tell the row, the number and the address of each access; ``add`` is for each thread and entry."""
+    first, length, names, numbers, which, scale, size, base = tables
     several = len(size)
-    for i in range(len(groups)):
-        group = groups[i]
-        if group < 0:
-            continue
-        for entry in range(first[group], first[group] + length[group]):
-            access = numbers[entry]
-            row = row_of[prefix[i] * several + access]
-            element = (noted[begin + which[entry]] + offset[entry] - shift[access]) // scale[access]
-            number[row] = access
-            addresses[row] = element * size[access] + base[access]
-            if stores[access]:
-                values[row] = stored[store]
-                if len(whole):
-                    bits[row] = whole[store]
-                store += 1
-        begin += names[group]
+    for thread in range(len(begin) - 1):
+        at, k = noted_begin[thread], begin_of[thread]
+        for i in range(begin[thread], begin[thread + 1]):
+            group = groups[i]
+            if group < 0:
+                continue
+            for entry in range(first[group], first[group] + length[group]):
+                access = numbers[entry]
+                element = noted[at + which[entry]] + add[thread, entry]
+                if scale[access] != 1:
+                    element //= scale[access]
+                rows[k] = row_of[places[i] * several + access]
+                number[k] = access
+                addresses[k] = element * size[access] + base[access]
+                k += 1
+            at += names[group]
 
 
 @compiled
-def meet(cells: Numbers, touches: Numbers, owner: Numbers) -> bool:
-    """Tell whether a thread touches a cell that another one accesses; both (threads, k), ``owner`` is nobody of any."""
-    for own in (True, False):
-        for thread in range(len(cells)):
-            for k in range(len(touches)):
-                cell = cells[thread, k]
-                if cell < 0 or touches[k] != own:
-                    continue
-                if owner[cell] >= 0 and owner[cell] != thread:
+def find_cells(
+    begin: Numbers, number: Numbers, addresses: Numbers, times: Numbers, shift: int, start: Numbers, cells: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Find which cells accesses touch, as ``meet`` does; return the accesses' numbers and where each thread begins."""
+    begin_of, number_of = np.zeros(len(begin), np.int64), np.empty(len(cells), np.int32)
+    count = 0
+    for thread in range(len(begin) - 1):
+        for i in range(begin[thread], begin[thread + 1]):
+            for more in range(times[number[i]]):
+                cells[count], number_of[count] = (addresses[i] >> shift) - start[thread] + more, number[i]
+                count += 1
+        begin_of[thread + 1] = count
+    return number_of, begin_of
+
+
+@compiled
+def meet(
+    begin: Numbers,
+    number: Numbers,
+    addresses: Numbers,
+    times: Numbers,
+    shift: int,
+    start: Numbers,
+    touches: Numbers,
+    owner: Numbers,
+) -> bool:
+    """Tell whether a thread touches a cell that another one accesses.
+
+    A cell is ``2 ** shift`` bytes, an access is to ``times`` of them, and ``start`` is for each thread the first one.
+    ``owner`` is -1 of each: it becomes twice its thread, and 1 more where that touches it, or -2 for several threads.
+    """
+    for thread in range(len(begin) - 1):
+        for i in range(begin[thread], begin[thread + 1]):
+            access = number[i]
+            cell = (addresses[i] >> shift) - start[thread]
+            own = 1 if touches[access] else 0
+            for at in range(cell, cell + times[access]):
+                of_cell = owner[at]
+                if of_cell == -1 or of_cell >> 1 == thread:
+                    owner[at] = max(of_cell, 2 * thread + own)
+                elif own or of_cell & 1:
                     return True
-                if own:
-                    owner[cell] = thread
+                else:
+                    owner[at] = -2
     return False
 
 
 @compiled
 def note_first(
-    addresses: Numbers,
-    bits: Numbers,
+    begin: Numbers,
+    rows: Numbers,
     number: Numbers,
+    addresses: Numbers,
+    stores: Numbers,
+    first_store: Numbers,
+    bits: Numbers,
     chosen: Numbers,
     start: int,
     shift: int,
     cells: int,
     before: Numbers,
     stamps: Numbers,
-    first: Numbers,
-) -> None:
-    """Note where each thread touches a cell first by an access of some, and where first with other bits.
+    ends: Numbers,
+    seen: Numbers,
+    found: Numbers,
+) -> int:
+    """Find where each thread touches a cell first by an access of some, and where first with other bits.
 
-    Addresses, bits and ``first`` are (threads, k). A cell is ``2 ** shift`` bytes, the first begins at ``start``; there
-    are so many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody.
+    ``found`` becomes these accesses in the order of their rows, the thread of each and its bits, and ``seen`` the same
+    thread after thread; return how many. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so
+    many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody;
+    ``ends`` are 0 of each row and behind the last.
     """
-    for thread in range(len(addresses)):
-        once = 2 * thread + 1
-        for k in range(len(number)):
-            address = addresses[thread, k]
-            if address < 0 or not chosen[number[k]]:
+    many = 0
+    for thread in range(len(begin) - 1):
+        once, store = 2 * thread + 1, first_store[thread]
+        for i in range(begin[thread], begin[thread + 1]):
+            access = number[i]
+            if not chosen[access]:
                 continue
-            place = number[k] * cells + ((address - start) >> shift)
-            if stamps[place] < once:
-                stamps[place] = once
-                before[place] = bits[thread, k]
-                first[thread, k] = True
-            elif stamps[place] == once and before[place] != bits[thread, k]:
-                stamps[place] = once + 1
-                first[thread, k] = True
+            new = np.uint64(0)
+            if stores[access]:
+                new = bits[store]
+                store += 1
+            at = access * cells + ((addresses[i] - start) >> shift)
+            if stamps[at] < once:
+                stamps[at] = once
+                before[at] = new
+            elif stamps[at] == once and before[at] != new:
+                stamps[at] = once + 1
+            else:
+                continue
+            seen[0, many], seen[1, many], seen[2, many] = i, thread, new
+            ends[rows[i] + 1] += 1
+            many += 1
+    for row in range(len(ends) - 1):
+        ends[row + 1] += ends[row]
+    for k in range(many):
+        row = rows[seen[0, k]]
+        to = ends[row]
+        found[0, to], found[1, to], found[2, to] = seen[0, k], seen[1, k], seen[2, k]
+        ends[row] += 1
+    return many
 
 
 @compiled
-def sizes_of_turns(groups: Numbers, names: Numbers) -> tuple[int, int]:
-    """Return how many groups and marks there are, and items, if every turn is noted that is like others."""
-    many, items, i = 0, 0, 0
-    while i < len(groups):
-        if groups[i] == -1:
-            many += 2 * groups[i + 3]
-            items += groups[i + 3] * names[groups[i + 2]]
-            i += 5
-            continue
-        if groups[i] >= 0:
-            items += names[groups[i]]
-        many += 1
-        i += 1
-    return many, items
+def window(
+    threads: Numbers,
+    lanes: Numbers,
+    begin: Numbers,
+    rows: Numbers,
+    number: Numbers,
+    addresses: Numbers,
+    stores: Numbers,
+    values: Numbers,
+    low: int,
+    high: int,
+    wanted: bool,
+    next_access: Numbers,
+    next_store: Numbers,
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the requests of some threads, of one warp, from row ``low`` to ``high``: number, addresses and values.
 
-
-@compiled
-def spread_turns(groups: Numbers, noted: Numbers, names: Numbers, all_groups: Numbers, all_noted: Numbers) -> None:
-    """Note every turn: items that grow evenly stand behind the others, the first of each and then the last of each."""
-    g, n, i, at = 0, 0, 0, 0
-    while i < len(groups):
-        group = groups[i]
-        if group != -1:
-            all_groups[g] = group
-            g += 1
+    Addresses and values are of all 32 lanes, and there are no values where none are ``wanted`` or stored. What comes
+    next of each thread moves on.
+    """
+    access_of, at = np.full(high - low, -1, np.int32), np.zeros(high - low, np.int32)
+    known = False
+    for thread in threads:
+        i = next_access[thread]
+        while i < begin[thread + 1] and rows[i] < high:
+            access_of[rows[i] - low] = number[i]
+            known |= stores[number[i]]
             i += 1
-            if group >= 0:
-                for _ in range(names[group]):
-                    all_noted[n] = noted[at]
-                    n += 1
-                    at += 1
-            continue
-        mark, group, turns, evenly = groups[i + 1], groups[i + 2], groups[i + 3], groups[i + 4]
-        i += 5
-        if turns == 0:
-            continue
-        several, even = names[group], 0
-        for k in range(several):
-            even += (evenly >> k) & 1
-        ends = at + turns * (several - even)
-        for turn in range(turns):
-            all_groups[g], all_groups[g + 1] = mark, group
-            g += 2
-            place = ends
+    several = 0
+    for row in range(high - low):
+        if access_of[row] >= 0:
+            at[row] = several
+            access_of[several] = access_of[row]
+            several += 1
+    table = np.full((several, 32), -1, np.int64)
+    stored = np.full((several if known and wanted else 0, 32), np.nan)
+    for place in range(len(threads)):
+        thread, lane = threads[place], lanes[place]
+        i, store = next_access[thread], next_store[thread]
+        while i < begin[thread + 1] and rows[i] < high:
+            row = at[rows[i] - low]
+            table[row, lane] = addresses[i]
+            if stores[number[i]]:
+                if len(stored):
+                    stored[row, lane] = values[store]
+                store += 1
+            i += 1
+        next_access[thread], next_store[thread] = i, store
+    return access_of[:several], table, stored
+
+
+@compiled
+def sizes_of_turns(groups: Numbers, begin: Numbers, names: Numbers) -> tuple[Numbers, Numbers]:
+    """Return where groups and items of each thread begin if every turn is noted that is like others."""
+    group_begin, noted_begin = np.zeros(len(begin), np.int64), np.zeros(len(begin), np.int64)
+    many, items = 0, 0
+    for thread in range(len(begin) - 1):
+        i = begin[thread]
+        while i < begin[thread + 1]:
+            if groups[i] == -1:
+                many += 2 * groups[i + 3]
+                items += groups[i + 3] * names[groups[i + 2]]
+                i += 5
+                continue
+            if groups[i] >= 0:
+                items += names[groups[i]]
+            many += 1
+            i += 1
+        group_begin[thread + 1], noted_begin[thread + 1] = many, items
+    return group_begin, noted_begin
+
+
+@compiled
+def spread_turns(
+    groups: Numbers,
+    begin: Numbers,
+    noted: Numbers,
+    noted_begin: Numbers,
+    names: Numbers,
+    all_groups: Numbers,
+    all_noted: Numbers,
+) -> None:
+    """Note every turn: items that grow evenly stand behind the others, the first of each and then the last of each."""
+    g, n = 0, 0
+    for thread in range(len(begin) - 1):
+        i, at = begin[thread], noted_begin[thread]
+        while i < begin[thread + 1]:
+            group = groups[i]
+            if group != -1:
+                all_groups[g] = group
+                g += 1
+                i += 1
+                if group >= 0:
+                    for _ in range(names[group]):
+                        all_noted[n] = noted[at]
+                        n += 1
+                        at += 1
+                continue
+            mark, group, turns, evenly = groups[i + 1], groups[i + 2], groups[i + 3], groups[i + 4]
+            i += 5
+            if turns == 0:
+                continue
+            several, even = names[group], 0
             for k in range(several):
-                if (evenly >> k) & 1:
-                    first, last = noted[place], noted[place + even]
-                    all_noted[n] = first if turns == 1 else first + (last - first) // (turns - 1) * turn
-                    place += 1
-                else:
-                    all_noted[n] = noted[at]
-                    at += 1
-                n += 1
-        at = ends + 2 * even
+                even += (evenly >> k) & 1
+            ends = at + turns * (several - even)
+            for turn in range(turns):
+                all_groups[g], all_groups[g + 1] = mark, group
+                g += 2
+                place = ends
+                for k in range(several):
+                    if (evenly >> k) & 1:
+                        first, last = noted[place], noted[place + even]
+                        all_noted[n] = first if turns == 1 else first + (last - first) // (turns - 1) * turn
+                        place += 1
+                    else:
+                        all_noted[n] = noted[at]
+                        at += 1
+                    n += 1
+            at = ends + 2 * even

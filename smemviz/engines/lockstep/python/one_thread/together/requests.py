@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
 from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
-from smemviz.engines.lockstep.python.one_thread.together.places import meet, note_first
+from smemviz.engines.lockstep.python.one_thread.together.places import find_cells, meet, note_first, window
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
@@ -37,16 +36,22 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     _look_for_meetings(machine, first, made)
     _tell_global(machine, first, made)
     _tell_shared(machine, first, made)
-    warps = made.slots // WARP_SIZE
-    several = [np.flatnonzero(warps == warp) for warp in np.unique(warps).tolist()]
-    sites = first.site[made.number]
-    for begin in range(0, len(sites), _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
-        part = slice(begin, begin + _AT_ONCE)
-        for lanes in several:
-            addresses, values = made.addresses[lanes, part].T, made.values[lanes, part].T
-            took = (addresses >= 0).any(axis=1)
-            if took.any():
-                machine.log.add_serial(sites[part][took], made.slots[lanes], addresses[took], values[took])
+    _tell_log(machine, first, made)
+
+
+def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
+    """Let the log have the requests of each warp."""
+    slots, count = made.slots, made.count
+    several = [np.flatnonzero(slots // WARP_SIZE == warp) for warp in np.unique(slots // WARP_SIZE).tolist()]
+    now = made.begin.copy(), made.first_store.copy()
+    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.values
+    for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
+        for threads in several:
+            slot = int(slots[threads[0]])
+            wanted, high = machine.log.keeps(slot), min(low + _AT_ONCE, count)
+            number, addresses, values = window(threads, slots[threads] % WARP_SIZE, *what, low, high, wanted, *now)
+            if len(number):
+                machine.log.add_serial(first.site[number], slot, addresses, values if len(values) else None)
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
@@ -56,32 +61,24 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         touches = first.writes if watched is None else np.ones(len(first.writes), np.bool_)
         if not touches[numbers].any():
             continue
-        rows = made.rows_of(numbers)
-        number, addresses = made.number[rows], made.addresses[:, rows]
         unit = int(first.size[numbers].min())
-        cells = (addresses - memory.base) >> unit.bit_length() - 1
-        most = len(memory.data) // unit
+        times = np.zeros(len(first.size), np.int64)
+        times[numbers] = first.size[numbers] // unit
+        shift, most = unit.bit_length() - 1, len(memory.data) // unit
+        start = np.full(len(made.slots), memory.base >> shift)
         if memory.space == "shared":  # an address is the same in every block
-            cells += (made.slots * machine.blocks // machine.slots * most)[:, None]
+            start -= made.slots * machine.blocks // machine.slots * most
             most *= machine.blocks
-        cells[addresses < 0] = -1
-        times = first.size[number] // unit
-        if (times > 1).any():
-            begin = np.cumsum(times) - times
-            within = np.arange(int(times.sum())) - begin.repeat(times)
-            number, cells = number.repeat(times), cells.repeat(times, axis=1)
-            cells = np.where(cells < 0, -1, cells + within)
-        if most > _SPARE * cells.size:
-            cells, most = _numbered(cells)
-        if meet(cells, touches[number], np.full(most, -1, np.int32)):
+        many = int(made.times @ times)
+        what = made.begin, made.number, made.addresses
+        if most > _SPARE * many:
+            cells = np.empty(many, np.int64)
+            number, begin = find_cells(*what, times, shift, start, cells)
+            found, cells = np.unique(cells, return_inverse=True)
+            what, shift, most = (begin, number, cells), 0, len(found)
+            times, start = np.minimum(times, 1), np.zeros_like(start)
+        if meet(*what, times, shift, start, touches, np.full(most, -1, np.int32)):
             raise NotTogetherError
-
-
-def _numbered(cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Number cells without gaps, but for -1; return how many there are, too."""
-    found, which = np.unique(cells, return_inverse=True)
-    none = int(found[0] < 0) if len(found) else 0
-    return which.reshape(cells.shape) - none, len(found) - none
 
 
 def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
@@ -90,13 +87,15 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
         watched = machine.in_global.watched.get(memory)
         if watched is None:
             continue
-        rows = made.rows_of(numbers)
-        sites = first.site[made.number[rows]]
-        for thread, slot in enumerate(made.slots.tolist()):
-            addresses = made.addresses[thread, rows]
-            own = np.flatnonzero(addresses >= 0)
-            if len(own):
-                machine.in_global.add_serial(watched, machine.in_global.number_of(slot), sites[own], addresses[own])
+        among = np.zeros(len(first.site), np.bool_)
+        among[numbers] = True
+        here = np.flatnonzero(among[made.number])
+        ends = np.searchsorted(here, made.begin)
+        sites, addresses = first.site[made.number[here]], made.addresses[here]
+        for slot, begin, end in zip(made.slots.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            if begin < end:
+                thread, own = machine.in_global.number_of(slot), slice(begin, end)
+                machine.in_global.add_serial(watched, thread, sites[own], addresses[own])
 
 
 def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
@@ -104,16 +103,16 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.
     """
-    if not first.in_shared[made.number].any():
+    if not made.times[first.in_shared].any():
         return
-    bits, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
-    cells = (nbytes >> bits) + 1
+    shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
+    cells = (nbytes >> shift) + 1
     before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    seen = np.zeros(made.addresses.shape, np.bool_)
-    note_first(made.addresses, made.bits, made.number, first.in_shared, start, bits, cells, before, stamps, seen)
-    threads, rows = np.nonzero(seen)
-    order = np.argsort(rows, kind="stable")
-    threads, rows = threads[order], rows[order]
-    sites, addresses = first.site[made.number[rows]], made.addresses[threads, rows]
-    slots, stored = made.slots[threads], made.bits[threads, rows]
-    machine.hazards.add_serial(OrderedAccesses(sites, slots, addresses, stored, rows))
+    seen, found = np.empty((2, 3, len(made.rows)), np.int64)
+    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
+    ends = np.zeros(made.count + 1, np.int32)
+    many = note_first(*what, first.in_shared, start, shift, cells, before, stamps, ends, seen, found)
+    which, threads, bits = found[:, :many]
+    sites, slots, rows = first.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
+    did = OrderedAccesses(sites, slots, made.addresses[which], bits.view(np.uint64), rows)
+    machine.hazards.add_serial(did)

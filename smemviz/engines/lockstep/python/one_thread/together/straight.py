@@ -122,14 +122,21 @@ def _degree(node: ast.expr, number: str) -> int:
 
 
 def each_turn(
-    groups: NDArray[np.int64], noted: NDArray[np.int64], names: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return groups and what was noted as if every turn had been noted; ``names`` is how many items a group has."""
+    groups: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    noted: NDArray[np.int64],
+    noted_begin: NDArray[np.int64],
+    names: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the groups of threads, and what was noted, as if every turn had been noted, and where each thread begins.
+
+    ``names`` is how many items a group has.
+    """
     from smemviz.engines.lockstep.python.one_thread.together.places import sizes_of_turns, spread_turns
 
     if not (groups == ALIKE).any():
-        return groups, noted
-    many, items = sizes_of_turns(groups, names)
-    all_groups, all_noted = np.empty(many, np.int64), np.empty(items, np.int64)
-    spread_turns(groups, noted, names, all_groups, all_noted)
-    return all_groups, all_noted
+        return groups, begin, noted, noted_begin
+    all_begin, all_noted_begin = sizes_of_turns(groups, begin, names)
+    all_groups, all_noted = np.empty(all_begin[-1], np.int64), np.empty(all_noted_begin[-1], np.int64)
+    spread_turns(groups, begin, noted, noted_begin, names, all_groups, all_noted)
+    return all_groups, all_begin, all_noted, all_noted_begin

@@ -9,7 +9,7 @@ from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
 
 
-class Watched:
+class Wrapped:
     """An object of a library; what is not the launch is left to it."""
 
     def __init__(self, real: Any, **attributes: Any) -> None:
@@ -24,7 +24,7 @@ class Watched:
 
 def real(value: Any) -> Any:
     """Return the object of the library."""
-    return value._real if isinstance(value, Watched) else value
+    return value._real if isinstance(value, Wrapped) else value
 
 
 def made_after(recorder: Recorder, kernel: str, record: Callable[[], bool], make: Callable[[], None]) -> None:
