@@ -85,7 +85,9 @@ def check_addresses(sites: Sequence[Site], site: NDArray[Any], addresses: NDArra
     if addresses.size and int(addresses.max()) > _MAX_ADDRESS:
         raise ValueError(f"{kernel} has a request to an address that no GPU has")
     # A complex number may begin at any multiple of its half, which is then accessed by itself.
-    unit = np.array([site.width // (2 if site.dtype.startswith("c") else 1) for site in sites], addresses.dtype)[site]
+    halves = [2 if site.dtype.startswith("c") and site.pieces == 1 else 1 for site in sites]
+    units = [site.width // half for site, half in zip(sites, halves, strict=True)]
+    unit = np.array(units, addresses.dtype)[site]
     if np.any((addresses % unit[:, np.newaxis] != 0) & (addresses >= 0)):
         raise ValueError(f"{kernel} has a request to an address that is no multiple of the bytes it accesses")
 
@@ -102,7 +104,8 @@ def _check_site(site: Site, where: str) -> None:
         raise ValueError(f"{where} has a site with a width of {site.width} bytes in line {site.line}")
     if site.op not in OPERATIONS or site.dtype not in _DTYPES:
         raise ValueError(f"{where} has a site of no known operation or type in line {site.line}")
-    if site.width != (16 if site.op in MATRICES else np.dtype(site.dtype).itemsize):
+    bytewise = site.width == 1 and site.op in ("load", "store")
+    if site.width != (16 if site.op in MATRICES else np.dtype(site.dtype).itemsize) and not bytewise:
         raise ValueError(f"{where} has a site that accesses {site.width} bytes of {site.dtype} in line {site.line}")
     if min(site.column, site.end_column) < 0 or site.end_line < site.line:
         raise ValueError(f"{where} has a site that ends before it begins in line {site.line}")

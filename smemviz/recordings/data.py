@@ -28,8 +28,8 @@ class Site:
 
     ``line`` is 1-based and ``column`` 0-based, as in ``ast``. A site inside a device function exists once
     for every chain of calls that reaches it; ``calls`` is that chain as (line, column) pairs, outermost first,
-    and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type.
-    ``file`` is empty for a site in the file of its kernel.
+    and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type: where it is
+    wider, an element takes several requests. ``file`` is empty for a site in the file of its kernel.
     """
 
     line: int
@@ -50,6 +50,11 @@ class Site:
     def is_shared(self) -> bool:
         """Whether it goes to shared memory, not to global."""
         return self.space == "shared"
+
+    @property
+    def pieces(self) -> int:
+        """How many requests one access to an element takes: as many as it has bytes where it is loaded byte by byte."""
+        return max(1, np.dtype(self.dtype).itemsize // self.width)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,9 @@ class Instrumented:
 
 def mark_name(action: str, site: Site) -> str:
     """Name the device function that marks and makes an access of a kind; ``action`` is what it does there."""
-    return "_".join([f"{PREFIX}{action}", site.space, site.op, site.dtype, *filter(None, [field_at(site)])])
+    pieces = [f"{site.pieces}_pieces"] if site.pieces > 1 else []
+    parts = [f"{PREFIX}{action}", site.space, site.op, site.dtype, *pieces, *filter(None, [field_at(site)])]
+    return "_".join(parts)
 
 
 def field_at(site: Site) -> str:

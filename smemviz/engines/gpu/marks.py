@@ -31,22 +31,56 @@ _ATOMICS = {"and": "and_", "or": "or_"}
 inlined = cuda.jit(device=True, forceinline=True)
 
 
-def _mark(text: str, place: Any, *constraints: str) -> Any:
-    """Build the intrinsic that writes an instruction with a number and a place, an address of this type."""
+def _mark(text: str, place: Any, *constraints: str, pieces: int = 1) -> Any:
+    """Build the intrinsic that writes an instruction with a number and a place, an address of this type.
+
+    It writes it for each of so many bytes where an element is accessed in pieces.
+    """
     generate = _written(text, "n", *constraints)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def mark(typing_context: Any, number: Any, address: Any) -> Any:
-        return cuda.types.void(cuda.types.int64, place), generate
+        return cuda.types.void(cuda.types.int64, place), _for_each_byte(generate, pieces)
 
     return mark
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _mark_stored(typing_context: Any, number: Any, address: Any, value: Any) -> Any:
-    """Mark a store in shared memory with what is stored."""
-    types = (cuda.types.int64, cuda.types.uint32, cuda.types.float64)
-    return cuda.types.void(*types), _written(f"{ACCESS}.shared $0, [$1], $2;", "n", "r", "d")
+def _mark_stored(pieces: int) -> Any:
+    """Build the intrinsic that marks a store in shared memory with what is stored, or each of its bytes with its own.
+
+    It is given a float64, or of a store in pieces what is stored itself.
+    """
+    generate = _written(f"{ACCESS}.shared $0, [$1], $2;", "n", "r", "d")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def mark(typing_context: Any, number: Any, address: Any, value: Any) -> Any:
+        stored = cuda.types.float64 if pieces == 1 else value
+        types = (cuda.types.int64, cuda.types.uint32, stored)
+        return cuda.types.void(*types), _for_each_byte(generate, pieces)
+
+    return mark
+
+
+def _for_each_byte(generate: Callable[..., Any], pieces: int) -> Callable[..., Any]:
+    """Return what writes an instruction for each byte from an address on, with the byte of what is stored."""
+    if pieces == 1:
+        return generate
+
+    def generate_each(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        number, address, *stored = arguments
+        for byte in range(pieces):
+            values = [_byte_of(builder, value, byte, pieces) for value in stored]
+            generate(context, builder, signature, (number, builder.add(address, address.type(byte)), *values))
+        return context.get_dummy_value()
+
+    return generate_each
+
+
+def _byte_of(builder: Any, value: Any, byte: int, size: int) -> Any:
+    """Return one byte of a number of so many bytes, as a float64."""
+    integer = ir.IntType(8 * size)
+    bits = value if value.type == integer else builder.bitcast(value, integer)
+    return builder.uitofp(builder.trunc(builder.lshr(bits, integer(8 * byte)), ir.IntType(8)), ir.DoubleType())
 
 
 def _written(text: str, *constraints: str, once: bool = False) -> Callable[..., Any]:
@@ -64,10 +98,12 @@ def _written(text: str, *constraints: str, once: bool = False) -> Callable[..., 
     return generate
 
 
-_MARKS = {
-    "shared": _mark(f"{ACCESS}.shared $0, [$1];", cuda.types.uint32, "r"),
-    "global": _mark(f"{ACCESS}.global $0, [$1];", cuda.types.int64, "l"),
-}
+@cache
+def _mark_in(space: Space, pieces: int = 1) -> Any:
+    """Return what marks an access in a space."""
+    if space == "shared":
+        return _mark(f"{ACCESS}.shared $0, [$1];", cuda.types.uint32, "r", pieces=pieces)
+    return _mark(f"{ACCESS}.global $0, [$1];", cuda.types.int64, "l", pieces=pieces)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -85,11 +121,12 @@ class _Kind(NamedTuple):
     space: Space
     op: str
     dtype: str
+    pieces: int
     field: str
 
 
 def _load(site: _Kind) -> Any:
-    mark, address_of = _MARKS[site.space], _ADDRESS_OF[site.space]
+    mark, address_of = _mark_in(site.space, site.pieces), _ADDRESS_OF[site.space]
 
     def load(number: Any, array: Any, index: Any) -> Any:
         mark(number, address_of(array, index))
@@ -99,11 +136,11 @@ def _load(site: _Kind) -> Any:
 
 
 def _store(site: _Kind) -> Any:
-    mark, address_of = _MARKS[site.space], _ADDRESS_OF[site.space]
-    cast = numba.from_dtype(np.dtype(site.dtype))
+    mark, address_of = _mark_in(site.space, site.pieces), _ADDRESS_OF[site.space]
+    cast, mark_stored, as_marked = _stored(site)
 
     def store_with_value(number: Any, array: Any, index: Any, value: Any) -> None:
-        _mark_stored(number, element_offset(array, index), numba.float64(cast(value)))
+        mark_stored(number, element_offset(array, index), as_marked(cast(value)))
         array[index] = value
 
     def store(number: Any, array: Any, index: Any, value: Any) -> None:
@@ -116,6 +153,12 @@ def _store(site: _Kind) -> Any:
 def _has_value(site: _Kind) -> bool:
     """Tell whether it is to be known what is stored."""
     return site.space == "shared" and np.dtype(site.dtype).kind != "c"
+
+
+def _stored(site: _Kind) -> tuple[Any, Any, Any]:
+    """Return the type of an element, what marks a store of one, and as what it is given that."""
+    cast = numba.from_dtype(np.dtype(site.dtype))
+    return cast, _mark_stored(site.pieces), numba.float64 if site.pieces == 1 else cast
 
 
 _FIELD = {
@@ -133,11 +176,12 @@ def store(number, array, index, value):
 
 
 def _field_of_record(action: str, site: _Kind) -> Any:
-    namespace = {"address_of": field_address(site.field, site.space == "shared"), "mark": _MARKS[site.space]}
+    mark = _mark_in(site.space, site.pieces)
+    namespace = {"address_of": field_address(site.field, site.space == "shared"), "mark": mark}
     stored = ""
     if action == "store" and _has_value(site):
-        namespace |= {"mark": _mark_stored, "cast": numba.from_dtype(np.dtype(site.dtype)), "float64": numba.float64}
-        stored = ", float64(cast(value))"
+        namespace |= zip(("cast", "mark", "as_marked"), _stored(site), strict=True)
+        stored = ", as_marked(cast(value))"
     exec(_FIELD[action].format(name=site.field, stored=stored), namespace)
     return inlined(namespace[action])
 
@@ -152,7 +196,7 @@ def call(number, array, {parameters}):
 
 def _call(site: _Kind, name: str, parameters: str) -> Any:
     index = "index" if "index" in parameters else "0"
-    namespace = {"cuda": cuda, "address_of": _ADDRESS_OF[site.space], "mark": _MARKS[site.space]}
+    namespace = {"cuda": cuda, "address_of": _ADDRESS_OF[site.space], "mark": _mark_in(site.space)}
     exec(_CALL.format(name=name, parameters=parameters, index=index), namespace)
     return inlined(namespace["call"])
 
@@ -193,6 +237,6 @@ def marking_functions(sites: Sequence[Site]) -> dict[str, Any]:
         hints = [name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global"]
         actions = [site.op, *(hints if not field_at(site) else [])]
         for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
-            kind = _Kind(site.space, site.op, site.dtype, field_at(site))
+            kind = _Kind(site.space, site.op, site.dtype, site.pieces, field_at(site))
             names.setdefault(mark_name(action, site), _built(action, kind))
     return names

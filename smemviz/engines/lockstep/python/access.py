@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values import times
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import INT64, Dtype, Value, cast, dtype_of
 from smemviz.messages import english
 
 _UINT64 = np.dtype(np.uint64)
@@ -31,7 +31,7 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
         return np.zeros((), view.dtype)[()]
     site = frame.tree.loads.get(node)
     if site is not None:
-        frame.machine.request(site, view.memory, view.address(element), reached)
+        _note(frame, site, view, element, reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, np.zeros((), view.dtype))
@@ -59,8 +59,25 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     value = cast(value, view.dtype)
     site = frame.tree.stores.get(node)
     if site is not None:
-        frame.machine.request(site, view.memory, view.address(element), reached, value)
+        _note(frame, site, view, element, reached, value)
     view.memory.write(element, view.dtype, value, reached)
+
+
+def _note(frame: Frame, site: int, view: View, element: Index, reached: Mask, stored: Value | None = None) -> None:
+    """Note the request for an element, or one for each of its bytes where Numba loads and stores byte by byte."""
+    address = view.address(element)
+    if frame.machine.table.sites[site].width >= view.dtype.itemsize:
+        frame.machine.request(site, view.memory, address, reached, stored)
+        return
+    values = [] if stored is None else bytes_of(stored, view.dtype)
+    for byte in range(view.dtype.itemsize):
+        frame.machine.request(site, view.memory, address + byte, reached, values[byte] if values else None)
+
+
+def bytes_of(stored: Value, dtype: Dtype) -> list[Value]:
+    """Return the bytes of what each thread stores, or of one value for all."""
+    octets = np.ascontiguousarray(stored, dtype).reshape(-1).view((np.uint8, dtype.itemsize))
+    return list(octets.T if isinstance(stored, np.ndarray) else octets[0])
 
 
 def refuse_constant(frame: Frame, node: ast.expr, view: View) -> None:

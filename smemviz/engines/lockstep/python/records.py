@@ -59,22 +59,13 @@ def _note(
     if site is None:
         return
     record, first = record_in(view.dtype)
-    start, own, values = view.address(element) + first, _own_bytes(record), _bytes_of(stored)
+    start, own = view.address(element) + first, _own_bytes(record)
+    values = [] if stored is None else access.bytes_of(stored, stored.dtype)[record_in(stored.dtype)[1] :]
     for byte in range(record.itemsize):
         if own[byte]:
             frame.machine.request(site, view.memory, start + byte, reached, values[byte] if values else None)
         else:
             frame.machine.log.add(site, start + byte, reached)
-
-
-def _bytes_of(stored: Value | None) -> list[Value]:
-    """Return the bytes of a record of each thread, or of one for all."""
-    if stored is None:
-        return []
-    record, first = record_in(stored.dtype)
-    octets = np.ascontiguousarray(stored).reshape(-1).view((np.uint8, stored.dtype.itemsize))
-    octets = octets[:, first : first + record.itemsize]
-    return list(octets.T if isinstance(stored, np.ndarray) else octets[0])
 
 
 def _own_bytes(dtype: Dtype) -> NDArray[np.bool_]:

@@ -119,7 +119,9 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
         )
     if not field.aligned:
         raise visit.unsupported(node, not_aligned(name))
-    view = replace(base, ndim=base.ndim + len(field.shape), dtype=field.dtype)
+    # Of one record it is the record that is aligned or not, of many their array; the arrays in a record always are.
+    bytewise = (base.bytewise or base.is_packed) if base.ndim else base.is_packed and not field.shape
+    view = replace(base, ndim=base.ndim + len(field.shape), dtype=field.dtype, bytewise=bytewise)
     if (view.ndim or view.is_record) and op == "load":
         return view
     visit.site(node, view, op)

@@ -87,7 +87,7 @@ def _comparison(visit: Visit, node: ast.Compare) -> None:
 def _searched(visit: Visit, node: ast.expr, ref: Ref) -> None:
     if isinstance(ref, ArrayRef) and ref.ndim and not ref.is_record:
         visit.tree.in_lockstep.append(node)
-        visit.site(node, ref, "load")
+        visit.site(node, replace(ref, bytewise=False), "load")
 
 
 def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
@@ -301,7 +301,7 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
             dtype = _dtype(visit, node.args[0]) if has_dtype else None
             if dtype is None:
                 raise visit.unsupported(node, english("the dtype of {code} is not constant", code=ast.unparse(node)))
-            return replace(receiver, dtype=dtype)
+            return replace(receiver, dtype=dtype, bytewise=receiver.bytewise or receiver.is_packed)
         case "transpose":
             return receiver
         case "item" if not arguments and not receiver.is_record:
@@ -342,7 +342,7 @@ def _hinted(visit: Visit, node: ast.Call, op: str) -> Ref:
     array, index, *_ = [*_values(visit, node.args), None, None]
     _whole_element(visit, node, array, len(index.items) if isinstance(index, TupleRef) else 1)
     assert isinstance(array, ArrayRef)
-    visit.site(node, array, op)
+    visit.site(node, replace(array, bytewise=False), op)
     return None
 
 

@@ -60,7 +60,7 @@ def _elements(visit: Visit, node: ast.Call, name: str) -> Ref:
     if name == "numpy.ndenumerate":
         visit.site(node, refs[0], "load")
         return TupleRef((TupleRef((None,) * refs[0].ndim), None))
-    items = tuple(replace(ref, ndim=0) for ref in refs)
+    items = tuple(replace(ref, ndim=0, bytewise=False) for ref in refs)  # nditer takes what it reads for aligned
     return TupleRef(items) if len(items) > 1 else items[0]
 
 

@@ -16,18 +16,25 @@ from smemviz.recordings.data import Site
 class ArrayRef:
     """What is known of an array before anything runs. ``origins`` are the names it was declared under.
 
-    A record, an element of an array of records, is an array without axes.
+    A record, an element of an array of records, is an array without axes. ``bytewise`` tells whether Numba loads and
+    stores its numbers byte by byte, as it does where records that they are in are not aligned.
     """
 
     origins: tuple[str, ...]
     space: str
     ndim: int
     dtype: np.dtype[Any]
+    bytewise: bool = False
 
     @property
     def is_record(self) -> bool:
         """Whether its elements have fields."""
         return self.dtype.fields is not None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its elements are records without ``align=True``."""
+        return self.is_record and not self.dtype.isalignedstruct
 
 
 @dataclass(frozen=True)

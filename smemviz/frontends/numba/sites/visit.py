@@ -109,8 +109,9 @@ class Visit:
             return TupleRef(tuple(self.join(node, a, b) for a, b in pairs), left.names)
         if isinstance(left, ArrayRef) and isinstance(right, ArrayRef):
             origins = tuple(dict.fromkeys((*left.origins, *right.origins)))
-            if replace(left, origins=origins) == replace(right, origins=origins):
-                return replace(left, origins=origins)
+            both = {"origins": origins, "bytewise": left.bytewise or right.bytewise}
+            if replace(left, **both) == replace(right, **both):
+                return replace(left, **both)
         raise self.unsupported(node, english("one name stands for two kinds of array here; give each its own name"))
 
     # -- sites
@@ -141,7 +142,7 @@ class Visit:
                 array=" or ".join(array.origins),
                 space="shared" if array.space == "shared" else "global",
                 op=op,
-                width=dtype.itemsize,
+                width=1 if array.bytewise and op in ("load", "store") else dtype.itemsize,
                 dtype=dtype_name(dtype),
                 function=self.function.name,
                 calls=self.calls,

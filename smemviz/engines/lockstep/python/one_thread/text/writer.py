@@ -166,6 +166,8 @@ class Writer:
     def note(self, base: str, offset: int, site: int | None, access: Access) -> None:
         """Note an access at what has a name and a constant, where it is a request."""
         if site is not None:
+            if self.frame.machine.table.sites[site].pieces > 1:
+                raise NotWrittenError  # an element is one request here
             self._noted.add(len(self.sites), base, offset)
             self.sites.append((site, access))
 
