@@ -109,9 +109,10 @@ class Visit:
             return TupleRef(tuple(self.join(node, a, b) for a, b in pairs), left.names)
         if isinstance(left, ArrayRef) and isinstance(right, ArrayRef):
             origins = tuple(dict.fromkeys((*left.origins, *right.origins)))
-            both = {"origins": origins, "bytewise": left.bytewise or right.bytewise}
-            if replace(left, **both) == replace(right, **both):
-                return replace(left, **both)
+            bytewise = left.bytewise or right.bytewise
+            both = replace(left, origins=origins, bytewise=bytewise)
+            if both == replace(right, origins=origins, bytewise=bytewise):
+                return both
         raise self.unsupported(node, english("one name stands for two kinds of array here; give each its own name"))
 
     # -- sites
