@@ -116,10 +116,11 @@ class Explaining:
             steps = steps[:-1]
         lanes, why = described(pattern, steps, self.spelling), self._why(site, row, pattern)
         if share is None:
-            return capital(_("{pattern}: {reason}.", pattern=lanes, reason=why))
-        times, among = share
-        requests = count(among, "request")
-        return _("In {n:,} of {requests}, {pattern}: {reason}.", n=times, requests=requests, pattern=lanes, reason=why)
+            said = capital(_("{pattern}: {reason}.", pattern=lanes, reason=why))
+        else:
+            requests, shown = count(share[1], "request"), {"pattern": lanes, "reason": why}
+            said = _("In {n:,} of {requests}, {pattern}: {reason}.", n=share[0], requests=requests, **shown)
+        return f"{said} {_in_pieces(site.pieces)}" if site.pieces > 1 else said
 
     def _why(self, site: Site, row: int, pattern: Pattern) -> str:
         addresses = self.launch.requests.addresses[row]
@@ -245,3 +246,12 @@ def _pattern_names(patterns: list[Pattern]) -> str:
     if more > 0:
         return _("mixed: {names} and {more} more", names=first, more=more)
     return _("mixed: {names}", names=first)
+
+
+def _in_pieces(pieces: int) -> str:
+    """Say why an access to a field is several requests."""
+    return _(
+        "Numba accesses the {n} bytes of this field one by one, as its records are packed; "
+        "with np.dtype(..., align=True) they are one request.",
+        n=pieces,
+    )

@@ -11,6 +11,7 @@ from helpers.packed_records import ALIGNED, PACKED, THREADS, over_records, recor
 
 import smemviz
 from smemviz.model.counting.summary import totals_of
+from smemviz.wording.explanations import explain
 
 compiling = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda, which compiles")
 
@@ -130,3 +131,12 @@ def test_the_gpu_engine_counts_what_lockstep_counts(dtype):
     for name in ("site", "warp", "values"):
         one, other = (getattr(of, name)[by] for of, by in zip((written, launch.requests), order, strict=True))
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("dtype", "is_said"), [(PACKED, True), (ALIGNED, False)])
+def test_an_explanation_says_why_a_field_takes_several_requests(dtype, is_said):
+    with smemviz.recording() as recorded:
+        over_records[1, THREADS](records_of(dtype), np.zeros(THREADS))
+    (launch,) = recorded.launches
+    said = "Numba accesses the 4 bytes of this field one by one, as its records are packed"
+    assert any(said in explained.because for explained in explain(launch)) == is_said

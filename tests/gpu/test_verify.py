@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import packed_records
 
 from smemviz.cli.main import main
 from smemviz.errors import MissingError
@@ -31,6 +32,23 @@ def test_every_site_of_the_gallery_is_accounted_for(file: Path, capsys: pytest.C
     code = main(["verify", str(file), "--json"])
     sites = [site for launch in json.loads(capsys.readouterr().out)["launches"] for site in launch["sites"]]
     assert [site["because"] for site in sites if site["verdict"] == "unexplained"] == []
+    assert code == 0
+
+
+@pytest.mark.parametrize("dtype", ["PACKED", "ALIGNED"])
+def test_fields_of_records_are_counted_as_the_hardware_counts_them(
+    dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = Path(packed_records.__file__).read_text(encoding="utf-8")
+    file = tmp_path / "records.py"
+    file.write_text(
+        f"{kernel}\n\ndef main():\n    out = np.zeros(THREADS, np.float64)\n"
+        f"    over_records[1, THREADS](records_of({dtype}), out)\n    return out\n",
+        encoding="utf-8",
+    )
+    code = main(["verify", str(file), "--json"])
+    (launch,) = json.loads(capsys.readouterr().out)["launches"]
+    assert [site["because"] for site in launch["sites"] if site["verdict"] == "unexplained"] == []
     assert code == 0
 
 

@@ -142,7 +142,7 @@ class Unit:
 
     @property
     def _complex(self) -> bool:
-        return np.dtype(self.first.dtype).kind == "c"
+        return np.dtype(self.first.dtype).kind == "c" and self.first.pieces == 1
 
     @cached_property
     def _uncountable(self) -> str | None:
