@@ -86,12 +86,12 @@ def test_loads_and_stores_that_hint_at_the_caches_report_and_stay_what_they_are(
 def test_fields_of_records_report_where_the_record_is():
     assert instrumented("records[1].x = out[0]\nrecords[2]['x'] += 1") == (
         "_0 = _load_global_load(0, out, 0)\n"
-        "_store_global_store_x(1, records, 1, _0)\n"
+        "_store_global_store_4_pieces_x(1, records, 1, _0)\n"
         "_1 = records\n"
         "_2 = 2\n"
-        "_3 = _load_global_load_x(2, _1, _2)\n"
+        "_3 = _load_global_load_4_pieces_x(2, _1, _2)\n"
         "_4 = _3 + 1\n"
-        "_store_global_store_x(3, _1, _2, _4)"
+        "_store_global_store_4_pieces_x(3, _1, _2, _4)"
     )
 
 
