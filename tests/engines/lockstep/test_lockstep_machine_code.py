@@ -7,6 +7,7 @@ import pytest
 from helpers.alone_both_ways import both_ways, run_few
 from helpers.lockstep_text import body
 
+from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.python.one_thread import accesses, runner
 from smemviz.engines.lockstep.python.one_thread.native import compiled, thread
 
@@ -131,3 +132,15 @@ def test_short_loops_are_not_compiled(monkeypatch):
     monkeypatch.setattr(compiled, "native_of", None)
 
     launch_of(f"for k in range({runner.OFTEN_TOGETHER // 2}):\n    x += k", 5)()
+
+
+@pytest.mark.parametrize("number", [np.int32, np.int64])
+def test_threads_have_numbers_of_either_size(monkeypatch, made, number):
+    monkeypatch.setattr(Watched, "_nobody", lambda self: np.zeros(len(self.contents), number))
+
+    lines = "out[i] = i\nfor k in range(40):\n    out[i] += k * i"
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, 5))
+
+    assert alone == interpreted
+    assert made[-1]
+    assert ran > 0
