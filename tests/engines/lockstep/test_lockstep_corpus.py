@@ -91,6 +91,7 @@ SAYS = (
     *(
         "a kernel takes arrays, numbers and tuples",
         "has no field",
+        "a field is taken by its name here",
         "Numba has no",
         "has changed since",
         "is not known to the lockstep engine",

@@ -29,6 +29,12 @@ def subscript(visit: Visit, node: ast.Subscript) -> Ref:
             "{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=f"{array}[None, ...]"
         )
         raise visit.unsupported(node, what)
+    if isinstance(base, ArrayRef) and base.is_record and not base.ndim and picked:
+        instead = f"{ast.unparse(node.value)}[{(base.dtype.names or ('',))[0]!r}]"
+        what = english(
+            "{code}: a field is taken by its name here; write {instead}", code=ast.unparse(node), instead=instead
+        )
+        raise visit.unsupported(node, what)
     return element(visit, node, base, picked, "load")
 
 
