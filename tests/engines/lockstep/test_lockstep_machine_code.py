@@ -144,3 +144,38 @@ def test_threads_have_numbers_of_either_size(monkeypatch, made, number):
     assert alone == interpreted
     assert made[-1]
     assert ran > 0
+
+
+WIDE = {
+    "a mask that is not reached": "for k in range(3000):\n    n = k + 1000\n    if n < 0:\n        n = n & 255\nx = n",
+    "a remainder now and then": """
+for k in range(99):
+    n = n * 3 + k
+    if n > 1000:
+        n = (n - (-8)) % 16 + (-8)
+x = n""",
+    "products without a sign": "h = uint32(4000000000)\nfor k in range(40):\n    x += h * h > uint32(7)",
+    "the whole range downwards": """
+for k in range(0, -9223372036854775807 - 1 + 0 * n, -1):
+    x += 1
+    if k < -50:
+        break""",
+    "the whole range upwards": """
+for k in range(0, 9223372036854775807, 2):
+    x += 1
+    if k > 50:
+        out[900] = 1
+    if k > 60:
+        break""",
+}
+
+
+@pytest.mark.parametrize("way", ["machine code", "machine code in parts"])
+@pytest.mark.parametrize("block", [1, 2, 5])
+@pytest.mark.parametrize("lines", WIDE.values(), ids=WIDE)
+def test_what_only_looks_settled_is_left_as_it_is(monkeypatch, lines, block, way):
+    run_few(monkeypatch, way)
+
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines, block))
+
+    assert alone == interpreted

@@ -308,5 +308,5 @@ def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> 
     for slot, part in left.items():
         if part is None:  # of a loop with a condition
             return Begun(mask.without(ended), mask.narrow(ended), None)
-        ends[:, slot] = part.start, part.stop, part.step
+        ends[:, slot] = part.start, min(max(part.stop, -(2**63)), 2**63 - 1), part.step
     return Begun(mask.without(ended), mask.narrow(ended), Range(*ends))

@@ -40,6 +40,8 @@ class Native:
 
 def native_of(writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
     """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
+    if writer.has_unsigned:
+        return None
     dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
     owners = [watched.owners.dtype for watched in writer.frame.machine.in_global.watched.values()]  # all of one type
     dtypes |= {f"o{made.number}": owners[0] for made, way in writer.accesses if way == "owned"}

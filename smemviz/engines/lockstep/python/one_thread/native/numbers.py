@@ -254,6 +254,7 @@ class Numbers(Cells):
         start, stop, step = (nothing, ends[0], one) if len(ends) == 1 else (*ends, one)[:3]
         made = builder.ssub_with_overflow(stop, start)
         way, is_far = builder.extract_value(made, 0), builder.extract_value(made, 1)
+        is_far = builder.or_(is_far, builder.icmp_signed("==", way, ir.Constant(INT, -(2**63))))  # has no opposite
         self._only_if(builder.and_(builder.not_(is_far), builder.icmp_signed("!=", step, nothing)))
         builder = self.builder
         is_up = builder.icmp_signed(">", step, nothing)

@@ -22,6 +22,7 @@ HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, 
 FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
 _LEFT = re.compile(r"R\d*\.(load|store|locate|write|atomic|place|no_step)\(|F\.read\(")  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
+_TEMPORARY = re.compile(r"t\d+")  # what the writer settles; what a kernel assigns itself is a variable
 _BUFFERS = {"noted": NOTED, "group": GROUPS, "stored": STORED, "whole": WHOLE}
 
 
@@ -331,7 +332,7 @@ def _wrapped_bits(node: ast.If) -> tuple[str, int, bool] | None:
                 return None
     except ValueError:
         return None
-    if name != target.id or many != 1 << width:
+    if name != target.id or not _TEMPORARY.fullmatch(name) or many != 1 << width:
         return None
     if (isinstance(value.op, ast.Add) and not is_signed) or (width == INT.width and not is_signed):
         raise NotNativeError

@@ -68,6 +68,7 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
     """Convert a number of a known type to another; it may have to be settled then."""
     own = atom.dtype
     assert own is not None
+    writer.has_unsigned |= UINT64 in (own, dtype)
     if own == dtype:
         return atom
     if own.kind in "iu" and dtype.kind in "iu":
@@ -131,6 +132,7 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
             raise NoRuleError
         left_type, right_type, function = rule_of(op, left_dtype, right_dtype)
         dtype = type_of(binary(op, left_dtype.type(1), right_dtype.type(1)))
+        writer.has_unsigned |= UINT64 in (left_type, right_type, dtype)
     except NoRuleError:
         dtype = None
     if left_dtype is None or right_dtype is None or dtype is None or not (is_known(left_type) and is_known(right_type)):

@@ -72,6 +72,7 @@ class Writer:
     only_counted: bool = False
     counted: set[int] = field(default_factory=set)
     least: dict[str, int] = field(default_factory=dict)
+    has_unsigned: bool = False  # of 64 bits, also for a moment
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
