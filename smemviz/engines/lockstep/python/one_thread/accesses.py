@@ -38,9 +38,11 @@ class OtherWayError(NotTogetherError):
 class Pace:
     """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that.
 
-    None stops before the ``least``, that at which others have ended.
+    None stops before the ``least``, that at which others have ended. ``more`` accesses are noted before, where a stop
+    costs much.
     """
 
+    more: int = 0
     stop: float = math.inf
     least: float = 0
     is_open: bool = False
@@ -201,7 +203,7 @@ class Accesses:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
         self._did.append((groups, noted))
         self._many += _turns_and_groups(groups) * self._mask.count
-        if self._many > _ENOUGH and pace.is_open:
+        if self._many > _ENOUGH + pace.more and pace.is_open:
             pace.stop = pace.least
         if self._many > _MOST_TOGETHER:
             raise NotTogetherError
@@ -329,11 +331,12 @@ class Accesses:
         """Return what accesses stored in shared memory, of those whose ``values`` are known, one after the other."""
         bits = np.zeros(len(numbers), np.uint64)
         stores = np.flatnonzero(self.stores[numbers])
-        of_store = numbers[stores]
+        of_store, whole = numbers[stores], None
         for number in np.flatnonzero(np.bincount(of_store)).tolist():
             dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
             if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
-                bits[stores[which]] = self.stored_whole()[which]
+                whole = self.stored_whole() if whole is None else whole
+                bits[stores[which]] = whole[which]
             else:
                 bits[stores[which]] = values[stores[which]].astype(dtype).view(f"u{dtype.itemsize}")
         return bits

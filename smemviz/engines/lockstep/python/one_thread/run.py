@@ -34,6 +34,7 @@ _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
+_NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes
 _LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
@@ -239,7 +240,7 @@ def _run(
     if held is not None and not held.is_possible:
         return [], None
     machine.alone["held", node] = 0 if held is None else held.nbytes
-    pace = None if alone else Pace()
+    pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
     buffers = None if alone else in_machine_code(text)
     if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
         return [], None  # by itself it need not note everything

@@ -220,8 +220,7 @@ class Numbers(Cells):
     def store(self, name: str, index: ast.expr, made: Made) -> None:
         """Store in an element, or round to single precision."""
         if name == "z":
-            single = self.builder.fptrunc(self.as_real(made), SINGLE)
-            self.assign("z", Made(REAL, self.builder.fpext(single, REAL)))
+            self.assign("z", self.single(made))
             return
         dtype, element = self._element(name, index)
         if dtype.kind == "f":

@@ -16,27 +16,23 @@ from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
 from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, REAL
 from smemviz.engines.lockstep.python.one_thread.native.translated import (
     BEGAN,
+    BUFFERS,
     DUE,
     END,
-    GROUPS,
     LEAST,
     LEFT_OF,
     LINE,
     MOST,
-    NOTED,
     OTHER,
     SCOPE,
     STOP,
-    STORED,
     TURN,
-    WHOLE,
 )
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 
 _OFTEN = 1 << 13  # turns after which what was noted is taken, and they are counted
 _SPARE = 64  # turns of the loops around one that are begun or ended then
 _NEVER = 1 << 62
-_BUFFERS = {"=group": GROUPS, "=noted": NOTED, "=stored": STORED, "=whole": WHOLE}
 
 
 @dataclass
@@ -49,7 +45,7 @@ class Buffers:
     def __post_init__(self) -> None:
         """Have room for as many turns as are run at once."""
         room = (_OFTEN + _SPARE) * self.native.items
-        self.arrays = {name: np.empty(room, np.int64) for name in _BUFFERS}
+        self.arrays = {name: np.empty(room, np.int64) for name in BUFFERS}
 
     def loop(self, *given: Any) -> Loop:
         """Return a loop of these."""
@@ -87,7 +83,7 @@ class Loop:
             self._put(kept, name, value)
         at_due, at_it = native.places["due"], native.places["it"]
         kept[at_it], kept[at_due] = machine.iterations, due(machine, machine.iterations, _OFTEN)
-        for name, place in _BUFFERS.items():
+        for name, place in BUFFERS.items():
             kept[place] = self.buffers.arrays[name].ctypes.data
         while True:
             stop = self.pace.stop

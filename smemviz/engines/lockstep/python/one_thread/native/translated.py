@@ -23,7 +23,7 @@ FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind
 _LEFT = re.compile(r"R\d*\.(load|store|locate|write|atomic|place|no_step)\(|F\.read\(")  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
 _TEMPORARY = re.compile(r"t\d+")  # what the writer settles; what a kernel assigns itself is a variable
-_BUFFERS = {"noted": NOTED, "group": GROUPS, "stored": STORED, "whole": WHOLE}
+BUFFERS = {"=group": GROUPS, "=noted": NOTED, "=stored": STORED, "=whole": WHOLE}  # by the variables that count them
 
 
 @dataclass
@@ -66,8 +66,8 @@ class Translator(Numbers):
         entry, begin, self.leave = (function.append_basic_block(name) for name in ("entry", "begin", "leave"))
         self.allocas, self.builder = ir.IRBuilder(entry), ir.IRBuilder(begin)
         self.reason = self.allocas.alloca(INT)
-        for name in ("noted", "group", "stored", "whole"):
-            self.variable(f"={name}", INT)
+        for name in BUFFERS:
+            self.variable(name, INT)
         for name, kind in given.items():
             self.variable(name, kind)
         (definition,) = ast.parse(text).body
@@ -203,7 +203,7 @@ class Translator(Numbers):
         if node.target.id == "noted":
             items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for item in items:
-                self._append("noted", self.integer(item))
+                self._append("=noted", self.integer(item))
             return
         self.assign(node.target.id, self.operate(node.op, self.read(node.target.id), self.value(node.value)))
 
@@ -218,21 +218,21 @@ class Translator(Numbers):
             self.put(LEFT_OF, ir.Constant(INT, int(not _is_none(left))))
             self._pause(STOP)
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("note", "group"):
-            self._append("group" if value.func.id == "group" else "noted", self.integer(value.args[0]))
+            self._append("=group" if value.func.id == "group" else "=noted", self.integer(value.args[0]))
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "stored":
             made = self.value(value.args[0])
             number, whole = self.as_real(made), self.as_whole(made)
-            self._append("stored", self.builder.bitcast(number, INT))
-            self._append("whole", whole)
+            self._append("=stored", self.builder.bitcast(number, INT))
+            self._append("=whole", whole)
         else:
             raise NotNativeError
 
     def _append(self, name: str, item: ir.Value) -> None:
         """Put an item behind others that are noted; who calls has seen to it that there is room."""
         self.items += 1
-        builder, count = self.builder, self.cells[f"={name}"][0]
+        builder, count = self.builder, self.cells[name][0]
         at = builder.load(count)
-        items = builder.inttoptr(builder.load(self.slot(builder, _BUFFERS[name])), INT.as_pointer())
+        items = builder.inttoptr(builder.load(self.slot(builder, BUFFERS[name])), INT.as_pointer())
         builder.store(item, builder.gep(items, [at]))
         builder.store(builder.add(at, ir.Constant(INT, 1)), count)
 
