@@ -1,5 +1,6 @@
 """Loops that are run in machine code once they are long: which ones, and what happens where that does not do."""
 
+import ctypes
 import textwrap
 
 import numpy as np
@@ -8,13 +9,16 @@ from helpers.alone_both_ways import both_ways, run_few
 from helpers.lockstep_text import body
 
 from smemviz.engines.lockstep.hazards.watched import Watched
+from smemviz.engines.lockstep.python.functions import mathematics, names
+from smemviz.engines.lockstep.python.functions.rules import plain
 from smemviz.engines.lockstep.python.one_thread import accesses, runner
 from smemviz.engines.lockstep.python.one_thread.native import compiled, thread
+from smemviz.engines.lockstep.python.one_thread.native.ufuncs import loop_of
 
 NATIVE = {
     "integers that wrap": "for k in range(40):\n    n = n * 6364136223846793005 + 1442695040888963\n    x += n >> 60",
     "narrow ones that wrap": "for k in range(40):\n    few[i] = few[i] * 31 - k\n    x += few[i]",
-    "single precision": "y = 0.5\nfor k in range(40):\n    f = f * float32(1.1) - math.sqrt(abs(f))\n    y += f\nx = y",
+    "single precision": "for k in range(40):\n    f = f * float32(1.1) - math.sqrt(abs(f))\n    y += f",
     "truths": "for k in range(40):\n    on[k % 8] = k > i and not on[(k + 1) % 8]\n    x += on[k % 8]",
     "quotients and remainders": "for k in range(1, 40):\n    x += (n - 1000) // k + (n - 1000) % k",
     "floats cut off": "for k in range(40):\n    x += int(f * k) - int(-f * k)",
@@ -22,16 +26,42 @@ NATIVE = {
     "loops in loops": "for k in range(9):\n    for m in range(20, k, -3):\n        if m == 11: break\n        x += m",
     "a condition": "k = 0\nwhile k < 50 and x < 99:\n    k += i + 1\n    x += k % 3",
     "a function": "for k in range(20):\n    x += least(k, i)",
+    "functions of math": "for k in range(40):\n    y += math.sin(k + f) * math.atan2(f, k) + math.pow(f, 0.3)",
+    "functions of single precision": "for k in range(40):\n    f = math.cos(f) + math.fmod(f, float32(0.7))\ny = f",
+    "functions of integers": "for k in range(40):\n    y += math.log(k + 1) + math.sqrt(k * i) + math.floor(k / 3)",
+    "functions of NumPy": "for k in range(40):\n    y += np.tanh(y / 9) + np.hypot(f, f)",
+    "roots of what is below 0": "for k in range(40):\n    y -= 0.5\n    x += math.isnan(math.sqrt(y))",
+    "the larger float": "for k in range(40):\n    y = max(min(y, k - 20.5), -y, 0.0) + 1",
+    "what is no number": "for k in range(40):\n"
+    "    y = math.exp(k * f * 30)\n    x += math.isinf(y) + 2 * math.isfinite(y)",
+    "bits": "for k in range(40):\n    n = ~n * 0x5DEECE66D - k\n    x += cuda.popc(n) + cuda.clz(n) + cuda.ffs(n << k)",
+    "bits of narrow ones": "for k in range(40):\n"
+    "    m = int32(n * k) - few[k % 3]\n    x += cuda.clz(m) + cuda.popc(-few[i]) + ~m",
+    "shifts by any distance": "for k in range(-3, 70):\n    x ^= (n << k) + (-n >> k) + (few[k % 32] << k)",
+    "powers": "for k in range(40):\n    x += k ** 5 + n ** 2\n    f = f ** 3 - f ** 7\n    y += f",
+    "products and sums, rounded once": "for k in range(40):\n"
+    "    f = cuda.fma(f, f, float32(k))\n    y = cuda.fma(f, y, 0.1)",
+    "one of two": "for k in range(40):\n    x += cuda.selp(k % 3 == i, k, n)",
+    "integers without a sign": "for k in range(40):\n"
+    "    w = w * w + uint64(k) * uint64(n)\n    y += (w >> uint64(9)) % uint64(7)",
+    "quotients without a sign": "for k in range(40):\n    w = ~w // (w % uint64(k)) - uint64(n - k)\n    x ^= int64(w)",
+    "comparisons without a sign": "for k in range(40):\n"
+    "    w = -w ^ uint64(k - 20)\n    x += (w > uint64(i) - uint64(k)) + (w < 7)",
+    "floats without a sign": "for k in range(40):\n    w ^= uint64(f * 1e18) << uint64(k)\n    y += float(w) + w / 3",
+    "indices without a sign": "for k in range(40):\n"
+    "    w = w * uint64(31) + uint64(5)\n    few[w % uint64(32)] += i\n    x += few[w & 31]",
+    "a sign for a moment": "for k in range(40):\n"
+    "    x += (int64(w & uint64(7)) - k > 0) + int32(w) + uint32(w)\n    w += uint64(x)",
+    "complex numbers": "for k in range(40):\n"
+    "    c = c * c - complex(k, i) / (c + 1j)\n    y += c.real - abs(c) + (c == 1) + (not c)",
     "what only some assign": "for k in range(n):\n    if k > 1:\n        z = k\nif n > 2:\n    x += z",
 }
-AS_TEXT = {
-    "integers without a sign": "for k in range(40):\n    w = uint64(k) * uint64(n)\n    x += w % uint64(7)",
-    "complex numbers": "for k in range(40):\n    z = complex(k, i) * 2\n    x += z.real",
-    "functions of math": "for k in range(40):\n    x += math.sin(k + f)",
-}
-OTHER_WAY = {
+BY_PYTHON = {
     "a divisor below 0 once": "for k in range(40):\n    x += n // (38 - k)",
     "a number that is too large once": "for k in range(70):\n    x += int(float(1 << 55) * (1 << k % 12)) // 1000",
+    "a function without a loop in NumPy": "for k in range(40):\n    x += math.erf(f / (k + 1)) + math.gamma(k / 7)",
+    "one of integers": "for k in range(40):\n    x += cuda.brev(n * k) + 3 ** (k % 9)",
+    "one of several types": "for k in range(40):\n    f = f / 2 + math.ldexp(f, k % 5)\nx = f",
 }
 HEAD = """
     i = cuda.threadIdx.x
@@ -40,6 +70,7 @@ HEAD = """
     few[i] = i
     on[0] = on[3] = i > 2
     n, x, f = i + 1, 0, float32(i + 2)
+    w, y, c = uint64(-n), 0.5, complex(i, -1)
 """
 FUNCTION = "@cuda.jit(device=True)\ndef least(a, b):\n    if a < b:\n        return a\n    return b\n"
 
@@ -60,7 +91,7 @@ def made(monkeypatch):
 
 
 def launch_of(lines, block):
-    text = f"{textwrap.dedent(HEAD)}{lines}\nout[i] = x"
+    text = f"{textwrap.dedent(HEAD)}{lines}\nout[i] = x + y"
 
     def launch():
         out = np.zeros(32)
@@ -80,24 +111,61 @@ def test_long_loops_run_in_machine_code_and_leave_the_same(monkeypatch, made, li
     assert ran > 0
 
 
-@pytest.mark.parametrize("block", [1, 5])
-@pytest.mark.parametrize("lines", AS_TEXT.values(), ids=AS_TEXT)
-def test_loops_with_other_numbers_run_as_text(monkeypatch, made, lines, block):
+@pytest.mark.parametrize("block", [1, 3])
+@pytest.mark.parametrize("lines", BY_PYTHON.values(), ids=BY_PYTHON)
+def test_what_machine_code_has_not_is_done_by_python(monkeypatch, made, lines, block):
     alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, block))
 
     assert alone == interpreted
-    assert not any(made)
+    assert all(made)
     assert ran > 0
 
 
-@pytest.mark.parametrize("block", [1, 5])
-@pytest.mark.parametrize("lines", OTHER_WAY.values(), ids=OTHER_WAY)
-def test_what_machine_code_leaves_out_is_done_as_text(monkeypatch, made, lines, block):
-    alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, block))
+def test_more_threads_call_together_what_takes_as_long_for_one(monkeypatch, made):
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += math.erf(f * k)", 5))
 
     assert alone == interpreted
-    assert made[-1]
-    assert ran > 0
+    assert not made
+    assert not ran
+
+
+def test_after_an_error_in_python_the_loop_runs_as_text(monkeypatch, made):
+    failed = []
+
+    def fails_once(x):
+        if made and not failed:
+            failed.append(x)
+            raise ArithmeticError
+        return 1.5
+
+    monkeypatch.setitem(names.CALLS, "math.erf", plain(fails_once, 1))
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += math.erf(f * k)", 1))
+
+    assert alone == interpreted
+    assert made == [True]
+    assert failed
+    assert ran == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", sorted(n for n in mathematics.UNARY | mathematics.BINARY if mathematics.of_floats(n)))
+def test_functions_give_what_numpy_gives_for_a_number(name, dtype):
+    ufunc = mathematics.of_floats(name)
+    rng, many = np.random.default_rng(3), 40
+    special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, 0.5, 1e30]
+    numbers = np.concatenate([rng.normal(0, 3, (2, many)), rng.normal(0, 1e6, (2, many)), [special, special[::-1]]], 1)
+    loop = loop_of(ufunc, (np.dtype(dtype),) * ufunc.nin)
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(loop.address)
+
+    with np.errstate(all="ignore"):
+        for given in numbers.T.astype(dtype):
+            memory = np.array([*given[: ufunc.nin], 0], dtype)
+            addresses = memory.ctypes.data + memory.itemsize * np.arange(ufunc.nin + 1)
+            steps = np.array([0] * ufunc.nin + [memory.itemsize])
+            run(addresses.ctypes.data, np.array([1]).ctypes.data, steps.ctypes.data, loop.data)
+
+            assert memory[-1].tobytes() == ufunc(*given[: ufunc.nin]).tobytes()
 
 
 @pytest.mark.parametrize(

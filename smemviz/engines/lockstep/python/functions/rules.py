@@ -15,11 +15,15 @@ from smemviz.messages import english
 
 @dataclass(frozen=True)
 class Rule:
-    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
+    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value.
+
+    ``of_values`` is the function that does so where that hangs on the values alone.
+    """
 
     run: Callable[[Frame, ast.Call, list[Value]], Value]
     fewest: int
     most: int
+    of_values: Callable[..., Value] | None = None
 
 
 def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
@@ -47,4 +51,5 @@ def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> V
 
 def plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:
     """Return the rule of a function of values alone."""
-    return Rule(lambda frame, node, arguments: function(*arguments), fewest, fewest if most is None else most)
+    most = fewest if most is None else most
+    return Rule(lambda frame, node, arguments: function(*arguments), fewest, most, function)

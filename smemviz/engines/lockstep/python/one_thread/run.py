@@ -31,6 +31,7 @@ from smemviz.frontends.numba.sites import SiteTree
 
 _UNASSIGNED: Any = object()
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
+_FEW_DEAR = 4  # where it has to be called anyway
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
@@ -134,6 +135,8 @@ def _run_alone(frame: Frame, node: Loop, *, together: bool, left: Range | None =
         near = {name: span for name, span in spans.items() if span}
         text = text_of(frame, node, int(slots[0]), kinds, near, together=together)
         if text is None or (together and not text.writer.together):
+            return None
+        if text.writer.is_dear and len(slots) > _FEW_DEAR:
             return None
         outer = [variables[name] for name in used]
         results, begun = _run(frame, node, slots, text, used, outer, left)

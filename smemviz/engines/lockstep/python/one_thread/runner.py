@@ -92,10 +92,6 @@ class Runner:
         """Compare two open values."""
         return bool(operations.comparison(self._frame, node, op, left, right))
 
-    def call(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
-        """Call a function of numbers."""
-        return self.open(rules.apply(names.CALLS[name], self._frame, node, arguments))
-
     def no_step(self, call: ast.Call) -> None:
         """Refuse a range that does not move."""
         if not self._accesses.alone:

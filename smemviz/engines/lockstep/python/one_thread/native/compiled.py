@@ -11,15 +11,12 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, INT, REAL, NotNativeError
-from smemviz.engines.lockstep.python.one_thread.native.numbers import is_known
+from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, is_known, is_number
+from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, NotNativeError, kind_of
 from smemviz.engines.lockstep.python.one_thread.native.translated import Translator
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
-from smemviz.engines.lockstep.values.typing import UINT64
 
 Items = tuple[tuple[str, Any], ...]
-
-KINDS = {"b": BIT, "i": INT, "u": INT, "f": REAL}
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,8 @@ class Native:
     """Machine code of a text; ``run`` is given the address of what a thread keeps and returns why it stopped.
 
     ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
-    thread keeps, and how many it notes in a turn at most. ``engine`` keeps the code.
+    thread keeps, and how many it notes in a turn at most. ``kept`` is the code itself, and what it calls in Python;
+    ``failed`` tells whether an error occurred there.
     """
 
     run: Callable[[int], int]
@@ -35,21 +33,34 @@ class Native:
     kinds: Mapping[str, Any]
     size: int
     items: int
-    engine: llvm.ExecutionEngine
+    kept: tuple[Any, ...]
+    failed: Failed
+
+
+class _Constant:
+    """A constant of a text, which equals what is the same in every bit: 1 is neither 1.0 nor True, nor 0.0 -0.0."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._key = (type(value), repr(value)) if is_number(value) else value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constant) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
 
 def native_of(writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
     """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
-    if writer.has_unsigned:
-        return None
     dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
     owners = [watched.owners.dtype for watched in writer.frame.machine.in_global.watched.values()]  # all of one type
     dtypes |= {f"o{made.number}": owners[0] for made, way in writer.accesses if way == "owned"}
     kinds = {variable: writer.kinds.get(name) for name, variable in writer.names.items()}
     kinds |= {bound.text: bound.dtype for bound in writer.bound.values()}
-    if not all(isinstance(kind, np.dtype) and kind.kind in KINDS and kind != UINT64 for kind in kinds.values()):
+    if not all(isinstance(kind, np.dtype) for kind in kinds.values()):
         return None
-    constants = {name: value for name, value in writer.constants.items() if is_known(value)}
+    constants = {name: _Constant(value) for name, value in writer.constants.items() if is_known(value)}
     try:
         return _compiled(text, *(tuple(table.items()) for table in (constants, dtypes, kinds)), tuple(wanted))
     except NotNativeError:
@@ -63,8 +74,9 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     Raises:
         NotNativeError: for what is left to Python.
     """
-    given = dict.fromkeys((*wanted, "it", "due", "me"), INT) | {name: KINDS[dtype.kind] for name, dtype in kinds}
-    made = Translator(dict(constants), dict(dtypes)).translate(text, given)
+    given = dict.fromkeys((*wanted, "it", "due", "me"), INT) | {name: kind_of(dtype) for name, dtype in kinds}
+    values = {name: constant.value for name, constant in constants}
+    made = Translator(values, dict(dtypes)).translate(text, given)
     machine = _target_machine()
     module = llvm.parse_assembly(str(made.module))
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -74,7 +86,7 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("loop"))
-    return Native(run, made.places, made.kinds, made.size, made.items, engine)
+    return Native(run, made.places, made.kinds, made.size, made.items, (engine, made.python), made.failed)
 
 
 def _target_machine() -> llvm.TargetMachine:

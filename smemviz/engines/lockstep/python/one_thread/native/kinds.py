@@ -1,19 +1,22 @@
 """Kinds of numbers in the text of a loop, and its variables, in LLVM's language.
 
-A number is an integer of 64 bits, a double or a bool; a range is three integers.
+A number is an integer of 64 bits, a double, a bool, or a complex number of two doubles; a range is three integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from smemviz.engines.lockstep.values.typing import UINT64
+
 INT, REAL, BIT, SINGLE = ir.IntType(64), ir.DoubleType(), ir.IntType(1), ir.FloatType()
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_FLOATS = {"float32": SINGLE, "float64": REAL, "complex128": ir.ArrayType(REAL, 2)}
 
 
 class NotNativeError(Exception):
@@ -24,6 +27,17 @@ class Range:
     """The kind of a range: its first number, how many there are, and the step."""
 
 
+class Unsigned:
+    """The kind of an integer of 64 bits without a sign."""
+
+
+class Complex:
+    """The kind of a complex number: its real and its imaginary part."""
+
+
+_IN_CELLS: dict[Any, list[ir.Type]] = {Range: [INT] * 3, Unsigned: [INT], Complex: [REAL] * 2}
+
+
 @dataclass(frozen=True)
 class Made:
     """What an expression is worth: its kind, and its value, or those of a range."""
@@ -31,6 +45,21 @@ class Made:
     kind: Any
     value: ir.Value = None
     parts: tuple[ir.Value, ...] = ()
+
+    @property
+    def values(self) -> tuple[ir.Value, ...]:
+        """All of its parts."""
+        return self.parts or (self.value,)
+
+
+def made_of(kind: Any, values: Sequence[ir.Value]) -> Made:
+    """Return what has these parts."""
+    return Made(kind, values[0]) if len(values) == 1 else Made(kind, parts=tuple(values))
+
+
+def cells_of(kind: Any) -> list[ir.Type]:
+    """Return the types of the parts of what is of a kind."""
+    return _IN_CELLS.get(kind, [kind])
 
 
 @dataclass
@@ -55,14 +84,15 @@ class Cells:
         if self.kinds.setdefault(name, kind) is not kind:
             raise NotNativeError
         if name not in self.cells:
-            types = [INT] * 3 if kind is Range else [kind]
-            self.cells[name] = tuple(self.allocas.alloca(each) for each in (*types, BIT))
+            self.cells[name] = tuple(self.allocas.alloca(each) for each in (*cells_of(kind), BIT))
         return self.cells[name]
 
     def assign(self, name: str, made: Made) -> None:
         """Give a variable a value."""
+        if self.kinds.get(name) is Unsigned:
+            made = as_unsigned(made)
         *cells, is_assigned = self.variable(name, made.kind)
-        for cell, value in zip(cells, made.parts or (made.value,), strict=True):
+        for cell, value in zip(cells, made.values, strict=True):
             self.builder.store(value, cell)
         self.builder.store(ir.Constant(BIT, 1), is_assigned)
 
@@ -73,18 +103,23 @@ class Cells:
         if name not in self.cells:
             raise NotNativeError
         kind, (*cells, _) = self.kinds[name], self.cells[name]
-        values = tuple(self.builder.load(cell) for cell in cells)
-        return Made(kind, parts=values) if kind is Range else Made(kind, values[0])
+        return made_of(kind, [self.builder.load(cell) for cell in cells])
+
+    def settle(self, name: str, made: Made) -> None:
+        """Give a variable that was just assigned another value for it, which may be of another kind."""
+        if self.kinds[name] is not made.kind:
+            del self.kinds[name], self.cells[name]
+        self.assign(name, made)
 
     def slot(self, builder: ir.IRBuilder, number: int) -> ir.Value:
         """Return the address of a place in what a thread keeps."""
         return builder.gep(self.state, [ir.Constant(INT, number)])
 
     def as_integer(self, made: Made) -> ir.Value:
-        """Return an integer, or a truth as one."""
+        """Return the 64 bits of an integer, or of a truth as one."""
         if made.kind is BIT:
             return self.builder.zext(made.value, INT)
-        if made.kind is not INT:
+        if made.kind not in (INT, Unsigned):
             raise NotNativeError
         return made.value
 
@@ -92,6 +127,8 @@ class Cells:
         """Return a number as a double."""
         if made.kind is REAL:
             return made.value
+        if made.kind is Unsigned:
+            return self.builder.uitofp(made.value, REAL)
         return self.builder.sitofp(self.as_integer(made), REAL)
 
     def as_whole(self, made: Made) -> ir.Value:
@@ -104,6 +141,9 @@ class Cells:
             return made.value
         if made.kind is REAL:
             return self.builder.fcmp_unordered("!=", made.value, ir.Constant(REAL, 0.0))
+        if made.kind is Complex:
+            real, imaginary = (self.as_truth(Made(REAL, part)) for part in made.parts)
+            return self.builder.or_(real, imaginary)
         number = made.parts[1] if made.kind is Range else made.value
         return self.builder.icmp_signed("!=", number, ir.Constant(INT, 0))
 
@@ -111,10 +151,12 @@ class Cells:
         """Return a number that is written out."""
         if isinstance(value, bool | np.bool_):
             return Made(BIT, ir.Constant(BIT, int(value)))
-        if isinstance(value, int | np.integer) and _LEAST <= int(value) <= _MOST:
-            return Made(INT, ir.Constant(INT, int(value)))
+        if isinstance(value, int | np.integer) and _LEAST <= int(value) <= 2 * _MOST + 1:
+            return Made(INT if value <= _MOST else Unsigned, ir.Constant(INT, int(value)))
         if isinstance(value, float | np.float32):
             return Made(REAL, ir.Constant(REAL, float(value)))
+        if isinstance(value, complex):
+            return Made(Complex, parts=tuple(ir.Constant(REAL, part) for part in (value.real, value.imag)))
         raise NotNativeError
 
     def as_kind(self, builder: ir.IRBuilder, number: ir.Value, cell: ir.Value) -> ir.Value:
@@ -130,9 +172,60 @@ class Cells:
             return builder.bitcast(value, INT)
         return builder.zext(value, INT) if value.type is BIT else value
 
+    def loaded(self, number: ir.Value, dtype: np.dtype[Any]) -> Made:
+        """Return what a number in memory is worth."""
+        if dtype.kind == "f":
+            return Made(REAL, number if dtype.itemsize == 8 else self.builder.fpext(number, REAL))
+        if dtype.kind == "b":
+            return Made(BIT, self.builder.icmp_signed("!=", number, ir.Constant(number.type, 0)))
+        if dtype.kind == "c":
+            return Made(Complex, parts=tuple(self.builder.extract_value(number, part) for part in range(2)))
+        if dtype.itemsize == 8:
+            return Made(INT if dtype.kind == "i" else Unsigned, number)
+        return Made(INT, (self.builder.sext if dtype.kind == "i" else self.builder.zext)(number, INT))
+
+    def stored(self, made: Made, dtype: np.dtype[Any]) -> ir.Value:
+        """Return what a number is in memory."""
+        if dtype.kind == "f":
+            number = self.as_real(made)
+            return number if dtype.itemsize == 8 else self.builder.fptrunc(number, SINGLE)
+        if dtype.kind == "c":
+            number = ir.Constant(in_memory(dtype), ir.Undefined)
+            for place, part in enumerate(made.parts):
+                number = self.builder.insert_value(number, part, place)
+            return number
+        number = self.builder.zext(self.as_truth(made), INT) if dtype.kind == "b" else self.as_integer(made)
+        return number if dtype.itemsize == 8 else self.builder.trunc(number, in_memory(dtype))
+
     def wrapped(self, number: ir.Value, width: int, *, is_signed: bool) -> ir.Value:
         """Return the lower bits of an integer as a number of so many."""
         if width == INT.width:
             return number
         narrow = self.builder.trunc(number, ir.IntType(width))
         return (self.builder.sext if is_signed else self.builder.zext)(narrow, INT)
+
+
+def in_memory(dtype: np.dtype[Any]) -> Any:
+    """Return how LLVM calls a number that is in memory.
+
+    Raises:
+        NotNativeError: for what is left to Python.
+    """
+    if dtype.kind in "biu":
+        return ir.IntType(8 * dtype.itemsize)
+    if dtype.name not in _FLOATS:
+        raise NotNativeError
+    return _FLOATS[dtype.name]
+
+
+def kind_of(dtype: np.dtype[Any]) -> Any:
+    """Return the kind of numbers of a type that is known."""
+    if dtype.kind in "iu":
+        return Unsigned if dtype == UINT64 else INT
+    return {"b": BIT, "f": REAL, "c": Complex}[dtype.kind]
+
+
+def as_unsigned(made: Made) -> Made:
+    """Return an integer that is written out as one without a sign, anything else as it is."""
+    is_number = made.kind is INT and isinstance(made.value, ir.Constant) and made.value.constant >= 0
+    return Made(Unsigned, made.value) if is_number else made

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,15 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     REAL,
     SINGLE,
     Cells,
+    Complex,
     Made,
     NotNativeError,
     Range,
+    Unsigned,
+    as_unsigned,
+    cells_of,
+    in_memory,
+    made_of,
 )
 
 _EXACT = 2**53  # up to here every integer is a double
@@ -69,11 +74,13 @@ class Numbers(Cells):
         made = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return Made(BIT, self.builder.not_(self.as_truth(made)))
+        if isinstance(node.op, ast.UAdd):  # so a text says that an integer has no sign
+            return Made(Unsigned, self.as_integer(made)) if made.kind is INT else made
         if not isinstance(node.op, ast.USub):
             raise NotNativeError
-        if made.kind is REAL:
-            return Made(REAL, self.builder.fneg(made.value))
-        return Made(INT, self.builder.neg(self.as_integer(made)))
+        if made.kind in (REAL, Complex):
+            return made_of(made.kind, [self.builder.fneg(part) for part in made.values])
+        return Made(made.kind if made.kind is Unsigned else INT, self.builder.neg(self.as_integer(made)))
 
     def _of_binop(self, node: ast.BinOp) -> Made:
         return self.operate(node.op, self.value(node.left), self.value(node.right))
@@ -85,11 +92,19 @@ class Numbers(Cells):
             return Made(REAL, getattr(builder, _OF_REALS[op])(left.value, right.value))
         if left.kind is BIT and right.kind is BIT and op in _OF_BITS:
             return Made(BIT, getattr(builder, _OF_BITS[op])(left.value, right.value))
+        if left.kind is Complex and right.kind is Complex:
+            return self._complex(op, left.parts, right.parts)
         a, b = self.as_integer(left), self.as_integer(right)
+        is_unsigned = left.kind is Unsigned or (right.kind is Unsigned and op not in (ast.LShift, ast.RShift))
+        kind = Unsigned if is_unsigned else INT
+        if op is ast.RShift and is_unsigned:
+            return Made(kind, builder.lshr(a, b))
         if op in _OF_INTEGERS or op in _OF_BITS:
-            return Made(INT, getattr(builder, _OF_INTEGERS.get(op) or _OF_BITS[op])(a, b))
+            return Made(kind, getattr(builder, _OF_INTEGERS.get(op) or _OF_BITS[op])(a, b))
         if op not in (ast.FloorDiv, ast.Mod):
             raise NotNativeError
+        if is_unsigned:
+            return self._divided(op, as_unsigned(left), as_unsigned(right))
         self._only_if(builder.icmp_signed(">", b, ir.Constant(INT, 0)))
         builder = self.builder
         rest = builder.srem(a, b)
@@ -97,6 +112,24 @@ class Numbers(Cells):
         if op is ast.Mod:
             return Made(INT, builder.select(is_below, builder.add(rest, b), rest))
         return Made(INT, builder.sub(builder.sdiv(a, b), builder.zext(is_below, INT)))
+
+    def _divided(self, op: type[ast.operator], left: Made, right: Made) -> Made:
+        """Divide integers without a sign."""
+        if left.kind is not right.kind:
+            raise NotNativeError
+        self._only_if(self.as_truth(right))
+        divide = self.builder.urem if op is ast.Mod else self.builder.udiv
+        return Made(Unsigned, divide(left.value, right.value))
+
+    def _complex(self, op: type[ast.operator], left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Made:
+        builder, (a, b), (c, d) = self.builder, left, right
+        if op in (ast.Add, ast.Sub):
+            combine = getattr(builder, _OF_REALS[op])
+            return Made(Complex, parts=(combine(a, c), combine(b, d)))
+        if op is not ast.Mult:
+            raise NotNativeError
+        real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
+        return Made(Complex, parts=(real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c))))
 
     def _only_if(self, test: ir.Value) -> None:
         """Leave the loop to the text where a test fails."""
@@ -134,7 +167,22 @@ class Numbers(Cells):
         if left.kind is REAL and right.kind is REAL:
             compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
             return compare(sign, left.value, right.value)
+        if left.kind is Complex and right.kind is Complex and sign in ("==", "!="):
+            parts = zip(left.parts, right.parts, strict=True)
+            real, imaginary = (self._compared(op, *(Made(REAL, part) for part in pair)) for pair in parts)
+            return (self.builder.and_ if sign == "==" else self.builder.or_)(real, imaginary)
+        if Unsigned in (left.kind, right.kind):
+            return self._compared_unsigned(sign, as_unsigned(left), as_unsigned(right))
         return self.builder.icmp_signed(sign, self.as_integer(left), self.as_integer(right))
+
+    def _compared_unsigned(self, sign: str, left: Made, right: Made) -> ir.Value:
+        """Compare integers of which one has no sign."""
+        builder, nothing = self.builder, ir.Constant(INT, 0)
+        made = builder.icmp_unsigned(sign, self.as_integer(left), self.as_integer(right))
+        for side, holds in ((left, sign in ("<", "<=", "!=")), (right, sign in (">", ">=", "!="))):
+            if side.kind is not Unsigned:
+                made = builder.select(builder.icmp_signed("<", side.value, nothing), ir.Constant(BIT, int(holds)), made)
+        return made
 
     def _beside(self, made: Made, other: Made) -> Made:
         """Return an integer that is written out as a double where it stands beside one."""
@@ -168,24 +216,26 @@ class Numbers(Cells):
         ends: list[tuple[Made, ir.Block]] = []
         for block, part in ((then, node.body), (otherwise, node.orelse)):
             self.builder = ir.IRBuilder(block)
-            if self._is_far(part):
-                self.go_another_way()
-                continue
             made = self.value(part)
             ends.append((made, self.builder.block))
             self.builder.branch(behind)
         self.builder = ir.IRBuilder(behind)
-        if not ends or ends[0][0].kind is not ends[-1][0].kind or ends[0][0].kind is Range:
+        if any(made.kind is Unsigned for made, _ in ends):
+            ends = [(as_unsigned(made), end) for made, end in ends]
+        (first, _), (second, _) = ends
+        if first.kind is not second.kind:
             raise NotNativeError
-        result = self.builder.phi(ends[0][0].kind)
+        results = [self.builder.phi(kind) for kind in cells_of(first.kind)]
         for made, end in ends:
-            result.add_incoming(made.value, end)
-        return Made(ends[0][0].kind, result)
+            for result, value in zip(results, made.values, strict=True):
+                result.add_incoming(value, end)
+        return made_of(first.kind, results)
 
-    def _is_far(self, node: ast.expr) -> bool:
-        """Tell whether an expression calls what Python does and machine code does not."""
-        calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
-        return any(not isinstance(name, ast.Name) or name.id not in (*self.constants, *_CALLS) for name in calls)
+    def _of_attribute(self, node: ast.Attribute) -> Made:
+        made = self.value(node.value)
+        if made.kind is not Complex or node.attr not in ("real", "imag"):
+            raise NotNativeError
+        return Made(REAL, made.parts[node.attr == "imag"])
 
     # -- elements
 
@@ -198,23 +248,14 @@ class Numbers(Cells):
         if name == "z":
             return self.read("z")
         dtype, element = self._element(name, node.slice)
-        number = self.builder.load(element)
-        if dtype.kind == "f":
-            return Made(REAL, number if dtype.itemsize == 8 else self.builder.fpext(number, REAL))
-        if dtype.kind == "b":
-            return Made(BIT, self.builder.icmp_signed("!=", number, ir.Constant(number.type, 0)))
-        if dtype.itemsize == 8:
-            return Made(INT, number)
-        return Made(INT, (self.builder.sext if dtype.kind == "i" else self.builder.zext)(number, INT))
+        return self.loaded(self.builder.load(element), dtype)
 
     def _element(self, name: str, index: ast.expr) -> tuple[np.dtype[Any], ir.Value]:
         dtype = self.dtypes.get(name)
-        if dtype is None or (dtype.kind == "u" and dtype.itemsize == 8) or dtype.kind not in "biuf":
+        if dtype is None:
             raise NotNativeError
-        kind = ir.IntType(8 * dtype.itemsize) if dtype.kind != "f" else {4: SINGLE, 8: REAL}.get(dtype.itemsize)
-        if kind is None:
-            raise NotNativeError
-        first = self.builder.inttoptr(self.builder.load(self.variable(name, INT)[0]), kind.as_pointer())
+        address = self.builder.load(self.variable(name, INT)[0])
+        first = self.builder.inttoptr(address, in_memory(dtype).as_pointer())
         return dtype, self.builder.gep(first, [self.integer(index)])
 
     def store(self, name: str, index: ast.expr, made: Made) -> None:
@@ -223,14 +264,12 @@ class Numbers(Cells):
             self.assign("z", self.single(made))
             return
         dtype, element = self._element(name, index)
-        if dtype.kind == "f":
-            number = self.as_real(made)
-            self.builder.store(number if dtype.itemsize == 8 else self.builder.fptrunc(number, SINGLE), element)
-            return
-        if made.kind is REAL:
-            raise NotNativeError
-        number = self.builder.zext(self.as_truth(made), INT) if dtype.kind == "b" else self.as_integer(made)
-        self.builder.store(number if dtype.itemsize == 8 else self.builder.trunc(number, element.type.pointee), element)
+        self.builder.store(self.stored(made, dtype), element)
+
+    def single(self, made: Made) -> Made:
+        """Round to single precision."""
+        near = self.builder.fptrunc(self.as_real(made), SINGLE)
+        return Made(REAL, self.builder.fpext(near, REAL))
 
     # -- ranges
 
@@ -247,8 +286,8 @@ class Numbers(Cells):
             return Made(Range, parts=(start, many, step))
         return Made(Range, parts=(builder.add(start, builder.mul(many, step)), builder.sub(length, many), step))
 
-    def _range(self, node: ast.Call) -> Made:
-        ends = [self.integer(end) for end in node.args]
+    def range(self, *ends: ir.Value) -> Made:
+        """Return a range of integers."""
         builder, one, nothing = self.builder, ir.Constant(INT, 1), ir.Constant(INT, 0)
         start, stop, step = (nothing, ends[0], one) if len(ends) == 1 else (*ends, one)[:3]
         made = builder.ssub_with_overflow(stop, start)
@@ -262,91 +301,3 @@ class Numbers(Cells):
         # (way + size - 1) // size, which may be too much for 64 bits
         length = builder.add(builder.udiv(builder.sub(way, one), size), one)
         return Made(Range, parts=(start, builder.select(builder.icmp_signed(">", way, nothing), length, nothing), step))
-
-    # -- calls
-
-    def _of_call(self, node: ast.Call) -> Made:
-        if isinstance(node.func, ast.Attribute):
-            return self._index(node)
-        if not isinstance(node.func, ast.Name) or node.keywords:
-            raise NotNativeError
-        name = node.func.id
-        if name == "range":
-            return self._range(node)
-        made = [self.value(argument) for argument in node.args]
-        rule = _KNOWN.get(self.constants[name]) if name in self.constants else _CALLS.get(name)
-        if rule is None:
-            raise NotNativeError
-        return rule(self, *made)
-
-    def _index(self, node: ast.Call) -> Made:
-        """Translate where in a range a number of it is."""
-        function = node.func
-        if not isinstance(function, ast.Attribute) or function.attr != "index":
-            raise NotNativeError
-        numbers = self.value(function.value)
-        if numbers.kind is not Range:
-            raise NotNativeError
-        start, _, step = numbers.parts
-        return Made(INT, self.builder.sdiv(self.builder.sub(self.integer(node.args[0]), start), step))
-
-    def int_of(self, made: Made) -> Made:
-        """Cut off what is behind the point; the text has looked whether that fits."""
-        if made.kind is REAL:
-            return Made(INT, self.builder.fptosi(made.value, INT))
-        return Made(INT, self.as_integer(made))
-
-    def float_of(self, made: Made) -> Made:
-        """Return a number as a double."""
-        return Made(REAL, self.as_real(made))
-
-    def bool_of(self, made: Made) -> Made:
-        """Return a number as a truth."""
-        return Made(BIT, self.as_truth(made))
-
-    def length_of(self, made: Made) -> Made:
-        """Return how many numbers a range has."""
-        if made.kind is not Range:
-            raise NotNativeError
-        return Made(INT, made.parts[1])
-
-    def magnitude(self, made: Made) -> Made:
-        """Return a number without its sign."""
-        if made.kind is REAL:
-            return Made(REAL, self._of_library("fabs", made.value))
-        number = self.as_integer(made)
-        is_below = self.builder.icmp_signed("<", number, ir.Constant(INT, 0))
-        return Made(INT, self.builder.select(is_below, self.builder.neg(number), number))
-
-    def least_of(self, left: Made, right: Made) -> Made:
-        """Return the smaller one of two integers."""
-        a, b = self.as_integer(left), self.as_integer(right)
-        return Made(INT, self.builder.select(self.builder.icmp_signed("<", b, a), b, a))
-
-    def root(self, made: Made) -> Made:
-        """Return the square root of a number that is not below 0."""
-        return Made(REAL, self._of_library("sqrt", self.as_real(made)))
-
-    def single(self, made: Made) -> Made:
-        """Round to single precision."""
-        near = self.builder.fptrunc(self.as_real(made), SINGLE)
-        return Made(REAL, self.builder.fpext(near, REAL))
-
-    def _of_library(self, name: str, number: ir.Value) -> ir.Value:
-        return self.builder.call(self.module.declare_intrinsic(f"llvm.{name}", [REAL]), [number])
-
-
-def is_known(value: object) -> bool:
-    """Tell whether a constant of a text is a number, or a function of numbers that machine code has too."""
-    return isinstance(value, bool | int | float | np.number | np.bool_) or any(value is known for known in _KNOWN)
-
-
-_KNOWN: dict[Any, Callable[..., Made]] = {math.sqrt: Numbers.root, np.float32: Numbers.single}
-_CALLS: dict[str, Callable[..., Made]] = {
-    "int": Numbers.int_of,
-    "float": Numbers.float_of,
-    "bool": Numbers.bool_of,
-    "len": Numbers.length_of,
-    "abs": Numbers.magnitude,
-    "min": Numbers.least_of,
-}

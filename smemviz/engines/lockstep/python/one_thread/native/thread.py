@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.atoms import Scope
 from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
-from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, REAL
+from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, INT, REAL, Complex, Unsigned, cells_of
 from smemviz.engines.lockstep.python.one_thread.native.translated import (
     BEGAN,
     BUFFERS,
@@ -33,6 +33,7 @@ from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 _OFTEN = 1 << 13  # turns after which what was noted is taken, and they are counted
 _SPARE = 64  # turns of the loops around one that are begun or ended then
 _NEVER = 1 << 62
+_TYPES = {BIT: np.int64, INT: np.int64, Unsigned: np.uint64, REAL: np.float64}
 
 
 @dataclass
@@ -90,6 +91,8 @@ class Loop:
             kept[MOST] = _NEVER if stop > _NEVER else stop
             kept[BEGAN] = -1 if machine.while_began is None else machine.while_began
             reason = native.run(address)
+            if native.failed.taken():
+                raise OtherWayError
             machine.while_began = None if kept[BEGAN] < 0 else int(kept[BEGAN])
             self.accesses.take(*self.buffers.take(kept))
             if reason == DUE:
@@ -112,22 +115,26 @@ class Loop:
         return range(start, start + length * step, step)
 
     def _put(self, kept: NDArray[np.int64], name: str, value: Any) -> None:
-        place = self.buffers.native.places.get(name)
+        native = self.buffers.native
+        place = native.places.get(name)
         if place is None or value is self.unassigned:
             return
-        kept[place + 1] = 1
+        kind = native.kinds[name]
+        kept[place + len(cells_of(kind))] = 1
         if isinstance(value, memoryview):
             kept[place] = np.asarray(value).ctypes.data
-        elif isinstance(value, float):
-            kept.view(np.float64)[place] = value
+        elif kind is Complex:
+            kept.view(np.float64)[place : place + 2] = value.real, value.imag
         else:
-            kept[place] = value
+            kept.view(_TYPES[kind])[place] = value
 
     def _get(self, kept: NDArray[np.int64], name: str) -> Any:
         native = self.buffers.native
         place = native.places.get(name)
-        if place is None or not kept[place + 1]:
+        if place is None or not kept[place + len(cells_of(native.kinds[name]))]:
             return self.unassigned
-        if native.kinds[name] is REAL:
-            return float(kept.view(np.float64)[place])
-        return bool(kept[place]) if native.kinds[name] is BIT else int(kept[place])
+        kind = native.kinds[name]
+        if kind is Complex:
+            return complex(*kept.view(np.float64)[place : place + 2].tolist())
+        value = kept.view(_TYPES[kind])[place].item()
+        return bool(value) if kind is BIT else value

@@ -14,8 +14,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range
-from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
+from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, Functions
+from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range, Unsigned
 
 END, STOP, DUE, FAR, OTHER = range(5)  # why it returns
 HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
@@ -44,10 +44,13 @@ class Translated:
     size: int
     items: int
     """How many items a turn notes at most."""
+    python: Sequence[Any]
+    """Functions that it calls by their addresses."""
+    failed: Failed
 
 
 @dataclass
-class Translator(Numbers):
+class Translator(Functions):
     """Translates a text; ``resumed`` are the places to go on from, ``items`` how much it notes."""
 
     resumed: list[ir.Block] = field(default_factory=list)
@@ -81,7 +84,7 @@ class Translator(Numbers):
             size += len(cells)
         self._restore(begin, places)
         self._keep(places)
-        return Translated(module, places, self.kinds, size, max(self.items, 1))
+        return Translated(module, places, self.kinds, size, max(self.items, 1), self.python, self.failed)
 
     def _restore(self, begin: ir.Block, places: Mapping[str, int]) -> None:
         builder = self.allocas
@@ -194,7 +197,7 @@ class Translator(Numbers):
 
     def _of_attribute(self, node: ast.Attribute) -> Made:
         if ast.unparse(node) != "P.stop":
-            raise NotNativeError
+            return super()._of_attribute(node)
         return Made(INT, self.builder.load(self.slot(self.builder, MOST)))
 
     def _augassign(self, node: ast.AugAssign) -> None:
@@ -240,7 +243,8 @@ class Translator(Numbers):
         bits = _wrapped_bits(node)
         if bits is not None:
             name, width, is_signed = bits
-            self.assign(name, Made(INT, self.wrapped(self.as_whole(self.read(name)), width, is_signed=is_signed)))
+            kind = Unsigned if width == INT.width and not is_signed else INT
+            self.settle(name, Made(kind, self.wrapped(self.as_whole(self.read(name)), width, is_signed=is_signed)))
             return
         test = self.truth(node.test)
         then, otherwise, behind = (self.builder.append_basic_block() for _ in range(3))
@@ -334,6 +338,6 @@ def _wrapped_bits(node: ast.If) -> tuple[str, int, bool] | None:
         return None
     if name != target.id or not _TEMPORARY.fullmatch(name) or many != 1 << width:
         return None
-    if (isinstance(value.op, ast.Add) and not is_signed) or (width == INT.width and not is_signed):
+    if isinstance(value.op, ast.Add) and not is_signed:
         raise NotNativeError
     return name, width, is_signed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +33,7 @@ _SIGNS, _BITS, ORDERS = (
 )
 _EXACT = 2**53  # up to here every integer is a float64
 _FAR = 2.0**62
+_MOST_SQUARED = 64  # the highest power that is written as products
 
 
 def settled(writer: Writer, atom: Atom) -> Atom:
@@ -68,15 +70,13 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
     """Convert a number of a known type to another; it may have to be settled then."""
     own = atom.dtype
     assert own is not None
-    writer.has_unsigned |= UINT64 in (own, dtype)
     if own == dtype:
         return atom
     if own.kind in "iu" and dtype.kind in "iu":
-        low, high = full(own)
         if dtype.itemsize <= own.itemsize:  # what is beyond its own type makes no difference in the other
-            return Atom(atom.text, dtype, atom.within)
-        atom = settled(writer, atom)
-        return Atom(atom.text, dtype, (max(low, atom.within[0]), min(high, atom.within[1])))
+            return Atom(_marked(atom, own, dtype), dtype, atom.within)
+        (low, high), atom = full(own), settled(writer, atom)
+        return Atom(_marked(atom, own, dtype), dtype, (max(low, atom.within[0]), min(high, atom.within[1])))
     if own == FLOAT64 and dtype == FLOAT32:
         near = float(np.float32(float(atom.text))) if atom.is_number else math.inf
         return Atom(repr(near), dtype) if math.isfinite(near) else Atom(atom.text, dtype, loose=True)
@@ -98,9 +98,16 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
         return writer.let(f"{exact} if {inside} else {_cast(writer, atom, dtype)}", dtype)
     if own in (FLOAT64, FLOAT32) and dtype.kind in "iu":
         return _cut_off(writer, simple(writer, atom), dtype)
-    if own in (FLOAT64, FLOAT32) and dtype == COMPLEX128:
+    if own != COMPLEX128 and dtype == COMPLEX128:
         return Atom(f"complex({text})", dtype)
     return writer.let(_cast(writer, atom, dtype), dtype)
+
+
+def _marked(atom: Atom, own: Dtype, dtype: Dtype) -> str:
+    """Return the text of an integer of another type, for machine code with whether it has no sign in 64 bits."""
+    if UINT64 not in (own, dtype) or atom.is_literal:
+        return atom.text
+    return f"(+{atom.text})" if dtype == UINT64 else f"int({atom.text})"
 
 
 def _cut_off(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
@@ -110,7 +117,8 @@ def _cut_off(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
     if dtype.itemsize < 4:
         ends = 0.0, float(high)
     inside = f"{max(ends[0], 0.0) if low == 0 else ends[0]} <= {atom.text} <= {ends[1]}"
-    made = writer.let(f"int({atom.text}) if {inside} else {_cast(writer, atom, dtype)}", dtype)
+    text = f"(int({atom.text}) if {inside} else int({_cast(writer, atom, dtype)}))"
+    made = writer.let(f"+{text}" if dtype == UINT64 else text, dtype)
     return replace(made, span=(low, high))
 
 
@@ -121,7 +129,7 @@ def _cast(writer: Writer, atom: Atom, dtype: Dtype) -> str:
 def closed(text: str, dtype: Dtype) -> str:
     """Return the text of a number of NumPy as one of a known type."""
     python = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[dtype.kind]
-    return f"{python}({text})"
+    return f"+{python}({text})" if dtype == UINT64 else f"{python}({text})"
 
 
 def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right: Atom) -> Atom:
@@ -132,15 +140,13 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
             raise NoRuleError
         left_type, right_type, function = rule_of(op, left_dtype, right_dtype)
         dtype = type_of(binary(op, left_dtype.type(1), right_dtype.type(1)))
-        writer.has_unsigned |= UINT64 in (left_type, right_type, dtype)
     except NoRuleError:
         dtype = None
     if left_dtype is None or right_dtype is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
         sides = f"{writer.opened(settled(writer, left))}, {writer.opened(settled(writer, right))}"
         return writer.let(f"{writer.runner}.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
-    if op is ast.Pow and right.text == "2" and left_type in (INT64, FLOAT32, FLOAT64):  # what squaring comes to
-        left = simple(writer, left)
-        op, right, right_type = ast.Mult, left, left_type
+    if op is ast.Pow and right.is_literal and dtype == left_type and 0 < right.within[0] <= _MOST_SQUARED:
+        return _power(writer, node, converted(writer, left, left_type), right.within[0])
     a, b = converted(writer, left, left_type), converted(writer, right, right_type)
     made = _combined(writer, op, a, b, dtype)
     if made is not None:
@@ -152,8 +158,36 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
         made = _arithmetic(writer, op, a, b, dtype)
         if made is not None:
             return made
+    if op in (ast.LShift, ast.RShift):
+        return _shifted(writer, op, simple(writer, a), simple(writer, b), function)
+    writer.is_dear |= not isinstance(function, np.ufunc)
     text = f"{writer.constant(function)}({writer.opened(a)}, {writer.opened(b)})"
     return writer.let(closed(text, dtype), dtype)
+
+
+def _power(writer: Writer, node: ast.AST, factor: Atom, exponent: int) -> Atom:
+    """Write a power by squaring."""
+    result = None
+    while True:
+        factor = simple(writer, factor)
+        if exponent & 1:
+            result = factor if result is None else operate(writer, node, ast.Mult, result, factor)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        factor = operate(writer, node, ast.Mult, factor, factor)
+
+
+def _shifted(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, function: Callable[..., object]) -> Atom:
+    """Write a shift by less than 64 bits, or what is done else."""
+    assert a.dtype is not None
+    low, high = a.within
+    span = combined("*", a.within, (1, 1 << 63))
+    if op is ast.RShift:
+        span = min(low, 0 if low >= 0 else -1), max(high, 0)
+    far = closed(f"{writer.constant(function)}({writer.opened(a)}, {writer.opened(b)})", a.dtype)
+    return Atom(f"({a.text} {SYMBOLS[op]} {b.text} if 0 <= {b.text} < 64 else {far})", a.dtype, span)
 
 
 def _combined(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype) -> Atom | None:
@@ -190,13 +224,13 @@ def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtyp
         return Atom(f"({a.text} {_BITS[op]} {b.text})", dtype, _of_bits(op, a, b))
     if op is ast.Div and dtype in (FLOAT64, FLOAT32):
         return _quotient(writer, a, b, dtype)
-    if op in (ast.FloorDiv, ast.Mod) and dtype == INT64:
+    if op in (ast.FloorDiv, ast.Mod) and dtype in (INT64, UINT64):
         sign, function = "//" if op is ast.FloorDiv else "%", PYTHON_INTEGERS.get(op)
         if b.within[0] > 0:
             return Atom(f"({a.text} {sign} {b.text})", dtype, _of_division(op, a.within, b.within))
         a, b = simple(writer, a), simple(writer, b)
-        far = f"{writer.constant(function)}({a.text}, {b.text})"
-        return Atom(f"({a.text} {sign} {b.text} if {b.text} > 0 else {far})", dtype, full(INT64))
+        far = closed(f"{writer.constant(function)}({a.text}, {b.text})", dtype)
+        return Atom(f"({a.text} {sign} {b.text} if {b.text} > 0 else {far})", dtype, full(dtype))
     if op is ast.RShift and dtype in (INT64, UINT64) and b.within[0] >= 0 and b.within[1] < 64:
         low, high = a.within
         return Atom(f"({a.text} >> {b.text})", dtype, (min(low, low >> b.within[0]), max(high, high >> b.within[0])))

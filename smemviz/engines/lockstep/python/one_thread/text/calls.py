@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import math
-
-import numpy as np
 
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
-from smemviz.engines.lockstep.python.functions.mathematics import of_floats
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, of_load, union
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     closed,
     converted,
@@ -20,10 +16,10 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     value,
 )
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, reach, shape_of
+from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
-from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
 from smemviz.frontends.numba.functions import as_dtype
 
 _ADDED: dict[str, type[ast.operator]] = {
@@ -59,7 +55,7 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     rule = names.CALLS.get(name)
     if rule is None:
         return _conversion(writer, node)
-    if not name.startswith("math.") and name.removeprefix("builtins.") not in ("abs", "min", "max", "complex"):
+    if rule.of_values is None and name not in ("builtins.min", "builtins.max"):
         return None
     given = [value(writer, argument) for argument in node.args]
     if any(atom.dtype is None for atom in given):
@@ -70,12 +66,12 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
         raise NotWrittenError from None
     if result is None:
         raise NotWrittenError
-    made = _of_numbers(writer, name, given, result)
+    made = of_numbers(writer, name, given, result)
     if made is not None:
         return made
-    arguments = ", ".join(writer.opened(atom) for atom in given)
-    text = f"{writer.runner}.call({writer.constant(node)}, {writer.constant(name)}, [{arguments}])"
-    return writer.let(closed(text, result), result)
+    if rule.of_values is None:
+        raise NotWrittenError
+    return called(writer, rule.of_values, given, result)
 
 
 def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
@@ -91,57 +87,6 @@ def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
     if (target is int and given.dtype.kind in "iu") or (target is float and given.dtype.kind == "f"):
         return given
     return converted(writer, given, dtype)
-
-
-def _of_numbers(writer: Writer, name: str, atoms: list[Atom], result: Dtype) -> Atom | None:
-    """Write a function that Python has too."""
-    if name in ("builtins.min", "builtins.max") and result.kind != "c":
-        return _extreme(writer, ">" if name == "builtins.max" else "<", atoms, result)
-    if name == "math.sqrt" and atoms[0].dtype in (FLOAT64, FLOAT32):
-        number = simple(writer, atoms[0]).text
-        far = f"float({writer.constant(np.sqrt)}({number}))"
-        return Atom(
-            f"({writer.constant(math.sqrt)}({number}) if {number} >= 0 else {far})", result, loose=result == FLOAT32
-        )
-    if name == "builtins.abs" and atoms[0].dtype == result:
-        span = (0, max(abs(end) for end in atoms[0].within)) if result.kind in "iu" else None
-        return Atom(f"abs({atoms[0].text})", result, span)
-    if name == "builtins.abs" and atoms[0].dtype == COMPLEX128:
-        return Atom(f"{writer.constant(_magnitude)}({atoms[0].text})", result)
-    ufunc = of_floats(name)
-    if ufunc is not None and {atom.dtype for atom in atoms} in ({FLOAT64}, {FLOAT32}) and result == atoms[0].dtype:
-        numbers = ", ".join(writer.opened(atom) for atom in atoms)
-        return writer.let(closed(f"{writer.constant(ufunc)}({numbers})", result), result)
-    if name == "builtins.complex" and result == COMPLEX128 and all(atom.dtype != COMPLEX128 for atom in atoms):
-        parts = [converted(writer, atom, FLOAT64).text for atom in atoms]
-        return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
-    return None
-
-
-def _magnitude(z: complex) -> float:
-    try:
-        return abs(z)
-    except OverflowError:
-        return math.inf
-
-
-def _extreme(writer: Writer, sign: str, operands: list[Atom], dtype: Dtype) -> Atom | None:
-    if len(operands) < 2:
-        return None
-    floats = len(operands) == 2 and all(atom.dtype is not None and atom.dtype.kind == "f" for atom in operands)
-    span = union([converted(writer, atom, dtype).within for atom in operands]) if dtype.kind in "iu" else None
-    atoms = [simple(writer, converted(writer, atom, dtype)) for atom in operands]
-    atom = atoms[0]
-    for other in atoms[1:]:
-        pick = f"{other.text} if {other.text} {sign} {atom.text} else {atom.text}"
-        if floats:  # of equal ones, and beside what is not a number, the sign matters
-            function = writer.constant(np.fmax if sign == ">" else np.fmin)
-            pick = (
-                f"{atom.text} if {atom.text} {sign} {other.text} else {other.text} if {other.text} {sign} {atom.text}"
-            )
-            pick += f" else float({function}({writer.opened(atom)}, {writer.opened(other)}))"
-        atom = writer.let(pick, dtype)
-    return Atom(atom.text, dtype, full(dtype) if span is None and dtype.kind in "iu" else span)
 
 
 def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> Atom | None:

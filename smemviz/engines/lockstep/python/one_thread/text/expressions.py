@@ -8,13 +8,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import ORDERS, closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
+    ORDERS,
+    converted,
+    operate,
+    settled,
+    simple,
+    value,
+)
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
 from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.values.operators import NoRuleError, unary
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
 
 # -- names and constants
 
@@ -88,16 +94,21 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
         return Atom(f"(not {text})", BOOL)
     if isinstance(node.op, ast.USub) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
         return Atom(f"(-{text})", dtype)
-    if dtype is None:
+    if isinstance(node.op, ast.UAdd) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+        return atom
+    if dtype == BOOL:
+        if isinstance(node.op, ast.Invert):
+            return Atom(f"(not {text})", BOOL)
+        atom, dtype = converted(writer, atom, INT64), INT64
+        text = atom.text
+    if dtype is None or dtype.kind not in "iu":
         raise NotWrittenError
-    try:
-        result = type_of(unary(type(node.op), dtype.type(1)))
-    except NoRuleError:
-        raise NotWrittenError from None
-    if result is None:
-        raise NotWrittenError
-    made = f"{writer.constant(unary)}({writer.constant(type(node.op))}, {writer.opened(atom)})"
-    return writer.let(closed(made, result), result)
+    (least, most), (low, high) = full(dtype), atom.within
+    if isinstance(node.op, ast.USub):  # in its own width first
+        atom = settled(writer, Atom(f"(-{text})", dtype, (-high, -low)))
+    elif isinstance(node.op, ast.Invert):
+        atom = Atom(f"({least + most} - {text})", dtype, (least + most - high, least + most - low))
+    return converted(writer, atom, UINT64 if dtype.kind == "u" else INT64)
 
 
 def _compare(writer: Writer, node: ast.Compare) -> Atom | None:

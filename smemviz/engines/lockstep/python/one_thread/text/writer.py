@@ -40,6 +40,7 @@ class Writer:
     stores, ``loops`` the level of each loop in it and the numbers of its first access and of the first behind it. One
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
+    One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
     """
 
     frame: Frame
@@ -72,7 +73,7 @@ class Writer:
     only_counted: bool = False
     counted: set[int] = field(default_factory=set)
     least: dict[str, int] = field(default_factory=dict)
-    has_unsigned: bool = False  # of 64 bits, also for a moment
+    is_dear: bool = False
     indent: int = 1
     depth: int = 0
     temporaries: int = 0

@@ -1,0 +1,178 @@
+"""Functions of numbers in the text of a loop: as Python writes them, or one of NumPy's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions.mathematics import of_floats
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
+from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
+from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
+
+Atoms = list[Atom]
+
+
+def of_numbers(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    """Write a function of settled numbers, None where it has to be called as it is."""
+    rule = _RULES.get(name, _ufunc)
+    return rule(writer, name, atoms, result)
+
+
+def _ufunc(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    """Write a function of NumPy, of numbers of the type that it gives."""
+    ufunc, types = of_floats(name), {atom.dtype for atom in atoms}
+    if ufunc is None and name.startswith("numpy.") and types == {result}:
+        ufunc = getattr(np, name.removeprefix("numpy."))
+    if not isinstance(ufunc, np.ufunc) or result not in (FLOAT32, FLOAT64) or COMPLEX128 in types:
+        return None
+    return called(writer, ufunc, [converted(writer, atom, result) for atom in atoms], result)
+
+
+def called(writer: Writer, function: Callable[..., object], atoms: Atoms, result: Dtype) -> Atom:
+    """Write the call of a function of open numbers."""
+    writer.is_dear |= not isinstance(function, np.ufunc) and function is not intrinsics.fma
+    numbers = ", ".join([writer.opened(settled(writer, atom)) for atom in atoms])
+    return writer.let(closed(f"{writer.constant(function)}({numbers})", result), result)
+
+
+def _root(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if result not in (FLOAT32, FLOAT64) or atoms[0].dtype == COMPLEX128:
+        return None
+    number = simple(writer, converted(writer, atoms[0], result))
+    far = closed(f"{writer.constant(np.sqrt)}({writer.opened(number)})", result)
+    near = f"{writer.constant(math.sqrt)}({number.text})"
+    return Atom(f"({near} if {number.text} >= 0 else {far})", result, loose=result == FLOAT32)
+
+
+def _magnitude(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    (atom,) = atoms
+    if atom.dtype == COMPLEX128:
+        return Atom(f"{writer.constant(magnitude)}({atom.text})", result)
+    if atom.dtype != result:
+        return None
+    span = (0, max(abs(end) for end in atom.within)) if result.kind in "iu" else None
+    return Atom(f"abs({atom.text})", result, span)
+
+
+def magnitude(z: complex) -> float:
+    """Return the absolute value of a complex number, infinite where it is too large."""
+    try:
+        return abs(z)
+    except OverflowError:
+        return math.inf
+
+
+def _complex(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if result != COMPLEX128 or any(atom.dtype == COMPLEX128 for atom in atoms):
+        return None
+    parts = [converted(writer, atom, FLOAT64).text for atom in atoms]
+    return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
+
+
+def _extreme(writer: Writer, name: str, operands: Atoms, dtype: Dtype) -> Atom | None:
+    if len(operands) < 2 or dtype.kind == "c":
+        return None
+    sign = ">" if name == "builtins.max" else "<"
+    floats = len(operands) == 2 and all(atom.dtype is not None and atom.dtype.kind == "f" for atom in operands)
+    span = union([converted(writer, atom, dtype).within for atom in operands]) if dtype.kind in "iu" else None
+    atoms = [simple(writer, converted(writer, atom, dtype)) for atom in operands]
+    atom = atoms[0]
+    for other in atoms[1:]:
+        pick = f"{other.text} if {other.text} {sign} {atom.text} else {atom.text}"
+        if floats:  # of equal ones, and beside what is not a number, the sign matters
+            function = writer.constant(np.fmax if sign == ">" else np.fmin)
+            pick = (
+                f"{atom.text} if {atom.text} {sign} {other.text} else {other.text} if {other.text} {sign} {atom.text}"
+            )
+            pick += f" else float({function}({writer.opened(atom)}, {writer.opened(other)}))"
+        atom = writer.let(pick, dtype)
+    return Atom(atom.text, dtype, full(dtype) if span is None and dtype.kind in "iu" else span)
+
+
+# -- bits
+
+
+def _bits(writer: Writer, atoms: Atoms) -> str:
+    """Return the text of an integer as an unsigned one of its width."""
+    (atom,) = atoms
+    assert atom.dtype is not None
+    low, high = full(atom.dtype)
+    return atom.text if atom.within[0] >= 0 else f"({atom.text} & {high - low})"
+
+
+def _popc(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if atoms[0].dtype != result:
+        return None
+    return Atom(f"{_bits(writer, atoms)}.bit_count()", result, (0, 8 * result.itemsize))
+
+
+def _clz(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if atoms[0].dtype != result:
+        return None
+    width = 8 * result.itemsize
+    return Atom(f"({width} - {_bits(writer, atoms)}.bit_length())", result, (0, width))
+
+
+def _ffs(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    (atom,) = atoms
+    if atom.dtype is None or atom.dtype.kind not in "iu":
+        return None
+    number = simple(writer, atom).text
+    return Atom(f"({number} & -{number}).bit_length()", result, (0, 8 * atom.dtype.itemsize))
+
+
+# -- tests of floats, and what needs both operands of one type
+
+
+def _isnan(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if atoms[0].dtype not in (FLOAT32, FLOAT64):
+        return None
+    number = simple(writer, atoms[0]).text
+    return Atom(f"({number} != {number})", result)
+
+
+def _below_infinity(sign: str) -> Rule:
+    def rule(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+        if atoms[0].dtype not in (FLOAT32, FLOAT64):
+            return None
+        return Atom(f"(abs({atoms[0].text}) {sign} {writer.constant(math.inf)})", result)
+
+    return rule
+
+
+def _cbrt(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    return called(writer, np.cbrt, [converted(writer, atom, result) for atom in atoms], result)
+
+
+def _fma(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    return called(writer, intrinsics.fma, [converted(writer, atom, result) for atom in atoms], result)
+
+
+def _selected(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    test, then, otherwise = atoms
+    span = union([then.within, otherwise.within]) if result.kind in "iu" else None
+    return Atom(f"({then.text} if {test.text} else {otherwise.text})", result, span)
+
+
+Rule = Callable[[Writer, str, Atoms, Dtype], Atom | None]
+_RULES: dict[str, Rule] = {
+    "builtins.abs": _magnitude,
+    "builtins.complex": _complex,
+    "builtins.max": _extreme,
+    "builtins.min": _extreme,
+    "cuda.cbrt": _cbrt,
+    "cuda.clz": _clz,
+    "cuda.ffs": _ffs,
+    "cuda.fma": _fma,
+    "cuda.popc": _popc,
+    "cuda.selp": _selected,
+    "math.isfinite": _below_infinity("<"),
+    "math.isinf": _below_infinity("=="),
+    "math.isnan": _isnan,
+    "math.sqrt": _root,
+}
