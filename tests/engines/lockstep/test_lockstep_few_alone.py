@@ -126,6 +126,33 @@ LOADING = {
         """,
         False,
     ),
+    "behind a loop that was not left": (
+        """
+        for k in range(i % 3, 9):
+            for m in range(2, 6):
+                if (k + i) % m == 0:
+                    x += real[m]
+                    break
+            else:
+                x += real[20 + k] + given[i % 4, k % 4]
+                if k % 4 == 3:
+                    continue
+            m = 0
+            while m < k:
+                m += 1
+                if real[m] > 0.8:
+                    break
+            else:
+                y = real[k + i]
+                for n in range(k % 3):
+                    y += real[n]
+                x += y
+                if y > 1.8:
+                    break
+            x += given[k % 4, 2]
+        """,
+        True,
+    ),
     "now and then": (
         """
         for k in range(20):

@@ -113,7 +113,7 @@ def _branches(tree: SiteTree, node: Loop) -> bool:
 
 def _may_be_written(frame: Frame, node: Loop) -> bool:
     """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or ends in it."""
-    parts = [part for statement in node.body for part in ast.walk(statement)]
+    parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
     if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
     plain = (*frame.tree.calls, *(part for part in parts if isinstance(part, ast.Constant)))

@@ -6,7 +6,7 @@ One with no loop in it counts by itself: it goes over as many turns as are left 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
@@ -23,12 +23,15 @@ _LOOPS = (ast.For, ast.While)
 _LONGEST = 500  # lines of a text in which turns are written twice
 
 Turn = Callable[[], bool]
+Block = Callable[[Sequence[ast.stmt]], bool]
 
 
-def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
-    """Write a loop over a range, or one with a condition; ``turn`` writes its body."""
-    if node.orelse:
+def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -> bool:
+    """Write a loop over a range, or one with a condition; ``turn`` writes its body, ``block`` what is behind it."""
+    if node.orelse and not writer.turns:
         raise NotWrittenError
+    if node.orelse:
+        writer.ended[node] = writer.let("False", BOOL).text
     writer.enter()
     writer.least.clear()
     moves(writer, node, "enter")
@@ -53,7 +56,24 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn) -> bool:
         writer.put(f"M.while_began = {leaves}")
         writer.in_while = False
     after_loop(writer, node)
+    if node.orelse:
+        _otherwise(writer, node, block)
     return True
+
+
+def _otherwise(writer: Writer, node: ast.For | ast.While, block: Block) -> None:
+    """Write what is done behind a loop that was not left."""
+    sure = set(writer.sure)
+
+    def otherwise() -> bool:
+        goes_on = block(node.orelse)
+        if goes_on:
+            moves(writer, node, "end")
+        return goes_on
+
+    writer.fork(f"if {writer.ended[node]}:")
+    inner(writer, otherwise)
+    writer.sure = sure
 
 
 def _inside(node: ast.For | ast.While) -> list[ast.AST]:
@@ -165,7 +185,10 @@ def _both_ways(writer: Writer, write: Callable[[], None]) -> None:
 
 
 def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
-    moves(writer, node, "end")
+    if node in writer.ended:
+        writer.put(f"{writer.ended[node]} = True")
+    else:
+        moves(writer, node, "end")
     if last:
         writer.fork(last)
     return False

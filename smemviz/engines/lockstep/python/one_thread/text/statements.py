@@ -208,7 +208,7 @@ def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt]) -> bo
 
 def loop(writer: Writer, node: ast.For | ast.While) -> bool:
     """Write a loop over a range, or one with a condition."""
-    return loops.write(writer, node, lambda: _turn(writer, node))
+    return loops.write(writer, node, lambda: _turn(writer, node), partial(block, writer))
 
 
 def _turn(writer: Writer, node: ast.For | ast.While) -> bool:

@@ -74,6 +74,7 @@ class Writer:
     counted: set[int] = field(default_factory=set)
     least: dict[str, int] = field(default_factory=dict)
     is_dear: bool = False
+    ended: dict[ast.AST, str] = field(default_factory=dict)  # whether a loop has, which something is to be done behind
     indent: int = 1
     depth: int = 0
     temporaries: int = 0
