@@ -23,6 +23,8 @@ from smemviz.model.hardware.operations import effect_of
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
 _ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
+_PLENTY = 1 << 19  # accesses of all threads, where each turn has its own number of them
+_FASTER = 4  # times as many turns in a part as in the one before
 _MOST_TOGETHER = 1 << 23  # accesses, if they cannot stop before
 
 
@@ -39,13 +41,26 @@ class Pace:
     """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that.
 
     None stops before the ``least``, that at which others have ended. ``more`` accesses are noted before, where a stop
-    costs much.
+    costs much. Where turns may be of any length all stop after some ``turns``. ``many`` is what was noted of all.
     """
 
     more: int = 0
+    many: int = 0
     stop: float = math.inf
     least: float = 0
     is_open: bool = False
+    turns: float = math.inf
+    latest: float = math.inf
+
+    def begin(self, last: float) -> None:
+        """Begin a part after the turns that were the last."""
+        self.stop = self.latest = last + self.turns
+        self.least, self.many, self.is_open = 0, 0, True
+
+    def adapt(self) -> None:
+        """Let the next part have as many turns as are enough, after what was noted in this one."""
+        if self.turns < math.inf:
+            self.turns = max(1, int(self.turns * min(_FASTER, _PLENTY / max(self.many, 1))))
 
 
 class Accesses:
@@ -202,10 +217,12 @@ class Accesses:
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
         self._did.append((groups, noted))
-        self._many += _turns_and_groups(groups) * self._mask.count
-        if self._many > _ENOUGH + pace.more and pace.is_open:
+        many = _turns_and_groups(groups)
+        self._many += many
+        pace.many += many
+        if self._many * self._mask.count > _ENOUGH + pace.more and pace.is_open:
             pace.stop = pace.least
-        if self._many > _MOST_TOGETHER:
+        if pace.many > _MOST_TOGETHER:
             raise NotTogetherError
 
     def take(

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
-from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together
+from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
 from smemviz.engines.lockstep.values.masks import Mask
@@ -31,11 +31,16 @@ from smemviz.frontends.numba.sites import SiteTree
 
 _UNASSIGNED: Any = object()
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
+_MANY = 512  # threads for which machine code has some: whether a loop is that long is tried with a few of them
+_TRIED, _LONG_ENOUGH = 4, 512
 _FEW_DEAR = 4  # where it has to be called anyway
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes
+_FIRST_PART = (
+    1 << 13
+)  # turns of all threads in a loop with others in it, of which threads may have very different numbers
 _LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
@@ -57,15 +62,15 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     mask, machine = frame.mask, frame.machine
     if mask.count < 2:
         return _run_one(frame, node) if mask.count else None
-    if mask.count > _SOME:
+    if mask.count > _MANY:
         return None
     left, pause = machine.alone.get(("left", node), (0, _SHORT))
     if left:
         machine.alone["left", node] = left - 1, pause
         return None
     begin = machine.iterations
-    possible = (mask.count <= _FEW or _branches(frame.tree, node)) and _may_be_written(frame, node)
-    goes_on = _run_alone(frame, node, together=True) if possible else None
+    possible, is_tried = _may_be_written(frame, node), mask.count > (_SOME if _branches(frame.tree, node) else _FEW)
+    goes_on = _run_alone(frame, node, together=True, is_tried=is_tried) if possible else None
     machine.alone["left", node] = 0, _SHORT
     if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
@@ -120,8 +125,13 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
 
 
-def _run_alone(frame: Frame, node: Loop, *, together: bool, left: Range | None = None) -> Mask | Begun | None:
-    """Run a loop in the active threads, or what is ``left`` of it in one."""
+def _run_alone(
+    frame: Frame, node: Loop, *, together: bool, left: Range | None = None, is_tried: bool = False
+) -> Mask | Begun | None:
+    """Run a loop in the active threads, or what is ``left`` of it in one.
+
+    One that ``is_tried`` is run in machine code or not at all, if a few of the threads take long.
+    """
     mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
     used = [name for name in _used(frame, node) if name in variables]
@@ -139,7 +149,7 @@ def _run_alone(frame: Frame, node: Loop, *, together: bool, left: Range | None =
         if text.writer.is_dear and len(slots) > _FEW_DEAR:
             return None
         outer = [variables[name] for name in used]
-        results, begun = _run(frame, node, slots, text, used, outer, left)
+        results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:
@@ -218,6 +228,8 @@ def _run(
     used: list[str],
     outer: list[Value],
     left: Range | None = None,
+    *,
+    is_tried: bool = False,
 ) -> tuple[list[tuple[bool, tuple[Any, ...]]], Begun | None]:
     """Run a loop in threads whose variables in use are ``outer``; one that is not alone leaves nothing else behind.
 
@@ -244,7 +256,14 @@ def _run(
         return [], None
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
-    buffers = None if alone else in_machine_code(text)
+    buffers, often = None if alone else in_machine_code(text), often_as_text(alone=alone)
+    if pace is not None and writer.counts and not (text.may_be_long and buffers is None):
+        pace.turns = max(1, _FIRST_PART // len(slots))
+    is_tried, all_of_them = is_tried and buffers is None, slots
+    if is_tried:
+        if not text.may_be_long:
+            return [], None
+        slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
     if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
         return [], None  # by itself it need not note everything
     results = [writer.variable(name) for name in writer.results]
@@ -275,7 +294,7 @@ def _run(
         accesses.is_short = text.may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
-        counted_at = due(machine, begin, often_as_text(alone=alone))
+        counted_at = due(machine, begin, often)
         made = text.run(*tools, pace or _numbers(left, slot), counted_at, [*given, *reached])
         if pace is None:
             machine.while_began = while_began
@@ -285,10 +304,10 @@ def _run(
     assert pace
     assert held
     try:
-        has_ended = run_together(machine, threads, writer.loops, pace, held)
+        has_ended = (try_out if is_tried else run_together)(machine, threads, writer.loops, pace, held)
     except OtherWayError:
         text.may_be_long, text.is_long = False, buffers is None
-        return _run(frame, node, slots, text, used, outer)
+        return _run(frame, node, all_of_them, text, used, outer, is_tried=is_tried)
     if has_ended is None:
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)

@@ -132,7 +132,7 @@ def in_machine_code(text: Text) -> Buffers | None:
         from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
         from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
 
-        native = native_of(text.writer, *whole(text.writer))
+        native = native_of(text.writer, *whole(text.writer, text.writer.lines))
         text.buffers = None if native is None else Buffers(native)
     text.is_long = text.is_long and text.buffers is not None
     return text.buffers if text.is_long else None

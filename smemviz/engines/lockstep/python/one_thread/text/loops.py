@@ -6,6 +6,7 @@ One with no loop in it counts by itself: it goes over as many turns as are left 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenErr
 from smemviz.engines.lockstep.values.typing import BOOL, INT64
 
 _LOOPS = (ast.For, ast.While)
+_MARK = re.compile(r"group\(-\d+\)$")
 _LONGEST = 500  # lines of a text in which turns are written twice
 
 Turn = Callable[[], bool]
@@ -36,7 +38,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
     writer.least.clear()
     moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
-    level, first = len(writer.turns) + 1, len(writer.sites)
+    level, first, begin = len(writer.turns) + 1, len(writer.sites), len(writer.lines)
     if level > 1:
         writer.mark_order(entry_of(level))
     outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
@@ -51,7 +53,10 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
     writer.counts = writer.counts or outer
     writer.depth -= 1
     writer.least.clear()
-    writer.loops.append((level, first, len(writer.sites)))
+    if len(writer.sites) > first:
+        writer.loops.append((level, first, len(writer.sites)))
+    else:  # nothing that has an order
+        writer.lines[begin:] = [_MARK.sub("pass", line) for line in writer.lines[begin:]]
     if leaves is not None:
         writer.put(f"M.while_began = {leaves}")
         writer.in_while = False

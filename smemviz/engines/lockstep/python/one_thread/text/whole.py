@@ -8,17 +8,11 @@ from smemviz.engines.lockstep.python.one_thread.together.straight import noted_o
 
 def shortest(writer: Writer) -> tuple[str, list[str]]:
     """As ``whole``, with accesses of turns that are all alike noted once."""
-    return _whole(writer, noted_once(writer.lines) if writer.sites and writer.several else writer.lines)
+    return whole(writer, noted_once(writer.lines) if writer.several else writer.lines)
 
 
-def whole(writer: Writer) -> tuple[str, list[str]]:
+def whole(writer: Writer, written: list[str]) -> tuple[str, list[str]]:
     """Return the text of a function with what was written of a loop, and the names of what it begins with."""
-    return _whole(writer, writer.lines)
-
-
-def _whole(writer: Writer, written: list[str]) -> tuple[str, list[str]]:
-    if not writer.sites:  # no order to be noted
-        written = [line.partition("group(")[0] + "pass" if "group(" in line else line for line in written]
     wanted = [*writer.names.values(), *(bound.text for bound in writer.bound.values())]
     for made, way in writer.accesses:
         number, axes = made.number, range(made.axes)

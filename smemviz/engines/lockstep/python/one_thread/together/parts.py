@@ -6,7 +6,6 @@ or else undone; then the interpreter goes on with the loop from there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,8 +53,9 @@ def run_together(
     done: bool | None = None
     begin = most = machine.iterations
     while_began = machine.while_began
+    last: float = 0
     while True:
-        pace.stop, pace.least, pace.is_open = math.inf, 0, True
+        pace.begin(last)
         stopped = list(threads)
         try:
             for place, thread in enumerate(threads):
@@ -75,13 +75,40 @@ def run_together(
             if isinstance(error, OtherWayError) and done is None:
                 raise
             return done
-        done, begin, threads[:] = False, most, stopped
+        pace.adapt()
+        done, begin, last, threads[:] = False, most, pace.stop, stopped
         for thread in threads:
             thread.accesses.start_over()
         if all(thread.has_ended for thread in threads):
             machine.while_began = while_began
             return True
         undo.hold()
+
+
+def try_out(
+    machine: Machine,
+    threads: Sequence[Thread],
+    loops: Sequence[tuple[int, int, int]],
+    pace: Pace,
+    undo: Undo,
+) -> None:
+    """Run a loop in threads and undo what they did.
+
+    Raises:
+        OtherWayError: if they take so long that it is worth being run in machine code.
+    """
+    begin, while_began = machine.iterations, machine.while_began
+    pace.begin(0)
+    try:
+        for thread in threads:
+            machine.iterations = begin
+            _went_on(machine, thread, pace)
+    except NotTogetherError as error:
+        if isinstance(error, OtherWayError):
+            raise
+    finally:
+        machine.iterations, machine.while_began = begin, while_began
+        undo.undo()
 
 
 def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
@@ -94,7 +121,7 @@ def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
     except StopIteration as end:
         now = replace(thread, left=None, values=end.value[1], has_ended=True)
         if pace.is_open:
-            pace.stop = math.inf
+            pace.stop = pace.latest
     return now
 
 
