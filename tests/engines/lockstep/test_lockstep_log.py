@@ -1,11 +1,15 @@
 """A log that is too large for its limit: exact totals over all blocks, detail of some."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from helpers.lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.model.counting.summary import totals_of
 
 KERNEL = """
@@ -119,3 +123,33 @@ def test_every_launch_of_a_file_is_returned_in_order():
         ("two", (2, 1, 1), (32, 1, 1)),
     ]
     assert [(f.kernel, what(f)) for f in findings if not f.harmless] == [("two", "out[32] is outside shape (32,)")]
+
+
+def test_memory_of_what_was_recorded_is_free_as_soon_as_nobody_holds_it(monkeypatch):
+    """Cycles would keep it, up to the whole limit, until Python looks for them: it may be far more than one log."""
+    machines, end = [], Machine.end
+    monkeypatch.setattr(Machine, "end", lambda self: machines.append(weakref.ref(self)) or end(self))
+    gc.collect()
+    gc.disable()
+    try:
+        launches, _ = run_text(
+            """
+            @cuda.jit
+            def kernel(out):
+                s = cuda.shared.array(64, int32)
+                t = cuda.threadIdx.x
+                for k in range(300):
+                    if k % 3:
+                        s[t] = k
+                    out[t] += s[t]
+            def main():
+                kernel[1, 40](cuda.device_array(64, np.int32))
+            """
+        )
+        recorded = weakref.ref(launches[0].requests.addresses)
+        assert recorded() is not None
+        del launches
+        assert recorded() is None
+        assert [machine() for machine in machines] == [None]
+    finally:
+        gc.enable()

@@ -197,7 +197,7 @@ class Accesses:
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_serial(sites, self.slot, addresses, values if stores.any() else None)
+        self._machine.log.add_alone(sites, self.slot, addresses, values if stores.any() else None)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""

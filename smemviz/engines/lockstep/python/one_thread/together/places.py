@@ -220,7 +220,42 @@ def note_first(
 
 
 @compiled
-def window(
+def requests_of(
+    threads: Numbers,
+    begin: Numbers,
+    rows: Numbers,
+    number: Numbers,
+    stores: Numbers,
+    low: int,
+    high: int,
+    now: Numbers,
+) -> tuple[Numbers, Numbers, bool]:
+    """Find the requests of some threads, of one warp, from row ``low`` to ``high``.
+
+    Returns the number of the access of each, for each row which of the requests it is, and whether any stores.
+    ``now`` is what comes next of each thread, and moves on.
+    """
+    access_of, which = np.full(high - low, -1, np.int32), np.zeros(high - low, np.int32)
+    for thread in threads:
+        i = now[thread]
+        while i < begin[thread + 1] and rows[i] < high:
+            access_of[rows[i] - low] = number[i]
+            i += 1
+        now[thread] = i
+    many = 0
+    any_stores = False
+    for row in range(high - low):
+        access = access_of[row]
+        if access >= 0:
+            any_stores |= stores[access]
+            which[row] = many
+            access_of[many] = access
+            many += 1
+    return access_of[:many], which, any_stores
+
+
+@compiled
+def write_requests(
     threads: Numbers,
     lanes: Numbers,
     begin: Numbers,
@@ -230,45 +265,31 @@ def window(
     stores: Numbers,
     values: Numbers,
     low: int,
-    high: int,
-    wanted: bool,
-    next_access: Numbers,
+    which: Numbers,
+    now: Numbers,
     next_store: Numbers,
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the requests of some threads, of one warp, from row ``low`` to ``high``: number, addresses and values.
+    table: Numbers,
+    stored: Numbers,
+) -> None:
+    """Write down the requests that ``requests_of`` has found: addresses in a table and values in another one, if any.
 
-    Addresses and values are of all 32 lanes, and there are no values where none are ``wanted`` or stored. What comes
-    next of each thread moves on.
+    ``now`` and ``next_store`` are what comes next of each thread, and move on.
     """
-    access_of, at = np.full(high - low, -1, np.int32), np.zeros(high - low, np.int32)
-    known = False
-    for thread in threads:
-        i = next_access[thread]
-        while i < begin[thread + 1] and rows[i] < high:
-            access_of[rows[i] - low] = number[i]
-            known |= stores[number[i]]
-            i += 1
-    several = 0
-    for row in range(high - low):
-        if access_of[row] >= 0:
-            at[row] = several
-            access_of[several] = access_of[row]
-            several += 1
-    table = np.full((several, 32), -1, np.int64)
-    stored = np.full((several if known and wanted else 0, 32), np.nan)
+    table[:] = -1
+    stored[:] = np.nan
+    high = low + len(which)
     for place in range(len(threads)):
         thread, lane = threads[place], lanes[place]
-        i, store = next_access[thread], next_store[thread]
+        i, store = now[thread], next_store[thread]
         while i < begin[thread + 1] and rows[i] < high:
-            row = at[rows[i] - low]
+            row = which[rows[i] - low]
             table[row, lane] = addresses[i]
             if stores[number[i]]:
                 if len(stored):
                     stored[row, lane] = values[store]
                 store += 1
             i += 1
-        next_access[thread], next_store[thread] = i, store
-    return access_of[:several], table, stored
+        now[thread], next_store[thread] = i, store
 
 
 @compiled

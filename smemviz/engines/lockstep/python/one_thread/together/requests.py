@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
 from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
-from smemviz.engines.lockstep.python.one_thread.together.places import find_cells, meet, note_first, window
+from smemviz.engines.lockstep.python.one_thread.together.places import (
+    find_cells,
+    meet,
+    note_first,
+    requests_of,
+    write_requests,
+)
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
+_NO_VALUES = np.empty((0, WARP_SIZE))
 _SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
@@ -43,15 +51,20 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
     """Let the log have the requests of each warp."""
     slots, count = made.slots, made.count
     several = [np.flatnonzero(slots // WARP_SIZE == warp) for warp in np.unique(slots // WARP_SIZE).tolist()]
-    now = made.begin.copy(), made.first_store.copy()
-    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.values
+    found = made.begin.copy()  # what comes next of each thread
+    written = made.begin.copy(), made.first_store.copy()
+    what = made.begin, made.rows, made.number
+
+    def write(addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
+        stored = _NO_VALUES if values is None else values
+        of_accesses = *what, made.addresses, first.stores, made.values
+        write_requests(threads, slots[threads] % WARP_SIZE, *of_accesses, low, which, *written, addresses, stored)
+
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         for threads in several:
-            slot = int(slots[threads[0]])
-            wanted, high = machine.log.keeps(slot), min(low + _AT_ONCE, count)
-            number, addresses, values = window(threads, slots[threads] % WARP_SIZE, *what, low, high, wanted, *now)
+            number, which, known = requests_of(threads, *what, first.stores, low, min(low + _AT_ONCE, count), found)
             if len(number):
-                machine.log.add_serial(first.site[number], slot, addresses, values if len(values) else None)
+                machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
