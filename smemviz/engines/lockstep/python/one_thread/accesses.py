@@ -343,7 +343,8 @@ class Accesses:
 
 
 def _turns_and_groups(groups: NDArray[np.int64]) -> int:
-    return len(groups) + 2 * int(groups[np.flatnonzero(groups == ALIKE) + 3].sum())
+    alike = np.flatnonzero(groups == ALIKE)
+    return len(groups) - 5 * len(alike) + 2 * int(groups[alike + 3].sum())
 
 
 def turn_of(level: int) -> int:

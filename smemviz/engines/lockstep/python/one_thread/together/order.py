@@ -45,18 +45,25 @@ class Made:
         return int(self.rows.max()) + 1
 
 
-def all_turns(runs: Sequence[Accesses]) -> tuple[NDArray[np.int64], ...]:
+def all_turns(run: Accesses) -> tuple[NDArray[np.int64], ...]:
+    """Return the groups of a thread and what was noted, as if every turn had been."""
+    groups, begin, noted, noted_begin = _noted([run])
+    groups, _, noted, _ = each_turn(groups, begin, noted, noted_begin, run.tables[2])
+    return groups[groups >= 0], noted
+
+
+def _noted(runs: Sequence[Accesses]) -> tuple[NDArray[np.int64], ...]:
     """Return the groups of threads and where those of each begin, and the same of what was noted."""
     did = [run.did for run in runs]
-    groups, begin = _joined([[groups for groups, _ in own] for own in did])
-    noted, noted_begin = _joined([[noted for _, noted in own] for own in did])
-    return each_turn(groups, begin, noted, noted_begin, runs[0].tables[2])
+    return *_joined([[groups for groups, _ in own] for own in did]), *_joined(
+        [[noted for _, noted in own] for own in did]
+    )
 
 
 def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     """Put in order what threads that run the same loops did, None where there is nothing."""
     first = runs[0]
-    groups, begin, noted, noted_begin = all_turns(runs)
+    groups, begin, noted, noted_begin = _noted(runs)
     if not len(noted):
         return None
     starts, length, _, numbers, *_ = first.tables
@@ -67,7 +74,8 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
     rows, number = np.empty((2, access_begin[-1]), np.int32)
     addresses = np.empty(len(rows), np.int64)
     add = np.array([run.added for run in runs])
-    place(groups, begin, places, noted, noted_begin, first.tables, add, row_of, access_begin, rows, number, addresses)
+    of_groups, made = (groups, begin, places, noted, noted_begin), (rows, number, addresses)
+    place(*of_groups, where[2], first.tables, add, row_of, access_begin, *made)
     stored, first_store = _joined([[run.stored_values()] for run in runs])
     bits = _bits(runs, number, stored)
     slots = np.array([run.slot for run in runs])

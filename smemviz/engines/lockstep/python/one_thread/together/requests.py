@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
-from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
-from smemviz.engines.lockstep.python.one_thread.together.places import (
+from smemviz.engines.lockstep.python.one_thread.together.accessed import (
     find_cells,
     meet,
     note_first,
     requests_of,
     write_requests,
 )
+from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
