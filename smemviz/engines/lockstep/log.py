@@ -23,6 +23,7 @@ ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
 _AT_ONCE = 4096  # rows of single lanes, which stay in the processor's cache
 _MOST_PENDING = 1 << 15  # rows of tables that are to be counted, and written over then
+_SERIALS = 8  # that are counted together: about so many thousand rows
 _FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
 
 Write = Callable[[NDArray[np.int64], "NDArray[np.float64] | None"], None]
@@ -188,19 +189,15 @@ class Log:
         """Add what is pending to the totals and keep the chosen blocks' part of it."""
         assert self.totals is not None
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
-        copied = 0
+        serials = [logged for logged in self._pending if isinstance(logged, Serial)]
+        for first in range(0, len(serials), _SERIALS):
+            self._count_serials(serials[first : first + _SERIALS])
         for logged in self._pending:
             if isinstance(logged, OfLane):
                 for number, addresses in logged.by_site():
                     self._count_lane(number, logged.lane, addresses)
                 self._keep_serial(logged)
             elif isinstance(logged, Serial):
-                for number, addresses in logged.by_site():
-                    by_site.setdefault((number, 1), []).append(addresses)
-                copied += len(logged.sites)
-                if copied > _MOST_PENDING:
-                    self._count_tables(by_site)
-                    copied = 0
                 self._keep_serial(logged)
             else:
                 rows, times = logged.distinct
@@ -211,16 +208,21 @@ class Log:
                     self._kept_rows += len(chosen.step)
                     if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
                         self._settled.append(chosen)
-        self._count_tables(by_site)
+        for (site, times), tables in by_site.items():
+            add_requests(self.totals, site, self.sites[site], tables, times)
         self._pending = []
         self._pending_rows = self._pending_in_tables = 0
 
-    def _count_tables(self, by_site: dict[tuple[int, int], list[NDArray[np.int64]]]) -> None:
-        """Count the requests of tables by their sites and how many times over they are, and leave nothing of them."""
+    def _count_serials(self, serials: Sequence[Serial]) -> None:
+        """Count the requests of warps, of which those of a table and a site are copied."""
         assert self.totals is not None
-        for (site, times), tables in by_site.items():
-            add_requests(self.totals, site, self.sites[site], tables, times)
-        by_site.clear()
+        for table in dict.fromkeys(serial.table for serial in serials):
+            own = [serial for serial in serials if serial.table is table]
+            sites = np.concatenate([serial.sites for serial in own])
+            rows = np.concatenate([np.arange(serial.rows.start, serial.rows.stop) for serial in own])
+            for number in np.flatnonzero(np.bincount(sites)).tolist():
+                addresses = table.addresses[rows[sites == number]]
+                add_requests(self.totals, number, self.sites[number], [addresses], 1)
 
     def _count_lane(self, number: int, lane: int, addresses: NDArray[np.int64]) -> None:
         """Count requests of one lane from a site."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.recordings.data import WARP_SIZE, Requests
 
-_GROWS = 4  # times
+_SPARE = 8  # times as many rows as there are may be in a table
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Table:
     def room(self, first: int, end: int, *, known: bool) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
         """Return rows to be written, of values only where those are known."""
         if end > len(self.addresses):
-            size = max(end, min(_GROWS * end, self._most))
+            size = max(end, min(_SPARE * end, self._most))
             self.addresses = _grown(self.addresses, size, first)
         if not known:
             return self.addresses[first:end], None
@@ -105,10 +105,6 @@ class Serial:
     def rows(self) -> slice:
         """Which rows of the table they are."""
         return slice(self.first, self.first + len(self.sites))
-
-    def by_site(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Give the number of each site and the addresses of its requests."""
-        return _by_site(self.sites, self.table.addresses[self.rows])
 
     def fill(self, addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
         """Put addresses and values into rows of other tables, which may be where they are already."""
@@ -149,7 +145,8 @@ class OfLane:
 
     def by_site(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Give the number of each site and the addresses of its requests."""
-        return _by_site(self.sites, self.addresses)
+        for number in np.flatnonzero(np.bincount(self.sites)).tolist():
+            yield number, self.addresses[self.sites == number]
 
     def fill(self, addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
         """Put addresses and values into rows of tables."""
@@ -159,12 +156,6 @@ class OfLane:
             values[:] = np.nan
             if self.values is not None:
                 values[:, self.lane] = self.values
-
-
-def _by_site(sites: NDArray[np.int32], addresses: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    for number in np.flatnonzero(np.bincount(sites)).tolist():
-        here = np.flatnonzero(sites == number)
-        yield number, addresses if len(here) == len(sites) else addresses.take(here, axis=0)
 
 
 Logged = Execution | Serial | OfLane
@@ -212,7 +203,7 @@ def in_order(logged: Sequence[Logged], tables: Mapping[int, Table], blocks: rang
 
 def _tables_for(n: int, first: Table | None, *, known: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return tables of as many rows, in which those of the ``first`` warp may be already."""
-    if first is None or not n <= len(first.addresses) <= 2 * n:
+    if first is None or not n <= len(first.addresses) <= _SPARE * n:
         addresses, values = np.empty((n, WARP_SIZE), np.int64), np.empty((0, WARP_SIZE))
     else:
         addresses, values = first.addresses[:n], first.values[:n]
