@@ -22,6 +22,7 @@ from smemviz.engines.lockstep.python.one_thread.together.accessed import (
     write_requests,
 )
 from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
+from smemviz.engines.lockstep.python.one_thread.together.scratch import Scratch
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
@@ -37,13 +38,14 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     Raises:
         NotTogetherError: when it matters that one thread did it after the other; nothing has been handed on then.
     """
-    made = in_lockstep(runs, loops)
+    scratch = machine.alone.setdefault("scratch", Scratch())
+    made = in_lockstep(runs, loops, scratch)
     if made is None:
         return
     first = runs[0]
     _look_for_meetings(machine, first, made)
     _tell_global(machine, first, made)
-    _tell_shared(machine, first, made)
+    _tell_shared(machine, first, made, scratch)
     _tell_log(machine, first, made)
 
 
@@ -111,7 +113,7 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
                 machine.in_global.add_serial(watched, thread, sites[own], addresses[own])
 
 
-def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
+def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:
     """Let the search for hazards have accesses to shared memory, request after request.
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.
@@ -121,7 +123,7 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
     cells = (nbytes >> shift) + 1
     before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    seen, found = np.empty((2, 3, len(made.rows)), np.int64)
+    seen, found = (scratch.array(name, 3 * len(made.rows), np.int64).reshape(3, -1) for name in ("seen", "found"))
     what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
     ends = np.zeros(made.count + 1, np.int32)
     many = note_first(*what, first.in_shared, start, shift, cells, before, stamps, ends, seen, found)
