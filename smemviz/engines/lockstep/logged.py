@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.recordings.data import WARP_SIZE, Requests
 
-_SPARE = 8  # times as many rows as there are may be in a table
+_SPARE = 4  # times as many rows as there are may be in a table
 
 
 @dataclass(slots=True)
