@@ -132,11 +132,14 @@ class Recorder:
         self.launches += launches
 
     def result(self) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-        """Return everything that was seen.
+        """Return everything that was seen, of which nothing stays here: what ``main()`` defined may know the recorder.
 
         Raises:
             InputError: when no launch is of those that the picker is asked for.
         """
         self.end()
         self.picker.check()
-        return tuple(self.launches), tuple(self.findings)
+        result = tuple(self.launches), tuple(self.findings)
+        self.launches.clear()
+        self.findings.clear()
+        return result

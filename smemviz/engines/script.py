@@ -52,7 +52,7 @@ def run_script(
     with _seeing_script(kind, program, options) as recorder, recorder.recording(failed):
         execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
-    if recorder.is_empty:
+    if not launches and not findings:
         raise _nothing_launched(kind, program)
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
 

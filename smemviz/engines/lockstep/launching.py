@@ -94,6 +94,7 @@ def launch(
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
+    machine.alone.clear()  # what was written of loops knows the machine, and that all that it holds
     memory.copy_back()
     recorded_launch = Launch(
         kernel=kernel.name,

@@ -195,9 +195,9 @@ def test_shared_memory_that_is_never_written_is_found(monkeypatch):
 @pytest.mark.parametrize("name", ["bubble", "stack", "global memory"])
 def test_requests_that_are_not_kept_are_not_looked_at_one_by_one(monkeypatch, name):
     only_counted, looked_at = [], []
-    count, look = Log.count_alone, Log.add_serial
+    count, look = Log.count_alone, Log.add_alone
     monkeypatch.setattr(Log, "count_alone", lambda self, *g: only_counted.append(int(g[-1].sum())) or count(self, *g))
-    monkeypatch.setattr(Log, "add_serial", lambda self, *g: looked_at.append(len(g[0])) or look(self, *g))
+    monkeypatch.setattr(Log, "add_alone", lambda self, *g: looked_at.append(len(g[0])) or look(self, *g))
     (made, _), _ = launch_of(LOOPS[name], 20, 1, 1)()
 
     assert sum(only_counted) > sum(looked_at)

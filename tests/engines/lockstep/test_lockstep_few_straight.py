@@ -9,7 +9,8 @@ from helpers.lockstep_text import body
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
+from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.one_thread.together import requests
 
 HEAD = """
     i = cuda.threadIdx.x
@@ -72,13 +73,33 @@ def test_a_loop_whose_turns_are_alike_leaves_the_same_in_few_threads(monkeypatch
 
 @pytest.mark.parametrize("lines", (ONCE | EACH).values(), ids=ONCE | EACH)
 def test_of_what_grows_evenly_the_first_and_the_last_are_noted(monkeypatch, way, lines):
-    noted, hand_on = [], Accesses.hand_on
+    noted, hand_on, take = [], Accesses.hand_on, Accesses.take
     monkeypatch.setattr(Accesses, "hand_on", lambda own: noted.append(len(own.noted)) or hand_on(own))
+    monkeypatch.setattr(Accesses, "take", lambda own, *of: noted.append(len(of[1])) or take(own, *of))
 
     launch_of(lines, 4)()
 
-    if way == "text":
-        assert (noted[-1] <= 8) == (lines in ONCE.values())
+    if "parts" not in way:
+        assert (max(noted[-2:]) <= 8) == (lines in ONCE.values())  # machine code hands on nothing that it has noted
+
+
+def test_of_no_turn_at_all_nothing_is_noted(monkeypatch):
+    """Else what follows has places of others, whom these threads seem to meet: the interpreter does it all again."""
+    met, look = [], requests._look_for_meetings
+
+    def looked(*did):
+        try:
+            look(*did)
+        except NotTogetherError:
+            met.append(did)
+            raise
+
+    monkeypatch.setattr(requests, "_look_for_meetings", looked)
+    lines = "for j in range(9):\n    for k in range(j % 3):\n        row[i * 33 + 3 * j + k] += k"
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines, 4))
+
+    assert alone == interpreted
+    assert met == []
 
 
 INDICES = st.sampled_from(

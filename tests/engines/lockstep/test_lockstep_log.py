@@ -1,11 +1,15 @@
 """A log that is too large for its limit: exact totals over all blocks, detail of some."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from helpers.lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits
-from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.log import ROW_BYTES, Log
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.model.counting.summary import totals_of
 
 KERNEL = """
@@ -119,3 +123,56 @@ def test_every_launch_of_a_file_is_returned_in_order():
         ("two", (2, 1, 1), (32, 1, 1)),
     ]
     assert [(f.kernel, what(f)) for f in findings if not f.harmless] == [("two", "out[32] is outside shape (32,)")]
+
+
+LOOP = """
+@cuda.jit
+def kernel(out):
+    s = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    for k in range(900):
+        if k % 3:
+            s[t] = k
+        out[t] += s[t]
+def main():
+    kernel[1, {threads}](cuda.device_array(64, np.int32))
+"""
+
+
+@pytest.mark.parametrize("rows", [2000, 1 << 20], ids=["cut", "whole"])
+def test_requests_of_few_threads_are_written_where_they_stay(monkeypatch, rows):
+    """What a warp does is not copied once more when the batch ends; only where a table has to grow."""
+    written, add = [], Log.add_serial
+
+    def noted(log, sites, slot, write, *, known):
+        def seen(*tables):
+            written.extend(tables)
+            write(*tables)
+
+        add(log, sites, slot, seen, known=known)
+
+    monkeypatch.setattr(Log, "add_serial", noted)
+    (launch,), _ = run_text(LOOP.format(threads=32), log_bytes=rows * ROW_BYTES)
+
+    requests = launch.requests
+    assert len(requests) == min(rows, launch.request_count) >= 2000
+    tables = [table for table in written if table is not None]
+    for column in (requests.addresses, requests.values):
+        assert any(np.shares_memory(table, column) for table in tables)
+
+
+def test_memory_of_what_was_recorded_is_free_as_soon_as_nobody_holds_it(monkeypatch):
+    """Cycles would keep it, up to the whole limit, until Python looks for them: it may be far more than one log."""
+    machines, end = [], Machine.end
+    monkeypatch.setattr(Machine, "end", lambda self: machines.append(weakref.ref(self)) or end(self))
+    gc.collect()
+    gc.disable()
+    try:
+        launches, _ = run_text(LOOP.format(threads=40))
+        recorded = weakref.ref(launches[0].requests.addresses)
+        assert recorded() is not None
+        del launches
+        assert recorded() is None
+        assert [machine() for machine in machines] == [None]
+    finally:
+        gc.enable()

@@ -212,7 +212,7 @@ class Accesses:
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_serial(sites, self.slot, addresses, values if stores.any() else None)
+        self._machine.log.add_alone(sites, self.slot, addresses, values if stores.any() else None)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
@@ -360,7 +360,8 @@ class Accesses:
 
 
 def _turns_and_groups(groups: NDArray[np.int64]) -> int:
-    return len(groups) + 2 * int(groups[np.flatnonzero(groups == ALIKE) + 3].sum())
+    alike = np.flatnonzero(groups == ALIKE)
+    return len(groups) - 5 * len(alike) + 2 * int(groups[alike + 3].sum())
 
 
 def turn_of(level: int) -> int:

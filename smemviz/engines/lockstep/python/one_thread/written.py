@@ -19,6 +19,7 @@ from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, u
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
 from smemviz.engines.lockstep.python.one_thread.values import type_of
 from smemviz.engines.lockstep.values.typing import Value
 
@@ -132,7 +133,7 @@ def in_machine_code(text: Text) -> Buffers | None:
         from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
         from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
 
-        native = native_of(text.writer, *whole(text.writer, text.writer.lines))
+        native = native_of(text.writer, *whole(text.writer, noted_once(text.writer.lines)))
         text.buffers = None if native is None else Buffers(native)
     text.is_long = text.is_long and text.buffers is not None
     return text.buffers if text.is_long else None

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
 from smemviz.engines.lockstep.python.one_thread.together.places import place, places_of
+from smemviz.engines.lockstep.python.one_thread.together.scratch import Scratch
 from smemviz.engines.lockstep.python.one_thread.together.straight import each_turn
 
 Loops = Sequence[tuple[int, int, int]]  # the level of each, the numbers of its first access and of the first behind it
@@ -27,6 +28,7 @@ class Made:
     What ``slots[i]`` did begins at ``begin[i]`` of what follows, and ends where the next one begins: ``rows`` are the
     requests, ``number`` the accesses in the text of the loop, and ``addresses``. ``values`` and ``bits`` are what was
     stored in shared memory, from ``first_store[i]`` on. ``times`` tells how often each access in the text was made.
+    All this lasts until the next part is made.
     """
 
     slots: NDArray[np.int64]
@@ -45,41 +47,50 @@ class Made:
         return int(self.rows.max()) + 1
 
 
-def all_turns(runs: Sequence[Accesses]) -> tuple[NDArray[np.int64], ...]:
+def all_turns(run: Accesses) -> tuple[NDArray[np.int64], ...]:
+    """Return the groups of a thread and what was noted, as if every turn had been."""
+    groups, begin, noted, noted_begin = _noted([run], Scratch())
+    groups, _, noted, _ = each_turn(groups, begin, noted, noted_begin, run.tables[2])
+    return groups[groups >= 0], noted
+
+
+def _noted(runs: Sequence[Accesses], scratch: Scratch) -> tuple[NDArray[np.int64], ...]:
     """Return the groups of threads and where those of each begin, and the same of what was noted."""
     did = [run.did for run in runs]
-    groups, begin = _joined([[groups for groups, _ in own] for own in did])
-    noted, noted_begin = _joined([[noted for _, noted in own] for own in did])
-    return each_turn(groups, begin, noted, noted_begin, runs[0].tables[2])
+    groups = _joined([[groups for groups, _ in own] for own in did], scratch, "groups", np.int64)
+    return *groups, *_joined([[noted for _, noted in own] for own in did], scratch, "noted", np.int64)
 
 
-def in_lockstep(runs: Sequence[Accesses], loops: Loops) -> Made | None:
+def in_lockstep(runs: Sequence[Accesses], loops: Loops, scratch: Scratch) -> Made | None:
     """Put in order what threads that run the same loops did, None where there is nothing."""
     first = runs[0]
-    groups, begin, noted, noted_begin = all_turns(runs)
+    groups, begin, noted, noted_begin = _noted(runs, scratch)
     if not len(noted):
         return None
     starts, length, _, numbers, *_ = first.tables
     times, access_begin = np.zeros(len(first.site), np.int64), np.zeros_like(begin)
-    places, turns = np.zeros((2, len(groups)), np.int32)
+    places, turns = (scratch.array(name, len(groups), np.int32) for name in ("places", "turns"))
+    places[:] = turns[:] = 0
     tables, where = (starts, length, numbers), _loops_of(first, loops)
     row_of = places_of(groups, begin, *where, *tables, times, places, turns, access_begin)
-    rows, number = np.empty((2, access_begin[-1]), np.int32)
-    addresses = np.empty(len(rows), np.int64)
+    rows, number = (scratch.array(name, int(access_begin[-1]), np.int32) for name in ("rows", "number"))
+    addresses = scratch.array("addresses", len(rows), np.int64)
     add = np.array([run.added for run in runs])
-    place(groups, begin, places, noted, noted_begin, first.tables, add, row_of, access_begin, rows, number, addresses)
-    stored, first_store = _joined([[run.stored_values()] for run in runs])
+    of_groups, made = (groups, begin, places, noted, noted_begin), (rows, number, addresses)
+    place(*of_groups, where[2], first.tables, add, row_of, access_begin, *made)
+    stored, first_store = _joined([[run.stored_values()] for run in runs], scratch, "stored", np.float64)
     bits = _bits(runs, number, stored)
     slots = np.array([run.slot for run in runs])
     return Made(slots, access_begin, times, rows, number, addresses, first_store, stored, bits)
 
 
-def _joined(arrays: Sequence[Sequence[NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _joined(
+    arrays: Sequence[Sequence[NDArray[Any]]], scratch: Scratch, name: str, dtype: DTypeLike
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Join the arrays of each thread and those of all; return where those of each begin, and the end, too."""
     begin = np.zeros(len(arrays) + 1, np.int64)
     np.cumsum([sum(map(len, own)) for own in arrays], out=begin[1:])
-    several = [array for own in arrays for array in own]
-    return np.concatenate(several) if several else np.zeros(0, np.int64), begin
+    return scratch.joined(name, [array for own in arrays for array in own], dtype), begin
 
 
 def _bits(runs: Sequence[Accesses], number: NDArray[np.int32], stored: NDArray[np.float64]) -> NDArray[np.uint64]:

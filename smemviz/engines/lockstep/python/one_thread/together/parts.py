@@ -67,8 +67,7 @@ def run_together(
             if len(threads) > 1:
                 hand_on(machine, [thread.accesses for thread in threads], loops)
             else:
-                groups, _, noted, _ = all_turns([threads[0].accesses])
-                threads[0].accesses.tell(groups[groups >= 0], noted)
+                threads[0].accesses.tell(*all_turns(threads[0].accesses))
         except NotTogetherError as error:
             machine.iterations, machine.while_began = begin, while_began
             undo.undo()

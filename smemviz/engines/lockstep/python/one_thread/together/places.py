@@ -29,27 +29,38 @@ def places_of(
 ) -> Numbers:
     """Find the place of each group in the order, as far as turns of loops tell it; return the row of each access there.
 
-    The groups of all threads follow each other. Of each level and group there is the ``loop`` that it is in, or a gap
-    between loops, of ``several``, and whether it is ``inside`` of one. ``times`` becomes how often each access is
-    made and ``begin_of`` where those of each thread begin; ``places`` and ``turns`` are 0 of each group.
+    The groups of all threads follow each other; of turns that are alike the place is that of the first one, and there
+    is no loop in these. Of each level and group there is the ``loop`` that it is in, or a gap between loops, of
+    ``several``, and whether it is ``inside`` of one. ``times`` becomes how often each access is made and ``begin_of``
+    where those of each thread begin; ``places`` and ``turns`` are 0 of each group.
     """
     start, count = np.zeros(1, np.int32), 1
     for level in range(len(several)):
         loops, mark = several[level], -2 * (level + 1)  # of a turn that begins; one less of a loop
         most = np.zeros(count * loops, np.int32)
         for thread in range(len(begin) - 1):
-            now = 0
-            for i in range(begin[thread], begin[thread + 1]):
-                group = groups[i]
+            now, i = 0, begin[thread]
+            while i < begin[thread + 1]:
+                at, group = i, groups[i]
+                i += 1
                 if group >= 0:
-                    place = (start[places[i]] + turns[i]) * loops + loop[level, group]
+                    place = (start[places[at]] + turns[at]) * loops + loop[level, group]
                     turn = now if inside[level, group] else 0
-                    places[i], turns[i] = place, turn
+                    places[at], turns[at] = place, turn
                     most[place] = max(most[place], turn)
                 elif group == mark:
                     now += 1
                 elif group == mark - 1:
                     now = 0
+                elif group == -1:
+                    own, group, many = groups[i] == mark, groups[i + 1], groups[i + 2]
+                    i += 4
+                    if many:
+                        place = (start[places[at]] + turns[at]) * loops + loop[level, group]
+                        turn = now + own if inside[level, group] else 0
+                        places[at], turns[at] = place, turn
+                        now += many if own else 0
+                        most[place] = max(most[place], now if inside[level, group] else 0)
         count = 0
         for place in range(len(most)):
             turn = most[place]
@@ -59,15 +70,24 @@ def places_of(
     row_of = np.zeros(count * len(times), np.int32)
     made = 0
     for thread in range(len(begin) - 1):
-        for i in range(begin[thread], begin[thread + 1]):
-            group = groups[i]
-            if group >= 0:
-                place = start[places[i]] + turns[i]
-                places[i] = place
-                made += length[group]
+        i = begin[thread]
+        while i < begin[thread + 1]:
+            at, group, many, apart = i, groups[i], 1, 0
+            i += 1
+            if group == -1:
+                apart, group, many = _apart(groups[i], several) * len(times), groups[i + 1], groups[i + 2]
+                i += 4
+            if group >= 0 and many:
+                place = start[places[at]] + turns[at]
+                places[at] = place
+                made += many * length[group]
                 for entry in range(first[group], first[group] + length[group]):
-                    times[numbers[entry]] += 1
-                    row_of[place * len(times) + numbers[entry]] = 1
+                    times[numbers[entry]] += many
+                    row = place * len(times) + numbers[entry]
+                    row_of[row] = 1
+                    for _ in range(1, many):
+                        row += apart
+                        row_of[row] = 1
         begin_of[thread + 1] = made
     rows = 0
     for place in range(len(row_of)):
@@ -78,12 +98,22 @@ def places_of(
 
 
 @compiled
+def _apart(mark: int, several: Numbers) -> int:
+    """Return how far the places of turns are apart, by the mark of a turn: each has all gaps of the levels below."""
+    apart = 1
+    for level in range(-mark // 2, len(several)):
+        apart *= several[level]
+    return apart
+
+
+@compiled
 def place(
     groups: Numbers,
     begin: Numbers,
     places: Numbers,
     noted: Numbers,
     noted_begin: Numbers,
+    several: Numbers,
     tables: tuple[Numbers, ...],
     add: Numbers,
     row_of: Numbers,
@@ -92,183 +122,64 @@ def place(
     number: Numbers,
     addresses: Numbers,
 ) -> None:
-    """Tell the row, the number and the address of each access; ``add`` is for each thread and entry."""
+    """Tell the row, the number and the address of each access; ``add`` is for each thread and entry.
+
+    Of turns that are alike what grows evenly stands behind the rest, the first of each item and then the last of each.
+    """
     first, length, names, numbers, which, scale, size, base = tables
-    several = len(size)
+    accesses = len(size)
     for thread in range(len(begin) - 1):
-        at, k = noted_begin[thread], begin_of[thread]
-        for i in range(begin[thread], begin[thread + 1]):
-            group = groups[i]
-            if group < 0:
-                continue
-            for entry in range(first[group], first[group] + length[group]):
-                access = numbers[entry]
-                element = noted[at + which[entry]] + add[thread, entry]
-                if scale[access] != 1:
-                    element //= scale[access]
-                rows[k] = row_of[places[i] * several + access]
-                number[k] = access
-                addresses[k] = element * size[access] + base[access]
-                k += 1
-            at += names[group]
+        at, k, i = noted_begin[thread], begin_of[thread], begin[thread]
+        while i < begin[thread + 1]:
+            group, here = groups[i], places[i]
+            i += 1
+            if group >= 0:
+                for entry in range(first[group], first[group] + length[group]):
+                    access = numbers[entry]
+                    element = noted[at + which[entry]] + add[thread, entry]
+                    if scale[access] != 1:
+                        element //= scale[access]
+                    rows[k] = row_of[here * accesses + access]
+                    number[k] = access
+                    addresses[k] = element * size[access] + base[access]
+                    k += 1
+                at += names[group]
+            elif group == -1:
+                apart, group, many, evenly = _apart(groups[i], several), groups[i + 1], groups[i + 2], groups[i + 3]
+                i += 4
+                if many == 0:
+                    continue
+                even, entries = _ones(evenly), length[group]
+                others = names[group] - even
+                ends = at + many * others
+                for entry in range(first[group], first[group] + entries):
+                    access, item, to = numbers[entry], which[entry], k
+                    before = _ones(evenly & ((1 << item) - 1))
+                    source, step, by = at + item - before, others, 0
+                    if evenly >> item & 1:
+                        source, step = ends + before, 0
+                        by = (noted[source + even] - noted[source]) // max(many - 1, 1)
+                    for turn in range(many):
+                        element = noted[source + step * turn] + by * turn + add[thread, entry]
+                        if scale[access] != 1:
+                            element //= scale[access]
+                        rows[to] = row_of[(here + turn * apart) * accesses + access]
+                        number[to] = access
+                        addresses[to] = element * size[access] + base[access]
+                        to += entries
+                    k += 1
+                k += (many - 1) * entries
+                at = ends + 2 * even
 
 
 @compiled
-def find_cells(
-    begin: Numbers, number: Numbers, addresses: Numbers, times: Numbers, shift: int, start: Numbers, cells: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Find which cells accesses touch, as ``meet`` does; return the accesses' numbers and where each thread begins."""
-    begin_of, number_of = np.zeros(len(begin), np.int64), np.empty(len(cells), np.int32)
-    count = 0
-    for thread in range(len(begin) - 1):
-        for i in range(begin[thread], begin[thread + 1]):
-            for more in range(times[number[i]]):
-                cells[count], number_of[count] = (addresses[i] >> shift) - start[thread] + more, number[i]
-                count += 1
-        begin_of[thread + 1] = count
-    return number_of, begin_of
-
-
-@compiled
-def meet(
-    begin: Numbers,
-    number: Numbers,
-    addresses: Numbers,
-    times: Numbers,
-    shift: int,
-    start: Numbers,
-    touches: Numbers,
-    owner: Numbers,
-) -> bool:
-    """Tell whether a thread touches a cell that another one accesses.
-
-    A cell is ``2 ** shift`` bytes, an access is to ``times`` of them, and ``start`` is for each thread the first one.
-    ``owner`` is -1 of each: it becomes twice its thread, and 1 more where that touches it, or -2 for several threads.
-    """
-    for thread in range(len(begin) - 1):
-        for i in range(begin[thread], begin[thread + 1]):
-            access = number[i]
-            cell = (addresses[i] >> shift) - start[thread]
-            own = 1 if touches[access] else 0
-            for at in range(cell, cell + times[access]):
-                of_cell = owner[at]
-                if of_cell == -1 or of_cell >> 1 == thread:
-                    owner[at] = max(of_cell, 2 * thread + own)
-                elif own or of_cell & 1:
-                    return True
-                else:
-                    owner[at] = -2
-    return False
-
-
-@compiled
-def note_first(
-    begin: Numbers,
-    rows: Numbers,
-    number: Numbers,
-    addresses: Numbers,
-    stores: Numbers,
-    first_store: Numbers,
-    bits: Numbers,
-    chosen: Numbers,
-    start: int,
-    shift: int,
-    cells: int,
-    before: Numbers,
-    stamps: Numbers,
-    ends: Numbers,
-    seen: Numbers,
-    found: Numbers,
-) -> int:
-    """Find where each thread touches a cell first by an access of some, and where first with other bits.
-
-    ``found`` becomes these accesses in the order of their rows, the thread of each and its bits, and ``seen`` the same
-    thread after thread; return how many. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so
-    many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody;
-    ``ends`` are 0 of each row and behind the last.
-    """
+def _ones(bits: int) -> int:
+    """Return how many bits are set."""
     many = 0
-    for thread in range(len(begin) - 1):
-        once, store = 2 * thread + 1, first_store[thread]
-        for i in range(begin[thread], begin[thread + 1]):
-            access = number[i]
-            if not chosen[access]:
-                continue
-            new = np.uint64(0)
-            if stores[access]:
-                new = bits[store]
-                store += 1
-            at = access * cells + ((addresses[i] - start) >> shift)
-            if stamps[at] < once:
-                stamps[at] = once
-                before[at] = new
-            elif stamps[at] == once and before[at] != new:
-                stamps[at] = once + 1
-            else:
-                continue
-            seen[0, many], seen[1, many], seen[2, many] = i, thread, new
-            ends[rows[i] + 1] += 1
-            many += 1
-    for row in range(len(ends) - 1):
-        ends[row + 1] += ends[row]
-    for k in range(many):
-        row = rows[seen[0, k]]
-        to = ends[row]
-        found[0, to], found[1, to], found[2, to] = seen[0, k], seen[1, k], seen[2, k]
-        ends[row] += 1
+    while bits:
+        bits &= bits - 1
+        many += 1
     return many
-
-
-@compiled
-def window(
-    threads: Numbers,
-    lanes: Numbers,
-    begin: Numbers,
-    rows: Numbers,
-    number: Numbers,
-    addresses: Numbers,
-    stores: Numbers,
-    values: Numbers,
-    low: int,
-    high: int,
-    wanted: bool,
-    next_access: Numbers,
-    next_store: Numbers,
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the requests of some threads, of one warp, from row ``low`` to ``high``: number, addresses and values.
-
-    Addresses and values are of all 32 lanes, and there are no values where none are ``wanted`` or stored. What comes
-    next of each thread moves on.
-    """
-    access_of, at = np.full(high - low, -1, np.int32), np.zeros(high - low, np.int32)
-    known = False
-    for thread in threads:
-        i = next_access[thread]
-        while i < begin[thread + 1] and rows[i] < high:
-            access_of[rows[i] - low] = number[i]
-            known |= stores[number[i]]
-            i += 1
-    several = 0
-    for row in range(high - low):
-        if access_of[row] >= 0:
-            at[row] = several
-            access_of[several] = access_of[row]
-            several += 1
-    table = np.full((several, 32), -1, np.int64)
-    stored = np.full((several if known and wanted else 0, 32), np.nan)
-    for place in range(len(threads)):
-        thread, lane = threads[place], lanes[place]
-        i, store = next_access[thread], next_store[thread]
-        while i < begin[thread + 1] and rows[i] < high:
-            row = at[rows[i] - low]
-            table[row, lane] = addresses[i]
-            if stores[number[i]]:
-                if len(stored):
-                    stored[row, lane] = values[store]
-                store += 1
-            i += 1
-        next_access[thread], next_store[thread] = i, store
-    return access_of[:several], table, stored
 
 
 @compiled

@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.one_thread.together.accessed import (
+    find_cells,
+    meet,
+    note_first,
+    requests_of,
+    write_requests,
+)
 from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
-from smemviz.engines.lockstep.python.one_thread.together.places import find_cells, meet, note_first, window
+from smemviz.engines.lockstep.python.one_thread.together.scratch import Scratch
 from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
+_NO_VALUES = np.empty((0, WARP_SIZE))
 _SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
@@ -29,13 +38,14 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     Raises:
         NotTogetherError: when it matters that one thread did it after the other; nothing has been handed on then.
     """
-    made = in_lockstep(runs, loops)
+    scratch = machine.alone.setdefault("scratch", Scratch())
+    made = in_lockstep(runs, loops, scratch)
     if made is None:
         return
     first = runs[0]
     _look_for_meetings(machine, first, made)
     _tell_global(machine, first, made)
-    _tell_shared(machine, first, made)
+    _tell_shared(machine, first, made, scratch)
     _tell_log(machine, first, made)
 
 
@@ -43,15 +53,20 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
     """Let the log have the requests of each warp."""
     slots, count = made.slots, made.count
     several = [np.flatnonzero(slots // WARP_SIZE == warp) for warp in np.unique(slots // WARP_SIZE).tolist()]
-    now = made.begin.copy(), made.first_store.copy()
-    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.values
+    found = made.begin.copy()  # what comes next of each thread
+    written = made.begin.copy(), made.first_store.copy()
+    what = made.begin, made.rows, made.number
+
+    def write(addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
+        stored = _NO_VALUES if values is None else values
+        of_accesses = *what, made.addresses, first.stores, made.values
+        write_requests(threads, slots[threads] % WARP_SIZE, *of_accesses, low, which, *written, addresses, stored)
+
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         for threads in several:
-            slot = int(slots[threads[0]])
-            wanted, high = machine.log.keeps(slot), min(low + _AT_ONCE, count)
-            number, addresses, values = window(threads, slots[threads] % WARP_SIZE, *what, low, high, wanted, *now)
+            number, which, known = requests_of(threads, *what, first.stores, low, min(low + _AT_ONCE, count), found)
             if len(number):
-                machine.log.add_serial(first.site[number], slot, addresses, values if len(values) else None)
+                machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
@@ -98,7 +113,7 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
                 machine.in_global.add_serial(watched, thread, sites[own], addresses[own])
 
 
-def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
+def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:
     """Let the search for hazards have accesses to shared memory, request after request.
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.
@@ -108,7 +123,7 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made) -> None:
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
     cells = (nbytes >> shift) + 1
     before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    seen, found = np.empty((2, 3, len(made.rows)), np.int64)
+    seen, found = (scratch.array(name, 3 * len(made.rows), np.int64).reshape(3, -1) for name in ("seen", "found"))
     what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
     ends = np.zeros(made.count + 1, np.int32)
     many = note_first(*what, first.in_shared, start, shift, cells, before, stamps, ends, seen, found)

@@ -65,9 +65,8 @@ def _once(body: Sequence[str], indent: str, number: str, numbers: str) -> tuple[
     mask = sum(1 << place for place, text in enumerate(evenly) if text is not None)
     behind = [f"group({mark})" for mark in (ALIKE, begin[1], group[1], f"len({numbers})", mask)]
     if texts:
-        behind += [f"if {numbers}:"]
-        for end in (0, -1):
-            behind += [f"    {number} = {numbers}[{end}]", *(f"    note({text})" for text in texts)]
+        for end in (":1", f"len({numbers}) - 1:"):
+            behind += [f"for {number} in {numbers}[{end}]:", *(f"    note({text})" for text in texts)]
     turn = [*body[1:-2], *(f"{inner}note({name})" for name in others)]
     return turn or [f"{inner}pass"], [inner + line for line in behind]
 
