@@ -38,9 +38,7 @@ _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is i
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes
-_FIRST_PART = (
-    1 << 13
-)  # turns of all threads in a loop with others in it, of which threads may have very different numbers
+_FIRST_PART = 1 << 13  # turns of all threads in a loop with others in it, where each may have its own number of them
 _LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
