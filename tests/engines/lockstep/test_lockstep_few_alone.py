@@ -265,6 +265,37 @@ def test_a_thread_that_ends_early_does_not_keep_others_from_stopping(monkeypatch
         assert ran == 1
 
 
+LOOPED = """
+@cuda.jit(device=True)
+def total(a, n):
+    s = 0.0
+    for k in range(n):
+        s += a[k]
+    return s
+"""
+ABOUT = {
+    "in a condition": "k = 0\nwhile total(real, k) < 20 + i and total(real, 2) < 9:\n    k += 1\n    x += real[k]",
+    "in the end of a range": "for k in range(int(total(real, 7)) - i):\n    x += real[k * 9 if k == 13 + i else k]",
+    "in the end of a range in a loop": "for m in range(3):\n    for k in range(int(total(real, m + 3))):\n"
+    "        x += real[k] + total(real, m)",
+    "in a tuple": "for m in range(3):\n    for v in (total(real, m), total(real, i)):\n        x += v",
+}
+
+
+@pytest.mark.parametrize("text", ABOUT.values(), ids=ABOUT)
+def test_functions_with_loops_are_called_where_a_loop_begins(monkeypatch, text):
+    text = f"i = cuda.threadIdx.x\nx = 0.0\n{text}\nout[i] = x"
+
+    def launch():
+        out, real = np.zeros(5), np.arange(0.5, 24)
+        return body(text, out, real, parameters="out, real", before=LOOPED, block=5), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    assert ran
+
+
 def test_few_threads_run_it_one_after_the_other(monkeypatch):
     def launch():
         out = np.zeros(4)

@@ -24,6 +24,7 @@ NATIVE = {
     "floats cut off": "for k in range(40):\n    x += int(f * k) - int(-f * k)",
     "the larger one": "for k in range(40):\n    x += max(k, i) - min(3, k, n)",
     "loops in loops": "for k in range(9):\n    for m in range(20, k, -3):\n        if m == 11: break\n        x += m",
+    "ends that are computed": "for k in range(cuda.grid(1), few.shape[0] - 20, len(few) // 16):\n    x += few[k] * k",
     "a condition": "k = 0\nwhile k < 50 and x < 99:\n    k += i + 1\n    x += k % 3",
     "a function": "for k in range(20):\n    x += least(k, i)",
     "functions of math": "for k in range(40):\n    y += math.sin(k + f) * math.atan2(f, k) + math.pow(f, 0.3)",
@@ -39,6 +40,14 @@ NATIVE = {
     "    m = int32(n * k) - few[k % 3]\n    x += cuda.clz(m) + cuda.popc(-few[i]) + ~m",
     "shifts by any distance": "for k in range(-3, 70):\n    x ^= (n << k) + (-n >> k) + (few[k % 32] << k)",
     "powers": "for k in range(40):\n    x += k ** 5 + n ** 2\n    f = f ** 3 - f ** 7\n    y += f",
+    "powers of any size": "for k in range(40):\n    x += (-1) ** k + (k - 3) ** (k % 7) + n ** (i - 2)\n"
+    "    f = f ** (k % 3) / float32(2)\n    y += y ** (1 - k % 4) / 9 + f",
+    "remainders of floats": "for k in range(1, 40):\n    y = (y * 7.3 - k) % (k - 20.5) - y // -0.3\n"
+    "    f = f % float32(0.7) * float32(9) - f // float32(-3)\nx = f",
+    "remainders of what is far": "for k in range(40):\n    y += (1e17 * k % 3.0) + (k - 9) // 1e-300\n    y = y % 1e9",
+    "numbers rounded": "for k in range(40):\n    x += round(k * 0.5 - 3) + round(-f * k) + round(k)",
+    "quotients with their remainders": "for k in range(1, 40):\n    q, r = divmod(n * 7 - 30, k)\n    x += q * 3 - r\n"
+    "    few[i], y = divmod(y * 9.5 + k, 0.25)",
     "products and sums, rounded once": "for k in range(40):\n"
     "    f = cuda.fma(f, f, float32(k))\n    y = cuda.fma(f, y, 0.1)",
     "one of two": "for k in range(40):\n    x += cuda.selp(k % 3 == i, k, n)",

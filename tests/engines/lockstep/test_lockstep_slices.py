@@ -7,6 +7,8 @@ import pytest
 from helpers.lockstep_text import body, by_python, result
 from helpers.same_requests import relative_requests
 
+from smemviz.errors import UnsupportedError
+
 MIDDLE = slice(1, 4)
 CORNER = (slice(1, 3), 2)
 BEFORE = "import operator\nMIDDLE = slice(1, 4)\nCORNER = (slice(1, 3), 2)\n"
@@ -55,3 +57,16 @@ def test_an_index_of_a_thread_has_the_methods_of_a_number_of_32_bits():
     assert result(text).tolist() == [i + 100 * i.bit_count() + 2000 * i for i in range(32)]
     view = "out[cuda.threadIdx.x] = cuda.threadIdx.x.view(np.float32)"
     assert (result(view, "float32") == np.arange(32, dtype=np.int32).view(np.float32)).all()
+
+
+def test_a_part_that_begins_elsewhere_in_each_thread_is_unpacked():
+    data, out = np.arange(40), np.zeros(32)
+    text = "i = cuda.threadIdx.x\nif i < 30:\n    a, b = data[i : i + 2]\n    out[i] = a * b"
+    body(text, data, out, parameters="data, out")
+    assert out.tolist() == [i * (i + 1) for i in range(30)] + [0, 0]
+
+
+def test_parts_of_several_sizes_are_not_unpacked():
+    text = "i = cuda.threadIdx.x\na, b = data[i : 2 * i]\nout[i] = a * b"
+    with pytest.raises(UnsupportedError, match=r"has 31 items for 2 names"):
+        body(text, np.arange(99), np.zeros(32), parameters="data, out")

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
-from smemviz.engines.lockstep.hazards.watched import Threads, Watched
+from smemviz.engines.lockstep.hazards.watched import Threads, Updates, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
@@ -119,6 +119,46 @@ class GlobalRaces:
             numbers = np.repeat(first + here, len(cells) // len(here))
             watched.own(effect_of(site.op), cells, thread, numbers)
         self._exchange_serial(thread, sites, first)
+
+    def may_update(self, watched: Watched, did: Updates) -> bool:
+        """Tell whether updates of cells by several threads can be noted at once: none races, all come after the same.
+
+        What others did to a cell before has to be ordered for all the threads that update it now, or for none.
+        """
+        for effect in _OTHERS["update"]:
+            for others, then in watched.done_to(effect, did.cells):
+                if self._unordered(others, then, did.threads).any():
+                    return False
+        _, which = np.unique(did.cells, return_inverse=True)
+        is_before, is_beside = self._before_and_beside(watched, did)
+        mixed = (np.bincount(which, ~is_before) > 0) & (np.bincount(which, ~is_beside) > 0)
+        return not mixed.any()
+
+    def _before_and_beside(self, watched: Watched, did: Updates) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell of which updates all earlier ones come before, and of which none does that another thread made."""
+        is_before, is_beside = np.ones((2, len(did.cells)), np.bool_)
+        for others, then in watched.done_to("update", did.cells):
+            unordered = self._unordered(others, then, did.threads)
+            is_before &= ~unordered
+            is_beside &= unordered | (others == 0) | (others == did.threads)
+        return is_before, is_beside
+
+    def add_updates(self, watched: Watched, did: Updates) -> None:
+        """Note updates of cells by several threads that can be noted at once; of one thread if there are messages."""
+        _, is_beside = self._before_and_beside(watched, did)
+        _, first, which = np.unique(did.rows, return_index=True, return_inverse=True)
+        begin = len(self._executed)
+        numbers = (begin + which).astype(np.int32)
+        self._executed += did.sites[first].tolist()
+        watched.share(did.cells)
+        watched.forget("update", did.cells[~is_beside])
+        watched.update(did.cells, did.threads, numbers)
+        self._exchange_serial(int(did.threads[0]), did.sites, begin)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether it matters which block updates something first, after a fence."""
+        return self._messages is not None
 
     def _exchange_serial(self, thread: int, sites: NDArray[np.int32], first: int) -> None:
         """Let a thread update as by ``exchange``: what is said, the first update says, and the last one hears."""

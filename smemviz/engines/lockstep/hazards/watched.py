@@ -42,6 +42,21 @@ class _Pattern:
     numbers: dict[Effect, int]
 
 
+@dataclass(frozen=True)
+class Updates:
+    """Updates of cells that have several threads, all (k,): site, thread, cell; those of one row were made at once."""
+
+    sites: NDArray[np.int32]
+    threads: Threads
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @property
+    def any(self) -> bool:
+        """Whether there are some."""
+        return len(self.rows) > 0
+
+
 class Watched:
     """One allocation; ``data`` are its bytes as they are now, ``start`` is the address of the first."""
 
@@ -148,6 +163,45 @@ class Watched:
             self._settle()
         self._owner[cells] = thread
         self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
+
+    def are_of_several(self, cells: NDArray[np.int64], threads: Threads) -> NDArray[np.bool_]:
+        """Tell which accesses of cells, of thread after thread, are of cells that others touch or touched."""
+        owner = self._owner.take(cells)
+        found, which = np.unique(cells, return_inverse=True)
+        first = np.zeros(len(found), threads.dtype)
+        first[which[::-1]] = threads[::-1]
+        is_other = (first[which] != threads) | ((owner != 0) & (owner != threads))
+        return np.asarray(np.bincount(which, is_other)[which] > 0)
+
+    def done_to(self, effect: Effect, cells: NDArray[np.int64]) -> list[tuple[Threads, Numbers]]:
+        """Return what ``marks`` has of cells, those of one thread included."""
+        if self._pending:
+            self._settle()
+        owner, numbers = self._owner.take(cells), self._numbers[effect].take(cells)
+        several, alone = owner == _SEVERAL, np.where((owner > 0) & (numbers > 0), owner, 0)
+        return [
+            (np.where(several, mark.take(cells), alone), np.where(several, by.take(cells), numbers))
+            for mark, by in self.marks(effect)
+        ]
+
+    def share(self, cells: NDArray[np.int64]) -> None:
+        """Make cells those of several threads."""
+        owner = self._owner.take(cells)
+        moved = cells[owner > 0]
+        if len(moved):
+            self._hand_over(moved, owner[owner > 0])
+        self._owner[cells] = _SEVERAL
+
+    def update(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
+        """Note what threads did to cells of several threads, by executions ``numbers``."""
+        self.shared.add("update")
+        for (mark, by), is_low in zip(self.marks("update"), (True, False), strict=True):
+            before = mark.take(cells)
+            further = (before == 0) | (threads <= before) if is_low else threads >= before
+            # The last of several that go to one cell stays: the last of the lowest thread, or of the highest.
+            places = np.flatnonzero(further)
+            places = places[np.lexsort((numbers[places], -threads[places] if is_low else threads[places]))]
+            mark[cells[places]], by[cells[places]] = threads[places], numbers[places]
 
     def _settle(self) -> None:
         for pattern in self._pending:

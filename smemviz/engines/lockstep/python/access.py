@@ -260,7 +260,7 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
 def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
     """Return the items along the first axis of an array that is unpacked: as many as it has, or nothing fits."""
     size = view.shape[0]
-    if not (type(size) is int and size == count):
+    if not np.all(size == count if type(size) is int else size[frame.mask.lanes] == count):
         words = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
         raise frame.wrong(node, english("{code} has {size} items for {names} names", **words))
     return tuple(item(frame, node, view, k) for k in range(count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def _for_loop(frame: Frame, node: ast.For) -> Mask:
         return begun
     if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":
         return _loop(frame, node, _counted(frame, node, node.iter, None if begun is None else begun.left), begun)
-    return _loop(frame, node, _over_items(frame, node))
+    return _loop(frame, node, _over_items(frame, node, None if begun is None else begun.left), begun)
 
 
 def _counted(frame: Frame, node: ast.For, call: ast.Call, left: Range | None) -> Iterator[Value]:
@@ -53,9 +54,13 @@ def _counted(frame: Frame, node: ast.For, call: ast.Call, left: Range | None) ->
         yield test
 
 
-def _over_items(frame: Frame, node: ast.For) -> Iterator[Value]:
-    """Go over tuples and arrays, binding the target; yields which threads have a next item."""
-    for test, item in iterables.items_of(frame, node.iter):
+def _over_items(frame: Frame, node: ast.For, left: Range | None) -> Iterator[Value]:
+    """Go over tuples and arrays, binding the target; yields which threads have a next item.
+
+    ``left`` are the positions of items that are left to threads, which have all had as many.
+    """
+    had = 0 if left is None else int(np.max(left.start))
+    for test, item in islice(iterables.items_of(frame, node.iter), had, None):
         outer = frame.mask
         running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
         if running.count:

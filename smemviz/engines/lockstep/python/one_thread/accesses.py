@@ -68,6 +68,7 @@ class Accesses:
 
     An item of ``noted`` is where in its memory an element lies, -1 for what is told otherwise; ``groups`` are the
     numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
+    What an access of a number ``touches`` is 0 where it loads, 1 where it stores, and else which updates it goes with.
     """
 
     def __init__(self, machine: Machine, mask: Mask, slot: int, pace: Pace | None, *, may_wait: bool) -> None:
@@ -109,7 +110,11 @@ class Accesses:
         shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
         width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
         self._in_cells = all(view.memory is self._machine.shared and view.dtype.itemsize == width for view in shared)
-        self.writes = np.array([effect_of(made[site].op) != "load" for site, _ in sites], np.bool_)
+        kinds = sorted({access.update for _, access in sites} - {""})
+        effects = [effect_of(made[site].op) for site, _ in sites]
+        self.updates = np.array([effect == "update" for effect in effects], np.bool_)
+        each = zip(effects, (access.update for _, access in sites), strict=True)
+        self.touches = np.array([2 + kinds.index(kind) if kind else int(did != "load") for did, kind in each], np.int64)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
         by_memory: dict[Memory, list[int]] = {}
         for number, view in enumerate(reached):
@@ -237,6 +242,11 @@ class Accesses:
         self._stored_natively.append((stored.view(np.float64), whole.view(np.uint64)))
         if len(groups):
             self._keep(groups, noted, self._pace)
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether threads may update one element in any order."""
+        return bool((self.touches > 1).any())
 
     @property
     def _is_only_counted(self) -> bool:

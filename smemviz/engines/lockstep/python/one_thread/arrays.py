@@ -17,7 +17,8 @@ from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
 class Access:
     """An access in the text of a loop, by its number there: the array's name, its type and how many axes it has.
 
-    One that ``is_by_index`` is noted by its index and not by its place.
+    One that ``is_by_index`` is noted by its index and not by its place. Those of the same ``update`` are atomics that
+    several threads may do to one element in any order.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Access:
     axes: int
     number: int
     is_by_index: bool
+    update: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Array:
     unit: bool
     first: bool
     layout: Layout | None = None
+
+    @property
+    def in_a_row(self) -> bool:
+        """Whether its elements follow each other, and an index says where one is."""
+        return self.axes == 1 and self.unit
 
 
 def way_to(machine: Machine, view: View) -> str:

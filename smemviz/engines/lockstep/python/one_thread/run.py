@@ -19,6 +19,7 @@ from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherW
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
+from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
@@ -45,7 +46,10 @@ _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it c
 
 @dataclass(frozen=True)
 class Begun:
-    """A loop that some threads are to go on with, from the numbers ``left`` of its range; others have ``ended`` it."""
+    """A loop that some threads are to go on with; others have ``ended`` it.
+
+    ``left`` are the numbers that are left of its range, or of the positions of what else it goes over.
+    """
 
     going: Mask
     ended: Mask
@@ -100,18 +104,14 @@ def _may_be_gone_on_with(frame: Frame, node: Loop) -> bool:
     """Tell whether a loop may be begun again with what is left of it: nothing is done before its first turn."""
     if (node, "enter") in frame.versions.moves:
         return False
-    return isinstance(node, ast.While) or not any(isinstance(p, ast.Subscript | ast.Call) for p in _ends(node))
-
-
-def _ends(node: ast.For) -> list[ast.AST]:
-    arguments = node.iter.args if isinstance(node.iter, ast.Call) else [node.iter]
-    return [part for argument in arguments for part in ast.walk(argument)]
+    return isinstance(node, ast.While) or leaves_nothing(frame, node.iter)
 
 
 def _branches(tree: SiteTree, node: Loop) -> bool:
-    """Tell whether threads may part in a loop or call functions, which costs the interpreter most."""
+    """Tell whether threads may part in a loop, update or call functions, which costs the interpreter most."""
     parts = [part for statement in node.body for part in ast.walk(statement)]
-    return any(isinstance(part, ast.If | ast.IfExp | ast.BoolOp | ast.While) or part in tree.calls for part in parts)
+    dear = {*tree.calls, *tree.atomics}
+    return any(isinstance(part, ast.If | ast.IfExp | ast.BoolOp | ast.While) or part in dear for part in parts)
 
 
 def _may_be_written(frame: Frame, node: Loop) -> bool:
@@ -119,7 +119,8 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
     if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
-    plain = (*frame.tree.calls, *(part for part in parts if isinstance(part, ast.Constant)))
+    tree = frame.tree
+    plain = (*tree.calls, *tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
     return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
 
 
@@ -239,7 +240,9 @@ def _run(
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     _give_arrays(writer, inner, frame.mask)
     frames = {writer.frame: frame}  # the text may have been written in another call of the function
+    frame.variables = {**inner, **dict(zip(used, outer, strict=True))}
     throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
+    frame.variables = inner
     for slot in slots.tolist():
         for value, bound in throughout:
             own = open_value(value, slot)

@@ -125,6 +125,10 @@ class Runner:
         slot = self._accesses.slot
         return part, self._accesses.start_of(part), *(int(open_value(size, slot)) for size in part.shape)
 
+    def unpack(self, node: ast.expr, view: View, count: int) -> None:
+        """Find that a row has not as many elements as are unpacked."""
+        access.items(self._begin(), node, view, count)
+
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""
         return self.open(access.load(self._begin(), node, view, indices))

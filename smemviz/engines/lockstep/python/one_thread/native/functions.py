@@ -7,7 +7,9 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
+from ctypes.util import find_library
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,17 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     NotNativeError,
     Range,
     Unsigned,
+    in_memory,
 )
 from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
 from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude
+from smemviz.engines.lockstep.python.one_thread.text.powers import (
+    MOST_SQUARED,
+    power_of_double,
+    power_of_integer,
+    power_of_single,
+)
 from smemviz.engines.lockstep.python.one_thread.values import opened
 from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64, Dtype
 
@@ -89,8 +98,9 @@ class Functions(Numbers):
         if len(numbers) == len(given):
             if function in _KNOWN:
                 return self._known(function, numbers)
-            if function is intrinsics.fma and len({*types}) == 1:
-                return self._fused(numbers, types[0])
+            fused = self._fused(numbers, types[0]) if function is intrinsics.fma and len({*types}) == 1 else None
+            if fused is not None:
+                return fused
             loop = loop_of(function, types) if isinstance(function, np.ufunc) else None
             if loop is not None:
                 stored = [self.stored(made, dtype) for made, dtype in zip(numbers, types, strict=True)]
@@ -190,7 +200,7 @@ class Functions(Numbers):
     def magnitude(self, made: Made) -> Made:
         """Return a number without its sign."""
         if made.kind is REAL:
-            return Made(REAL, self._of_library("fabs", made.value))
+            return Made(REAL, self.of_library("fabs", made.value))
         if made.kind is Unsigned:
             return made
         number = self.as_integer(made)
@@ -211,10 +221,9 @@ class Functions(Numbers):
 
     def length(self, made: Made) -> Made:
         """Return the absolute value of a complex number."""
-        loop = loop_of(np.hypot, (FLOAT64, FLOAT64))
-        if loop is None or made.kind is not Complex:
+        if made.kind is not Complex:
             raise NotNativeError
-        return Made(REAL, called(self, loop, made.parts))
+        return Made(REAL, self.by_numpy(np.hypot, *made.parts))
 
     def range_of(self, *ends: Made) -> Made:
         """Return a range."""
@@ -224,14 +233,82 @@ class Functions(Numbers):
 
     def root(self, made: Made) -> Made:
         """Return the square root of a number that is not below 0."""
-        return Made(REAL, self._of_library("sqrt", self.as_real(made)))
+        return Made(REAL, self.of_library("sqrt", self.as_real(made)))
 
-    def _fused(self, numbers: Sequence[Made], dtype: Dtype) -> Made:
-        """Return a product and a sum that are rounded once."""
-        return self.loaded(self.builder.fma(*(self.stored(made, dtype) for made in numbers)), dtype)
+    def power_of_integer(self, base: Made, exponent: Made) -> Made:
+        """Raise an integer to a whole power."""
+        nothing, one = ir.Constant(INT, 0), ir.Constant(INT, 1)
+        number, power = base.value, exponent.value
+        is_negative = self.builder.icmp_signed("<", power, nothing)
+        self.only_if(self.builder.not_(self.builder.and_(is_negative, self.builder.icmp_signed("==", number, nothing))))
+        made, builder = self._squared(base, exponent, Made(INT, one)), self.builder
+        size = builder.select(builder.icmp_signed("<", number, nothing), builder.neg(number), number)
+        kept = builder.select(builder.icmp_signed("==", size, one), made.value, nothing)
+        return Made(INT, builder.select(is_negative, kept, made.value))
 
-    def _of_library(self, name: str, number: ir.Value) -> ir.Value:
-        return self.builder.call(self.module.declare_intrinsic(f"llvm.{name}", [REAL]), [number])
+    def power_of_double(self, base: Made, exponent: Made) -> Made:
+        """Raise a double to a whole power."""
+        made = self._squared(base, exponent, Made(REAL, ir.Constant(REAL, 1.0)))
+        inverted = self.builder.fdiv(ir.Constant(REAL, 1.0), made.value)
+        is_negative = self.builder.icmp_signed("<", exponent.value, ir.Constant(INT, 0))
+        return Made(REAL, self.builder.select(is_negative, inverted, made.value))
+
+    def power_of_single(self, base: Made, exponent: Made) -> Made:
+        """Raise a number in single precision to a whole power."""
+        made = self._squared(base, exponent, Made(REAL, ir.Constant(REAL, 1.0)), is_single=True)
+        inverted = self.single(Made(REAL, self.builder.fdiv(ir.Constant(REAL, 1.0), made.value)))
+        is_negative = self.builder.icmp_signed("<", exponent.value, ir.Constant(INT, 0))
+        return Made(REAL, self.builder.select(is_negative, inverted.value, made.value))
+
+    def _squared(self, base: Made, exponent: Made, one: Made, *, is_single: bool = False) -> Made:
+        """Raise a number to the size of a power, which is left to the text where it is large."""
+        if base.kind is not one.kind or exponent.kind is not INT:
+            raise NotNativeError
+        builder, nothing = self.builder, ir.Constant(INT, 0)
+        is_negative = builder.icmp_signed("<", exponent.value, nothing)
+        size = builder.select(is_negative, builder.neg(exponent.value), exponent.value)
+        self.only_if(builder.icmp_unsigned("<=", size, ir.Constant(INT, MOST_SQUARED)))
+        result, factor = (self.allocas.alloca(one.kind) for _ in range(2))
+        left = self.allocas.alloca(INT)
+        for cell, value in ((result, one.value), (factor, base.value), (left, size)):
+            self.builder.store(value, cell)
+        again, turn, behind = (self.builder.append_basic_block() for _ in range(3))
+        self.builder.branch(again)
+        self.builder = ir.IRBuilder(again)
+        self.builder.cbranch(self.builder.icmp_signed("!=", self.builder.load(left), nothing), turn, behind)
+        self.builder = builder = ir.IRBuilder(turn)
+        now, by, rest = (builder.load(cell) for cell in (result, factor, left))
+        is_odd = builder.trunc(rest, BIT)
+        builder.store(builder.select(is_odd, self._product(now, by, is_single=is_single), now), result)
+        builder.store(self._product(by, by, is_single=is_single), factor)
+        builder.store(builder.lshr(rest, ir.Constant(INT, 1)), left)
+        builder.branch(again)
+        self.builder = ir.IRBuilder(behind)
+        return Made(one.kind, self.builder.load(result))
+
+    def _product(self, left: ir.Value, right: ir.Value, *, is_single: bool) -> ir.Value:
+        if left.type is INT:
+            return self.builder.mul(left, right)
+        product = Made(REAL, self.builder.fmul(left, right))
+        return (self.single(product) if is_single else product).value
+
+    def _fused(self, numbers: Sequence[Made], dtype: Dtype) -> Made | None:
+        """Return a product and a sum that are rounded once, None where the C library of this system is not found."""
+        address = _in_c_library("fma" if dtype == FLOAT64 else "fmaf")
+        if address is None:
+            return None
+        values, kind = [self.stored(made, dtype) for made in numbers], in_memory(dtype)
+        to_call = ir.FunctionType(kind, [kind] * len(values)).as_pointer()
+        function = self.builder.inttoptr(ir.Constant(INT, address), to_call)
+        return self.loaded(self.builder.call(function, values), dtype)
+
+
+@cache
+def _in_c_library(name: str) -> int | None:
+    """Return the address of a function of C's mathematics."""
+    library = find_library("m")
+    function = getattr(ctypes.CDLL(library), name, None) if library else None
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
 def is_number(value: object) -> bool:
@@ -247,6 +324,9 @@ def is_known(value: object) -> bool:
 _KNOWN: dict[Any, Callable[..., Made]] = {
     magnitude: Functions.length,
     math.sqrt: Functions.root,
+    power_of_double: Functions.power_of_double,
+    power_of_integer: Functions.power_of_integer,
+    power_of_single: Functions.power_of_single,
     np.float32: Functions.single,
 }
 _CALLS: dict[str, Callable[..., Made]] = {

@@ -26,6 +26,8 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     in_memory,
     made_of,
 )
+from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
+from smemviz.engines.lockstep.values.typing import FLOAT64
 
 _EXACT = 2**53  # up to here every integer is a double
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -90,6 +92,8 @@ class Numbers(Cells):
         op, builder = type(operator), self.builder
         if left.kind is REAL and right.kind is REAL and op in _OF_REALS:
             return Made(REAL, getattr(builder, _OF_REALS[op])(left.value, right.value))
+        if left.kind is REAL and right.kind is REAL and op in (ast.FloorDiv, ast.Mod):
+            return self._divided_reals(op, left.value, right.value)
         if left.kind is BIT and right.kind is BIT and op in _OF_BITS:
             return Made(BIT, getattr(builder, _OF_BITS[op])(left.value, right.value))
         if left.kind is Complex and right.kind is Complex:
@@ -105,7 +109,7 @@ class Numbers(Cells):
             raise NotNativeError
         if is_unsigned:
             return self._divided(op, as_unsigned(left), as_unsigned(right))
-        self._only_if(builder.icmp_signed(">", b, ir.Constant(INT, 0)))
+        self.only_if(builder.icmp_signed(">", b, ir.Constant(INT, 0)))
         builder = self.builder
         rest = builder.srem(a, b)
         is_below = builder.icmp_signed("<", rest, ir.Constant(INT, 0))
@@ -113,11 +117,41 @@ class Numbers(Cells):
             return Made(INT, builder.select(is_below, builder.add(rest, b), rest))
         return Made(INT, builder.sub(builder.sdiv(a, b), builder.zext(is_below, INT)))
 
+    def _divided_reals(self, op: type[ast.operator], a: ir.Value, b: ir.Value) -> Made:
+        """Divide floats as Python does; the text has looked whether that does."""
+        builder, nothing, one = self.builder, ir.Constant(REAL, 0.0), ir.Constant(REAL, 1.0)
+        rest = self.by_numpy(np.fmod, a, b)
+        is_over = builder.fcmp_ordered("!=", rest, nothing)
+        below = (builder.fcmp_ordered("<", number, nothing) for number in (b, rest))
+        is_opposite = builder.and_(is_over, builder.xor(*below))
+        if op is ast.Mod:
+            made = builder.select(is_opposite, builder.fadd(rest, b), rest)
+            return Made(REAL, builder.select(is_over, made, self.of_library("copysign", nothing, b)))
+        whole = builder.fdiv(builder.fsub(a, rest), b)
+        whole = builder.select(is_opposite, builder.fsub(whole, one), whole)
+        floor = self.by_numpy(np.floor, whole)
+        is_far = builder.fcmp_ordered(">", builder.fsub(whole, floor), ir.Constant(REAL, 0.5))
+        floor = builder.select(is_far, builder.fadd(floor, one), floor)
+        is_none = builder.fcmp_ordered("==", whole, nothing)
+        return Made(REAL, builder.select(is_none, self.of_library("copysign", nothing, builder.fdiv(a, b)), floor))
+
+    def by_numpy(self, function: np.ufunc, *numbers: ir.Value) -> ir.Value:
+        """Call a function of NumPy for doubles."""
+        loop = loop_of(function, (FLOAT64,) * len(numbers))
+        if loop is None:
+            raise NotNativeError
+        return called(self, loop, numbers)
+
+    def of_library(self, name: str, *numbers: ir.Value) -> ir.Value:
+        """Call a function that is an instruction of any processor."""
+        kind = ir.FunctionType(REAL, [REAL] * len(numbers))
+        return self.builder.call(self.module.declare_intrinsic(f"llvm.{name}", [REAL], kind), numbers)
+
     def _divided(self, op: type[ast.operator], left: Made, right: Made) -> Made:
         """Divide integers without a sign."""
         if left.kind is not right.kind:
             raise NotNativeError
-        self._only_if(self.as_truth(right))
+        self.only_if(self.as_truth(right))
         divide = self.builder.urem if op is ast.Mod else self.builder.udiv
         return Made(Unsigned, divide(left.value, right.value))
 
@@ -131,7 +165,7 @@ class Numbers(Cells):
         real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
         return Made(Complex, parts=(real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c))))
 
-    def _only_if(self, test: ir.Value) -> None:
+    def only_if(self, test: ir.Value) -> None:
         """Leave the loop to the text where a test fails."""
         left, goes_on = self.builder.append_basic_block(), self.builder.append_basic_block()
         self.builder.cbranch(test, goes_on, left)
@@ -293,7 +327,7 @@ class Numbers(Cells):
         made = builder.ssub_with_overflow(stop, start)
         way, is_far = builder.extract_value(made, 0), builder.extract_value(made, 1)
         is_far = builder.or_(is_far, builder.icmp_signed("==", way, ir.Constant(INT, -(2**63))))  # has no opposite
-        self._only_if(builder.and_(builder.not_(is_far), builder.icmp_signed("!=", step, nothing)))
+        self.only_if(builder.and_(builder.not_(is_far), builder.icmp_signed("!=", step, nothing)))
         builder = self.builder
         is_up = builder.icmp_signed(">", step, nothing)
         way = builder.select(is_up, way, builder.neg(way))

@@ -20,7 +20,9 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, N
 END, STOP, DUE, FAR, OTHER = range(5)  # why it returns
 HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
 FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
-_LEFT = re.compile(r"R\d*\.(load|store|locate|write|atomic|place|no_step)\(|F\.read\(")  # only one thread alone does it
+_LEFT = re.compile(
+    r"R\d*\.(load|store|locate|write|atomic|place|unpack|no_step)\(|F\.read\("
+)  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
 _TEMPORARY = re.compile(r"t\d+")  # what the writer settles; what a kernel assigns itself is a variable
 BUFFERS = {"=group": GROUPS, "=noted": NOTED, "=stored": STORED, "=whole": WHOLE}  # by the variables that count them

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, combined, full
+from smemviz.engines.lockstep.python.one_thread.text import powers
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
 from smemviz.engines.lockstep.values.operators import (
@@ -33,6 +34,9 @@ _SIGNS, _BITS, ORDERS = (
 )
 _EXACT = 2**53  # up to here every integer is a float64
 _FAR = 2.0**62
+_POWERS = {INT64: powers.power_of_integer, FLOAT64: powers.power_of_double, FLOAT32: powers.power_of_single}
+# Divisors are above the first and below the second, quotients below the third.
+_DIVIDED = {FLOAT64: (1e-250, 1e250, 2.0**50), FLOAT32: (1e-30, 1e30, 2.0**20)}
 _MOST_SQUARED = 64  # the highest power that is written as products
 
 
@@ -145,7 +149,8 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
     if left_dtype is None or right_dtype is None or dtype is None or not (is_known(left_type) and is_known(right_type)):
         sides = f"{writer.opened(settled(writer, left))}, {writer.opened(settled(writer, right))}"
         return writer.let(f"{writer.runner}.apply({writer.constant(node)}, {writer.constant(op)}, {sides})", None)
-    if op is ast.Pow and right.is_literal and dtype == left_type and 0 < right.within[0] <= _MOST_SQUARED:
+    is_whole = op is ast.Pow and right_type in (INT64, UINT64) and dtype == left_type
+    if is_whole and right.is_literal and 0 < right.within[0] <= _MOST_SQUARED:
         return _power(writer, node, converted(writer, left, left_type), right.within[0])
     a, b = converted(writer, left, left_type), converted(writer, right, right_type)
     made = _combined(writer, op, a, b, dtype)
@@ -158,6 +163,10 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
         made = _arithmetic(writer, op, a, b, dtype)
         if made is not None:
             return made
+    if is_whole and right_type == INT64 and left_type in _POWERS:
+        return writer.let(closed(f"{writer.constant(_POWERS[left_type])}({a.text}, {b.text})", dtype), dtype)
+    if op in (ast.FloorDiv, ast.Mod) and dtype in _DIVIDED:
+        return _divided(writer, op, simple(writer, a), simple(writer, b), function)
     if op in (ast.LShift, ast.RShift):
         return _shifted(writer, op, simple(writer, a), simple(writer, b), function)
     writer.is_dear |= not isinstance(function, np.ufunc)
@@ -177,6 +186,16 @@ def _power(writer: Writer, node: ast.AST, factor: Atom, exponent: int) -> Atom:
             assert result is not None
             return result
         factor = operate(writer, node, ast.Mult, factor, factor)
+
+
+def _divided(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, function: Callable[..., object]) -> Atom:
+    """Write ``//`` or ``%`` of floats where Python gives what the device does: their quotient has digits to spare."""
+    dtype, sign = a.dtype, "//" if op is ast.FloorDiv else "%"
+    assert dtype is not None
+    low, high, most = _DIVIDED[dtype]
+    far = closed(f"{writer.constant(function)}({writer.opened(a)}, {writer.opened(b)})", dtype)
+    near = f"{low!r} < abs({b.text}) < {high!r} and abs({a.text}) < abs({b.text}) * {most!r}"
+    return Atom(f"({a.text} {sign} {b.text} if {near} else {far})", dtype, loose=dtype == FLOAT32)
 
 
 def _shifted(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, function: Callable[..., object]) -> Atom:

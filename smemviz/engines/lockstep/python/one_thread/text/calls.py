@@ -1,35 +1,19 @@
-"""Calls in the text of a loop: conversions, functions of numbers, and atomics, which one thread need not wait for."""
+"""Calls in the text of a loop: conversions and functions of numbers."""
 
 from __future__ import annotations
 
 import ast
 
 from smemviz.engines.lockstep.python.functions import names
-from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
-    closed,
-    converted,
-    operate,
-    settled,
-    simple,
-    value,
-)
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, reach, shape_of
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, value
+from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
+from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
 from smemviz.frontends.numba.functions import as_dtype
-
-_ADDED: dict[str, type[ast.operator]] = {
-    "add": ast.Add,
-    "sub": ast.Sub,
-    "and_": ast.BitAnd,
-    "or_": ast.BitOr,
-    "xor": ast.BitXor,
-}
-_ORDERED = {"max": ">", "min": "<"}
 
 
 def call(writer: Writer, node: ast.Call) -> Atom | None:
@@ -87,45 +71,3 @@ def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
     if (target is int and given.dtype.kind in "iu") or (target is float and given.dtype.kind == "f"):
         return given
     return converted(writer, given, dtype)
-
-
-def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> Atom | None:
-    """Write an atomic on an element; its value is what the element held."""
-    name = name.removeprefix("cuda.atomic.")
-    if len(node.args) != 3 or name not in (*_ADDED, *_ORDERED, "exch"):
-        return None
-    made = reach(writer, *node.args[:2])
-    if made is None or made.array.space not in ("shared", "global"):
-        return None
-    dtype = made.array.dtype
-    if dtype.name not in ATOMICS[name].dtypes:
-        return None
-    old, writer.together, site = writer.new(), False, writer.frame.tree.atomics.get(node)
-    given = writer.write(node.args[2])
-    if given.dtype is None or given.dtype.kind == "c":
-        raise NotWrittenError
-    given = simple(writer, converted(writer, given, dtype))
-    writer.put(f"if {made.inside}:")
-    writer.indent += 1
-    writer.put(f"{old} = {made.element}")
-    writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), given)}")
-    writer.indent -= 1
-    made.note_unsafe(writer, site)
-    writer.put("else:")
-    call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
-    far = f"{writer.runner}.atomic({call}, {made.layout.view}, {made.indices}, {writer.opened(given)})"
-    writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
-    made.note(writer, site)
-    return of_load(old, dtype)
-
-
-def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, operand: Atom) -> str:
-    """Return the text of what an atomic stores."""
-    if name == "exch":
-        return operand.text
-    if name in _ORDERED:
-        return f"{operand.text} if {operand.text} {_ORDERED[name]} {old.text} else {old.text}"
-    dtype = old.dtype
-    assert dtype is not None
-    new = converted(writer, operate(writer, node, _ADDED[name], old, operand), dtype)
-    return new.text if new.loose else settled(writer, new).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from smemviz.engines.lockstep.memory.memory import View
@@ -20,15 +21,24 @@ REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupE
 
 @dataclass(frozen=True)
 class Reached:
-    """An element at a ``place``, noted as a ``base`` and a constant; ``inside`` is the text of whether it is there."""
+    """An element at a ``place``, noted as a ``base`` and a constant.
+
+    ``is_there`` is the text of whether there is one, ``is_own`` of whether nobody else touched it, where that matters.
+    """
 
     layout: Layout
     array: Array
     indices: str
-    inside: str
+    is_there: str
+    is_own: str
     place: str
     base: str
     offset: int
+
+    @property
+    def inside(self) -> str:
+        """The text of whether the element is in reach."""
+        return f"{self.is_there} and {self.is_own}" if self.is_own else self.is_there
 
     @property
     def element(self) -> str:
@@ -40,9 +50,9 @@ class Reached:
         if self.array.space == "shared":
             writer.note_unsafe(self.place, self.base, self.offset, site, stored)
 
-    def note(self, writer: Writer, site: int | None) -> None:
-        """Note an access to the element."""
-        writer.note(self.base, self.offset, site, self.layout.access)
+    def note(self, writer: Writer, site: int | None, update: str = "") -> None:
+        """Note an access to the element, an ``update`` as an ``Access`` has it."""
+        writer.note(self.base, self.offset, site, replace(self.layout.access, update=update))
 
 
 def bound(writer: Writer, node: ast.expr) -> Atom | None:
@@ -77,7 +87,7 @@ def held(writer: Writer, node: ast.expr) -> View:
     return view
 
 
-def _base(writer: Writer, node: ast.expr) -> tuple[str, Array, View] | None:
+def base_of(writer: Writer, node: ast.expr) -> tuple[str, Array, View] | None:
     """Return an array that is reached, under its variable, or a row or slice of one, and one like it."""
     named = array_of(writer, node)
     if named is None:
@@ -89,7 +99,7 @@ def _base(writer: Writer, node: ast.expr) -> tuple[str, Array, View] | None:
 def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
     """Write a row or slice of an array, and return one like it; None for what is none of an array that is reached."""
     mark = writer.mark()
-    based = _base(writer, node.value) if isinstance(node, ast.Subscript) else None
+    based = base_of(writer, node.value) if isinstance(node, ast.Subscript) else None
     if based is not None and isinstance(node, ast.Subscript):
         parts, axes = _parts(node.slice), based[1].axes
         parts += [ast.Slice()] * (axes - len(parts))
@@ -101,10 +111,15 @@ def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
     return None
 
 
+def row_at(writer: Writer, node: ast.expr, index: Atom, array: Array, whole: View) -> tuple[Array, View]:
+    """Write the row of an array at an index under a name of its own, and return one like it."""
+    return _row(writer, node, [index, *[ast.Slice()] * (array.axes - 1)], "", array, whole)
+
+
 def _row(
-    writer: Writer, node: ast.Subscript, parts: list[ast.expr], name: str, array: Array, whole: View
+    writer: Writer, node: ast.expr, parts: Sequence[ast.expr | Atom], name: str, array: Array, whole: View
 ) -> tuple[Array, View]:
-    outer = _layout(writer, name, array, is_by_index=False)
+    outer = layout_of(writer, name, array, is_by_index=False)
     kept = [axis for axis, part in enumerate(parts) if isinstance(part, ast.Slice)]
     along = [_along(writer, *one) for one in zip(parts, outer.sizes, outer.strides, strict=True)]
     texts, tests, terms, lengths = ([text for text in column if text] for column in zip(*along, strict=True))
@@ -123,15 +138,28 @@ def _row(
     return replace(array, axes=len(kept), unit=unit, first=False, layout=layout), like
 
 
-def _along(writer: Writer, part: ast.expr, size: str, stride: str) -> tuple[str, str, str, str]:
+def _along(writer: Writer, part: ast.expr | Atom, size: str, stride: str) -> tuple[str, str, str, str]:
     """Write an index or a slice of an axis: texts of it, of whether it is inside, of its start, and of a length."""
     if not isinstance(part, ast.Slice):
-        index = _index_as_it_is(writer, part)
+        index = part if isinstance(part, Atom) else _index_as_it_is(writer, part)
         return index.text, _inside(index, size), _times(index.text, stride), ""
-    low, high = ("" if end is None else _index_as_it_is(writer, end).text for end in (part.lower, part.upper))
-    ends = " <= ".join(end for end in ("0", low, high, size) if end) if low or high else ""
-    length = f"{high or size} - {low}" if low else high or size
-    return f"slice({low or None}, {high or None})", ends, _times(low, stride) if low else "", length
+    ends = [None if end is None else _index_as_it_is(writer, end) for end in (part.lower, part.upper)]
+    low, high = ("" if end is None else _cut_off(writer, end, size) for end in ends)
+    length = high or size
+    if low:
+        length = f"({high} - {low} if {high} > {low} else 0)" if high else f"{size} - {low}"
+    written = ", ".join(str(end and end.text) for end in ends)
+    return f"slice({written})", "", _times(low, stride) if low else "", length
+
+
+def _cut_off(writer: Writer, end: Atom, size: str) -> str:
+    """Write an end of a slice, which is none beyond those of its axis; one below 0 counts from the last."""
+    low, high = end.within
+    text = f"min({end.text}, {size})"
+    if low < 0:
+        behind = f"({end.text} + {size} if {end.text} + {size} > 0 else 0)"
+        text = behind if high < 0 else f"({text} if {end.text} >= 0 else {behind})"
+    return writer.let(text, INT64).text
 
 
 def _index_as_it_is(writer: Writer, node: ast.expr) -> Atom:
@@ -163,7 +191,7 @@ def _times(index: str, stride: str) -> str:
     return f"{index} * {stride}" if stride else index
 
 
-def _layout(writer: Writer, name: str, array: Array, *, is_by_index: bool) -> Layout:
+def layout_of(writer: Writer, name: str, array: Array, *, is_by_index: bool) -> Layout:
     """Return how the text gets to the elements of an array, in an access of its own if it is a whole one."""
     if array.layout is not None:
         return array.layout
@@ -181,21 +209,24 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
     """Write the indices of an element, None for what is no element of an array that is reached here."""
     parts, based = _parts(index), None
     if parts and not any(isinstance(part, ast.Slice) or _is_foreign(part) for part in parts):
-        based = _base(writer, base)
+        based = base_of(writer, base)
     if based is None or len(parts) != based[1].axes:
         return None
     name, array, _ = based
     indices = [_index(writer, part) for part in parts]
-    in_a_row = array.axes == 1 and array.unit
-    layout = _layout(writer, name, array, is_by_index=in_a_row)
+    return reached(writer, array, layout_of(writer, name, array, is_by_index=array.in_a_row), indices)
+
+
+def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom]) -> Reached:
+    """Write the place of an element."""
     tests = [_inside(atom, size) for atom, size in zip(indices, layout.sizes, strict=True)]
     spot, constant = "", 0
-    if in_a_row:
+    if array.in_a_row:
         first = indices[0]
         spot, constant = first.beside or (first.text, 0)
         if first.is_literal:
             spot, constant = "0", int(first.text.strip("()"))
-    if array.layout is not None and in_a_row:
+    if array.in_a_row and not layout.access.is_by_index:
         spot = layout.start if spot == "0" else writer.sum_of(layout.start, spot)
         place = f"{spot} + {constant}" if constant else spot
     else:
@@ -204,11 +235,10 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
         if place != indices[0].text:
             place = writer.let(place, INT64).text
         spot = spot or place
-    if array.way == "owned":
-        number = layout.access.number
-        tests.append(f"((w := o{number}[{place} + f{number}]) == me or not w)")
+    number = layout.access.number
+    own = f"((w := o{number}[{place} + f{number}]) == me or not w)" if array.way == "owned" else ""
     texts = f"({', '.join(atom.text for atom in indices)},)"
-    return Reached(layout, array, texts, " and ".join(tests), place, spot, constant)
+    return Reached(layout, array, texts, " and ".join(tests), own, place, spot, constant)
 
 
 def shape_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
@@ -251,8 +281,11 @@ def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
             return None if array_of(writer, node.value.value) is None else bound(writer, node)
         return sizes[axis] if type(axis) is int and 0 <= axis < len(sizes) else None
     made = reach(writer, node.value, node.slice)
-    if made is None:
-        return None
+    return None if made is None else load(writer, node, made)
+
+
+def load(writer: Writer, node: ast.expr, made: Reached) -> Atom:
+    """Write the load of an element that is reached."""
     result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
     writer.put(f"if {made.inside}:")
     writer.put(f"    {result} = {made.element}")

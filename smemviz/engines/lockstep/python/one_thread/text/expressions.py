@@ -26,10 +26,11 @@ from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FL
 
 
 def _constant(writer: Writer, node: ast.Constant) -> Atom | None:
-    return _literal(writer, node.value)
+    return literal(writer, node.value)
 
 
-def _literal(writer: Writer, value: object) -> Atom | None:
+def literal(writer: Writer, value: object) -> Atom | None:
+    """Return a number that is the same throughout."""
     dtype = type_of(value)
     if dtype is None:
         return None
@@ -57,7 +58,7 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
         sizes = shape_of(writer, node.value)
         if sizes is None:
             return bound(writer, node)
-        return _literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
+        return literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
     if node.attr in ("real", "imag"):
         atom = writer.write(node.value)
         if atom.dtype == COMPLEX128:

@@ -159,12 +159,19 @@ def _selected(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | 
     return Atom(f"({then.text} if {test.text} else {otherwise.text})", result, span)
 
 
+def _round(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if len(atoms) > 1 or atoms[0].dtype == COMPLEX128:
+        return None
+    return converted(writer, called(writer, np.rint, [converted(writer, atoms[0], FLOAT64)], FLOAT64), result)
+
+
 Rule = Callable[[Writer, str, Atoms, Dtype], Atom | None]
 _RULES: dict[str, Rule] = {
     "builtins.abs": _magnitude,
     "builtins.complex": _complex,
     "builtins.max": _extreme,
     "builtins.min": _extreme,
+    "builtins.round": _round,
     "cuda.cbrt": _cbrt,
     "cuda.clz": _clz,
     "cuda.ffs": _ffs,

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Span
+from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.expressions import conditions, least, truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import after_loop
-from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
+from smemviz.engines.lockstep.python.one_thread.text.iterables import gone_over
+from smemviz.engines.lockstep.python.one_thread.text.variables import inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.values.typing import BOOL, INT64
+from smemviz.engines.lockstep.values.typing import BOOL
 
 _LOOPS = (ast.For, ast.While)
 _MARK = re.compile(r"group\(-\d+\)$")
@@ -29,7 +29,7 @@ Block = Callable[[Sequence[ast.stmt]], bool]
 
 
 def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -> bool:
-    """Write a loop over a range, or one with a condition; ``turn`` writes its body, ``block`` what is behind it."""
+    """Write a loop over items, or one with a condition; ``turn`` writes its body, ``block`` what is behind it."""
     if node.orelse and not writer.turns:
         raise NotWrittenError
     if node.orelse:
@@ -247,9 +247,11 @@ def _while_counted(writer: Writer, node: ast.While, turn: Turn) -> None:
         _begin_turn(writer)
         outer, writer.statement = writer.statement, node
         writer.least.clear()
+        writer.turns.append("")  # loops of functions that the condition calls are in this one
         for condition, test in conditions(writer, node.test):
             writer.part_ways(f"if not {test}:", lambda: inner(writer, lambda: _ended(writer, node, "break")))
             writer.least |= least(writer, condition)
+        writer.turns.pop()
         writer.statement = outer
         writer.sure = set(sure)
         _counted(writer, node, turn)
@@ -288,11 +290,11 @@ def _test(writer: Writer, node: ast.While) -> Atom:
     return Atom(test, BOOL)
 
 
-# -- loops over a range
+# -- loops over what has items
 
 
 def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
-    numbers, number, bind = _range(writer, node)
+    numbers, number, bind = gone_over(writer, node)
     sure = set(writer.sure)
     done = _count_turns(writer)
     if done:
@@ -314,7 +316,7 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
 
 
 def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
-    numbers, number, bind = _range(writer, node)
+    numbers, number, bind = gone_over(writer, node)
     left, part = writer.let(numbers, None).text, writer.new()
 
     def once() -> bool:
@@ -325,46 +327,3 @@ def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
     begin, end = f"{part} = {left}[:due - it - 1]", f"it += len({part}); {left} = {left}[len({part}):]"
     _rounds(writer, node, begin, f"for {number} in {part}:", once, end, left)
     _ended_at(writer, "it")
-
-
-def _range(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:
-    """Return the text of the range that a loop goes over, that of its number, and what binds its target to that."""
-    call, target = node.iter, node.target
-    if not isinstance(call, ast.Call) or writer.frame.canonical(call.func) != "builtins.range" or call.keywords:
-        raise NotWrittenError
-    bounds = [writer.write(bound) for bound in call.args]
-    if not isinstance(target, ast.Name) or not 1 <= len(bounds) <= 3:
-        raise NotWrittenError
-    if any(bound.dtype is None or bound.dtype.kind not in "iuf" for bound in bounds):
-        raise NotWrittenError
-    ends = [settled(writer, converted(writer, bound, INT64)) for bound in bounds]
-    if len(ends) == 3 and ends[2].within[0] <= 0:
-        ends[2] = simple(writer, ends[2])
-        writer.put(f"if not {ends[2].text}: {writer.runner}.no_step({writer.constant(call)})")
-    name, kept = writer.inside(target.id), target in writer.frame.versions.variables
-    inside = [part for part in _inside(node) if isinstance(part, ast.Name) and part.id == target.id]
-    again = any(isinstance(part.ctx, ast.Store) for part in inside)
-    plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
-    number = Atom(writer.variable(name) if plain else writer.new(), INT64, _within(ends))
-
-    def bind() -> None:
-        if plain:
-            writer.assign(name, number, written=True)
-        else:
-            assign(writer, target, target.id, number)
-
-    numbers = f"range({', '.join(end.text for end in ends)})"
-    return numbers if writer.several or writer.turns else f"P or {numbers}", number.text, bind
-
-
-def _within(ends: list[Atom]) -> Span:
-    """Return where the numbers of a range lie."""
-    begin, end = ((0, 0), ends[0].within) if len(ends) == 1 else (ends[0].within, ends[1].within)
-    step = ends[2].within if len(ends) == 3 else (1, 1)
-    low = begin[0] if step[0] > 0 else min(begin[0], end[0] + 1)
-    high = begin[1] if step[1] < 0 else max(begin[1], end[1] - 1)
-    if step[0] > 0:
-        high = max(low, end[1] - 1)
-    if step[1] < 0:
-        low = min(high, end[0] + 1)
-    return low, high

@@ -11,7 +11,7 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.text import loops
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
-from smemviz.engines.lockstep.python.one_thread.text.calls import atomic
+from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, own_array
@@ -119,6 +119,8 @@ def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
         for element, atom in zip(target.elts, atoms, strict=True):
             _bind(writer, element, atom)
         return True
+    if isinstance(right, ast.Call) and writer.frame.canonical(right.func) == "builtins.divmod":
+        return _quotient_and_rest(writer, target, right)
     if not isinstance(right, ast.Tuple) or len(right.elts) != len(target.elts):
         raise NotWrittenError
     if any(isinstance(element, ast.Starred) for element in (*right.elts, *target.elts)):
@@ -129,6 +131,16 @@ def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
         values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
     for element, atom in zip(target.elts, values, strict=True):
         _bind(writer, element, atom)
+    return True
+
+
+def _quotient_and_rest(writer: Writer, target: ast.Tuple, call: ast.Call) -> bool:
+    if len(call.args) != 2 or len(target.elts) != 2 or call.keywords:
+        raise NotWrittenError
+    left, right = (simple(writer, writer.write(argument)) for argument in call.args)
+    made = [settled(writer, operate(writer, call, op, left, right)) for op in (ast.FloorDiv, ast.Mod)]
+    for element, atom in zip(target.elts, made, strict=True):
+        _bind(writer, element, replace(atom, text=writer.let(atom.text, atom.dtype).text))
     return True
 
 

@@ -110,8 +110,8 @@ class Writer:
         """Return where the text is, to go back there."""
         assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
-        lengths = [len(grown) for grown in (self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups)]
-        return *lengths, *state, self.in_while
+        grown: tuple[Any, ...] = self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups
+        return *[len(each) for each in grown], *state, self.in_while
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
@@ -144,8 +144,7 @@ class Writer:
 
     def let(self, text: str, dtype: Dtype | None) -> Atom:
         """Give a value a name."""
-        name = self.new()
-        self.put(f"{name} = {text}")
+        self.put(f"{(name := self.new())} = {text}")
         return Atom(name, dtype)
 
     def sum_of(self, start: str, name: str) -> str:
@@ -159,10 +158,6 @@ class Writer:
         """Give a number a name, rounded to single precision."""
         self.put(f"z[0] = {text}")
         return self.let("z[0]", FLOAT32)
-
-    def short(self, atom: Atom) -> Atom:
-        """Return a value under a name if its text has become long."""
-        return atom if len(atom.text) < _LONGEST else replace(atom, text=self.let(atom.text, atom.dtype).text)
 
     # -- what is noted
 
@@ -244,7 +239,7 @@ class Writer:
         except NotWrittenError:
             atom = None
         if atom is not None:
-            return self.short(atom)
+            return atom if len(atom.text) < _LONGEST else replace(atom, text=self.let(atom.text, atom.dtype).text)
         self.back(mark)
         return self.interpreted(node)
 
@@ -400,6 +395,6 @@ class Writer:
 
     def enter(self) -> None:
         """Begin a loop in the text."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
+        if self.depth == _DEEPEST:
             raise NotWrittenError
+        self.depth += 1

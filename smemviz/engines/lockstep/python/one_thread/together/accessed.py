@@ -39,24 +39,29 @@ def meet(
     touches: Numbers,
     owner: Numbers,
 ) -> bool:
-    """Tell whether a thread touches a cell that another one accesses.
+    """Tell whether a thread does something to a cell that does not go with what another does, in any order.
 
     A cell is ``2 ** shift`` bytes, an access is to ``times`` of them, and ``start`` is for each thread the first one.
-    ``owner`` is -1 of each: it becomes twice its thread, and 1 more where that touches it, or -2 for several threads.
+    ``touches`` is 1 of what goes with nothing; what has the same other number goes together. ``owner`` is -1 of each:
+    it becomes this number and 256 times the thread, or the number of threads for several.
     """
-    for thread in range(len(begin) - 1):
+    threads = len(begin) - 1
+    for thread in range(threads):
         for i in range(begin[thread], begin[thread + 1]):
             access = number[i]
             cell = (addresses[i] >> shift) - start[thread]
-            own = 1 if touches[access] else 0
+            own = touches[access]
             for at in range(cell, cell + times[access]):
                 of_cell = owner[at]
-                if of_cell == -1 or of_cell >> 1 == thread:
-                    owner[at] = max(of_cell, 2 * thread + own)
-                elif own or of_cell & 1:
-                    return True
+                if of_cell == -1:
+                    owner[at] = (thread << 8) + own
+                elif of_cell >> 8 == thread:
+                    if of_cell & 255 != own:
+                        owner[at] = (thread << 8) + 1
+                elif own != 1 and of_cell & 255 == own:
+                    owner[at] = (threads << 8) + own
                 else:
-                    owner[at] = -2
+                    return True
     return False
 
 

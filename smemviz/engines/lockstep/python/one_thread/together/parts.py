@@ -64,7 +64,7 @@ def run_together(
                     stopped[place] = _went_on(machine, thread, pace)
                     thread.accesses.hand_on()
                     most = max(most, machine.iterations)
-            if len(threads) > 1:
+            if len(threads) > 1 or threads[0].accesses.may_meet:
                 hand_on(machine, [thread.accesses for thread in threads], loops)
             else:
                 threads[0].accesses.tell(*all_turns(threads[0].accesses))

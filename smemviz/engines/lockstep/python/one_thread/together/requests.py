@@ -1,7 +1,7 @@
 """What several threads did one after the other, handed on as requests of all of them.
 
-What a thread does to memory is what it does in lockstep only if none of the others stores where it loads or stores:
-that is looked at before anything is handed on.
+What a thread does to memory is what it does in lockstep only if none of the others stores where it loads or stores, or
+all of them update it and their order does not matter: that is looked at before anything is handed on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
+from smemviz.engines.lockstep.hazards.watched import Updates, Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
 from smemviz.engines.lockstep.python.one_thread.together.accessed import (
@@ -27,6 +28,7 @@ from smemviz.recordings.data import WARP_SIZE
 
 _AT_ONCE = 1024  # requests of a warp
 _NO_VALUES = np.empty((0, WARP_SIZE))
+_MOST_KINDS = 255  # of what threads do to an element
 _SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
@@ -70,10 +72,10 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
-    """Raise an error where a thread stores what another touches, or where what several touch is watched."""
+    """Raise an error where a thread stores what another touches, or where what several load is watched."""
     for memory, numbers in first.by_memory.items():
         watched = machine.in_global.watched.get(memory)
-        touches = first.writes if watched is None else np.ones(len(first.writes), np.bool_)
+        touches = first.touches if watched is None else np.maximum(first.touches, 1)
         if not touches[numbers].any():
             continue
         unit = int(first.size[numbers].min())
@@ -92,25 +94,43 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
             found, cells = np.unique(cells, return_inverse=True)
             what, shift, most = (begin, number, cells), 0, len(found)
             times, start = np.minimum(times, 1), np.zeros_like(start)
-        if meet(*what, times, shift, start, touches, np.full(most, -1, np.int32)):
+        if touches.max() > _MOST_KINDS or meet(*what, times, shift, start, touches, np.full(most, -1, np.int32)):
             raise NotTogetherError
 
 
 def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
     """Let the search for races have what each thread did to arrays that the launch stores in."""
+    in_global = machine.in_global
+    done: list[tuple[Watched, Updates, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]] = []
+    thread_of = np.array([in_global.number_of(slot) for slot in made.slots.tolist()])
     for memory, numbers in first.by_memory.items():
-        watched = machine.in_global.watched.get(memory)
+        watched = in_global.watched.get(memory)
         if watched is None:
             continue
         among = np.zeros(len(first.site), np.bool_)
         among[numbers] = True
         here = np.flatnonzero(among[made.number])
-        ends = np.searchsorted(here, made.begin)
-        sites, addresses = first.site[made.number[here]], made.addresses[here]
-        for slot, begin, end in zip(made.slots.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        number, addresses = made.number[here], made.addresses[here]
+        sites, threads = first.site[number], np.repeat(thread_of, np.diff(np.searchsorted(here, made.begin)))
+        several = np.flatnonzero(first.touches[number] > 1)
+        cells = watched.cells(addresses[several], None, len(several), watched.nbytes)
+        of_several = watched.are_of_several(cells, threads[several])
+        several, cells = several[of_several], cells[of_several]
+        updates = Updates(sites[several], threads[several], cells, made.rows[here[several]])
+        if in_global.has_messages and len(made.slots) > 1 and first.updates[numbers].any():
+            raise NotTogetherError
+        if updates.any and not in_global.may_update(watched, updates):
+            raise NotTogetherError
+        alone = np.ones(len(here), np.bool_)
+        alone[several] = False
+        done.append((watched, updates, sites[alone], threads[alone], addresses[alone]))
+    for watched, updates, sites, threads, addresses in done:
+        ends = np.searchsorted(threads, thread_of, side="right").tolist()
+        for thread, begin, end in zip(thread_of.tolist(), [0, *ends[:-1]], ends, strict=True):
             if begin < end:
-                thread, own = machine.in_global.number_of(slot), slice(begin, end)
-                machine.in_global.add_serial(watched, thread, sites[own], addresses[own])
+                in_global.add_serial(watched, thread, sites[begin:end], addresses[begin:end])
+        if updates.any:
+            in_global.add_updates(watched, updates)
 
 
 def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:

@@ -1,0 +1,357 @@
+"""What loops in the text of a loop go over: the numbers of a range, or the positions of what else has items.
+
+At a position a target is given what is there: an element that is loaded, a row, or one of several numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.one_thread.arrays import Array
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, union
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text.elements import (
+    REFUSALS,
+    base_of,
+    bound,
+    layout_of,
+    load,
+    reached,
+    row_at,
+)
+from smemviz.engines.lockstep.python.one_thread.text.expressions import literal
+from smemviz.engines.lockstep.python.one_thread.text.variables import assign
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.values.typing import INT64, Value
+
+Item = Any  # a number, an array and one like it, or a tuple of items
+
+_RANGE = "builtins.range"
+_MOST = 1 << 62  # turns, which nobody waits for
+
+
+@dataclass(frozen=True)
+class _Items:
+    """How many items there are, and what writes the one at a position."""
+
+    count: Atom
+    at: Callable[[Atom], Item]
+
+
+def gone_over(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:
+    """Return the text of the range that a loop goes over, that of its number, and what binds its target to that."""
+    is_range = isinstance(node.iter, ast.Call) and writer.frame.canonical(node.iter.func) == _RANGE
+    loops = len(writer.loops)
+    numbers, number, bind = (_numbers if is_range else _positions)(writer, node)
+    if writer.several and not writer.turns and len(writer.loops) > loops:
+        raise NotWrittenError  # of a function: threads stop in turns of the outermost one only
+    return numbers if writer.several or writer.turns else f"P or {numbers}", number, bind
+
+
+def _numbers(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:
+    target = node.target
+    if not isinstance(target, ast.Name):
+        raise NotWrittenError
+    ends = _ends(writer, node.iter)
+    name, kept = writer.inside(target.id), target in writer.frame.versions.variables
+    again = any(part.id == target.id and isinstance(part.ctx, ast.Store) for part in _names_in(node.body))
+    plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
+    number = Atom(writer.variable(name) if plain else writer.new(), INT64, _within(ends))
+
+    def bind() -> None:
+        if plain:
+            writer.assign(name, number, written=True)
+        else:
+            assign(writer, target, target.id, number)
+
+    return _range_of(ends), number.text, bind
+
+
+def _positions(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None]]:
+    outermost = writer.several and not writer.turns
+    if outermost and not (_stays(node) and leaves_nothing(writer.frame, node.iter)):
+        raise NotWrittenError
+    items = _items_of(writer, node.iter)
+    position = Atom(writer.new(), INT64, (0, max(items.count.within[1] - 1, 0)))
+    return f"range({items.count.text})", position.text, lambda: _bind(writer, node, node.target, items.at(position))
+
+
+def _stays(node: ast.For) -> bool:
+    """Tell whether a loop assigns no name of what it goes over: that is asked for again by what goes on with it."""
+    stored = {name.id for name in _names_in([node.target, *node.body]) if isinstance(name.ctx, ast.Store)}
+    return not any(name.id in stored for name in _names_in([node.iter]))
+
+
+def leaves_nothing(frame: Frame, node: ast.expr) -> bool:
+    """Tell whether asking for what a loop goes over leaves nothing behind: no element is loaded before its turns."""
+    tree, arrays = frame.tree, list(_arrays_in(frame, node))
+    did = {part for part in ast.walk(node) if part in tree.loads or part in tree.calls or part in tree.atomics}
+    return did <= {node, *arrays} and not did & tree.calls.keys()
+
+
+def _arrays_in(frame: Frame, node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the expressions of what a loop may load element by element."""
+    name = frame.canonical(node.func) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and name in ("builtins.enumerate", "builtins.iter", "builtins.zip"):
+        for argument in node.args[:1] if name == "builtins.enumerate" else node.args:
+            yield from _arrays_in(frame, argument)
+    else:
+        yield node
+
+
+def _names_in(nodes: Sequence[ast.AST]) -> list[ast.Name]:
+    return [part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)]
+
+
+# -- targets
+
+
+def _bind(writer: Writer, node: ast.For, target: ast.expr, item: Item) -> None:
+    """Give a target an item, all of whose numbers are known."""
+    if isinstance(target, ast.Name) and isinstance(item, Atom):
+        assign(writer, target, target.id, item)
+    elif isinstance(target, ast.Name) and isinstance(item, _Row):
+        _name_row(writer, node, target, item)
+    elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, _Row) and item.array.axes == 1:
+        _bind(writer, node, target, _unpacked(writer, node, item.array, len(target.elts)))
+    elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, tuple) and len(target.elts) == len(item):
+        for part, own in zip(target.elts, item, strict=True):
+            _bind(writer, node, part, own)
+    else:
+        raise NotWrittenError
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of an array, and an array like it."""
+
+    array: Array
+    like: View
+
+
+def _unpacked(writer: Writer, node: ast.For, row: Array, count: int) -> Item:
+    """Load all elements of a row, which has to have as many as there are targets."""
+    layout = row.layout
+    assert layout is not None
+    unpack = f"{writer.runner}.unpack({writer.constant(node.iter)}, {layout.view}, {count})"
+    writer.put(f"if {layout.sizes[0]} != {count}: {unpack}")
+    indices = [Atom(str(k), INT64, (k, k)) for k in range(count)]
+    return tuple(load(writer, node.iter, reached(writer, row, layout, [index])) for index in indices)
+
+
+def _name_row(writer: Writer, node: ast.For, target: ast.Name, row: _Row) -> None:
+    """Let a name stand for a row, where it does so in the turns of this loop only."""
+    everywhere, there = (
+        [name for name in _names_in(nodes) if name.id == target.id]
+        for nodes in ([writer.frame.function.node], node.body)
+    )
+    alone = len(everywhere) == len(there) + 1 and all(isinstance(name.ctx, ast.Load) for name in there)
+    if target in writer.frame.versions.variables or not alone:
+        raise NotWrittenError
+    writer.kinds[writer.inside(target.id)], writer.frame.variables[target.id] = row.array, row.like
+
+
+# -- items
+
+
+def _items_of(writer: Writer, node: ast.expr) -> _Items:
+    """Write how many items there are before the loop."""
+    if isinstance(node, ast.Call):
+        rule = _ITERATORS.get(writer.frame.canonical(node.func))
+        if rule is None or node.keywords or not node.args:
+            raise NotWrittenError
+        return rule(writer, node)
+    if isinstance(node, ast.Tuple):
+        return _one_of(writer, node, [_written_out(writer, item) for item in node.elts])
+    based = base_of(writer, node)
+    if based is not None:
+        return _elements(writer, node, *based)
+    item = _held(writer, node)
+    if not isinstance(item, tuple):
+        raise NotWrittenError
+    return _one_of(writer, node, item)
+
+
+def _elements(writer: Writer, node: ast.expr, name: str, array: Array, whole: View) -> _Items:
+    """Give each element of an array, or each row."""
+    if not array.axes:
+        raise NotWrittenError
+    layout = layout_of(writer, name, array, is_by_index=array.in_a_row)
+    count = Atom(layout.sizes[0], INT64, (0, NEAR[1]))
+    if array.axes == 1:
+        return _Items(count, lambda k: load(writer, node, reached(writer, array, layout, [k])))
+    rows = replace(array, layout=layout)
+    return _Items(count, lambda k: _Row(*row_at(writer, node, k, rows, whole)))
+
+
+def _in_range(writer: Writer, node: ast.Call) -> _Items:
+    ends = _ends(writer, node)
+    (low, high), zero = union([(0, 0), *(end.within for end in ends)]), Atom("0", INT64, (0, 0))
+    own = [end if end.is_literal else replace(end, text=writer.let(end.text, INT64).text) for end in ends]
+    begin, step = own[0] if len(own) > 1 else zero, own[2] if len(own) > 2 else Atom("1", INT64, (1, 1))
+    part = "" if high - low <= _MOST else f"[:{_MOST}]"  # Python counts no more than 64 bits hold
+    numbers = writer.let(_range_of(own), None).text
+    count = replace(writer.let(f"len({numbers}{part})", INT64), span=(0, min(high - low, _MOST)))
+    return _Items(count, lambda k: replace(_number_at(writer, node, k, begin, step), span=_within(ends)))
+
+
+def _number_at(writer: Writer, node: ast.AST, position: Atom, begin: Atom, step: Atom) -> Atom:
+    """Return the number at a position where each is as far from the one before it."""
+    far = position if step.text == "1" else operate(writer, node, ast.Mult, position, step)
+    return far if begin.text == "0" else operate(writer, node, ast.Add, far, begin)
+
+
+def _numbered(writer: Writer, node: ast.Call) -> _Items:
+    """Give items and their numbers, from 0 on or from where the second argument says."""
+    begin = value(writer, node.args[1]) if len(node.args) == 2 else Atom("0", INT64, (0, 0))
+    if len(node.args) > 2 or begin.dtype != INT64:
+        raise NotWrittenError
+    begin = begin if begin.is_literal else replace(begin, text=writer.let(begin.text, INT64).text)
+    items, one = _items_of(writer, node.args[0]), Atom("1", INT64, (1, 1))
+
+    def numbered(position: Atom) -> Item:
+        item = items.at(position)
+        return settled(writer, _number_at(writer, node, position, begin, one)), item
+
+    return _Items(items.count, numbered)
+
+
+def _alongside(writer: Writer, node: ast.Call) -> _Items:
+    """Give the items of several together, until the first of them ends."""
+    each = [_items_of(writer, argument) for argument in node.args]
+    least, *others = [items.count for items in each]
+    for count in others:
+        span = min(least.within[0], count.within[0]), min(least.within[1], count.within[1])
+        least = replace(writer.let(f"min({least.text}, {count.text})", INT64), span=span)
+    return _Items(least, lambda position: tuple(items.at(position) for items in each))
+
+
+def _again(writer: Writer, node: ast.Call) -> _Items:
+    if len(node.args) > 1:
+        raise NotWrittenError
+    return _items_of(writer, node.args[0])
+
+
+# -- one of several numbers
+
+
+def _written_out(writer: Writer, node: ast.expr) -> Item:
+    """Write an item of a tuple before the loop, where it is known from then on."""
+    if isinstance(node, ast.Tuple):
+        return tuple(_written_out(writer, item) for item in node.elts)
+    if isinstance(node, ast.Starred):
+        raise NotWrittenError
+    atom = value(writer, node)
+    return atom if atom.is_literal or atom.is_number else replace(atom, text=writer.let(atom.text, atom.dtype).text)
+
+
+def _held(writer: Writer, node: ast.expr) -> Item:
+    """Return the items of a tuple that a name stands for, and has stood for since before any loop."""
+    frame = writer.frame
+    own = [name.id for name in _names_in([node]) if name.id in frame.names.locals]
+    if not isinstance(node, ast.Name | ast.Attribute) or (own and writer.scope is not None):
+        raise NotWrittenError
+    stored = [name for name in _names_in([frame.function.node]) if name.id in own and isinstance(name.ctx, ast.Store)]
+    before = [part for part in frame.function.node.body if isinstance(part, ast.Assign)]
+    if not {*stored} <= {name for part in before for name in _names_in(part.targets)}:
+        raise NotWrittenError
+    try:
+        held = frame.value(node)
+    except REFUSALS:
+        raise NotWrittenError from None
+    return _numbers_in(writer, node, writer.open(held), is_same=not own)
+
+
+def _numbers_in(writer: Writer, node: ast.expr, held: Value, *, is_same: bool) -> Item:
+    """Return the numbers in a tuple: as they are if they are the same in every launch, else as they are before it."""
+    if type(held) is not tuple:
+        atom = literal(writer, held) if is_same else bound(writer, node)
+        if atom is None:
+            raise NotWrittenError
+        return atom
+    items = (ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node) for k in range(len(held)))
+    return tuple(_numbers_in(writer, part, item, is_same=is_same) for part, item in zip(items, held, strict=True))
+
+
+def _one_of(writer: Writer, node: ast.AST, items: Sequence[Item]) -> _Items:
+    """Give the items of a tuple, which are of one type."""
+    if not items:
+        raise NotWrittenError
+    count = Atom(str(len(items)), INT64, (len(items), len(items)))
+    return _Items(count, partial(_choice, writer, node, items))
+
+
+def _choice(writer: Writer, node: ast.AST, items: Sequence[Item], position: Atom) -> Item:
+    if all(isinstance(item, tuple) and len(item) == len(items[0]) for item in items):
+        return tuple(_choice(writer, node, part, position) for part in zip(*items, strict=True))
+    dtypes = {item.dtype if isinstance(item, Atom) else None for item in items}
+    if len(dtypes) > 1 or None in dtypes:
+        raise NotWrittenError
+    first = items[0]
+    if all(item.is_literal for item in items):
+        numbers = [item.within[0] for item in items]
+        step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
+        if numbers == [numbers[0] + k * step for k in range(len(numbers))]:
+            far = Atom(str(step) if step >= 0 else f"({step})", INT64, (step, step))
+            return _number_at(writer, node, position, first, far) if step else first
+    span = union([item.within for item in items]) if first.dtype.kind in "iu" else None
+    return Atom(_picked(position.text, [item.text for item in items]), first.dtype, span)
+
+
+def _picked(position: str, texts: Sequence[str], first: int = 0) -> str:
+    """Return the text of one of several at a position, after as few questions as there may be."""
+    if len({*texts}) == 1:
+        return texts[0]
+    half = len(texts) // 2
+    left, right = _picked(position, texts[:half], first), _picked(position, texts[half:], first + half)
+    return f"({left} if {position} < {first + half} else {right})"
+
+
+# -- ranges
+
+
+def _ends(writer: Writer, call: ast.expr) -> list[Atom]:
+    """Write what a range is made of."""
+    assert isinstance(call, ast.Call)
+    if call.keywords or not 1 <= len(call.args) <= 3:
+        raise NotWrittenError
+    bounds = [writer.write(bound) for bound in call.args]
+    if any(bound.dtype is None or bound.dtype.kind not in "iuf" for bound in bounds):
+        raise NotWrittenError
+    ends = [settled(writer, converted(writer, bound, INT64)) for bound in bounds]
+    if len(ends) == 3 and ends[2].within[0] <= 0:
+        ends[2] = simple(writer, ends[2])
+        writer.put(f"if not {ends[2].text}: {writer.runner}.no_step({writer.constant(call)})")
+    return ends
+
+
+def _range_of(ends: Sequence[Atom]) -> str:
+    return f"range({', '.join(end.text for end in ends)})"
+
+
+def _within(ends: Sequence[Atom]) -> Span:
+    """Return where the numbers of a range lie."""
+    begin, end = ((0, 0), ends[0].within) if len(ends) == 1 else (ends[0].within, ends[1].within)
+    step = ends[2].within if len(ends) == 3 else (1, 1)
+    low = begin[0] if step[0] > 0 else min(begin[0], end[0] + 1)
+    high = begin[1] if step[1] < 0 else max(begin[1], end[1] - 1)
+    if step[0] > 0:
+        high = max(low, end[1] - 1)
+    if step[1] < 0:
+        low = min(high, end[0] + 1)
+    return low, high
+
+
+_ITERATORS: dict[str, Callable[[Writer, ast.Call], _Items]] = {
+    "builtins.enumerate": _numbered,
+    "builtins.iter": _again,
+    "builtins.range": _in_range,
+    "builtins.zip": _alongside,
+    "cuda.literal_unroll": _again,
+}
