@@ -214,7 +214,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
             "out[n] is an element and no array, for Numba as well; write cuda.atomic.add(out, n, ...)",
         ),
         ("a = out if n else data", "one name stands for two kinds of array here; give each its own name"),
-        ("endless(out, 1)", "endless calls itself: Numba compiles no recursion for CUDA; write a loop"),
+        ("endless(out, 1)", "endless calls itself, which is not followed in Python kernels; write a loop"),
         (
             "[x for x in range(3)]",
             "a list comprehension in a kernel is not followed; Numba compiles none for CUDA; write a loop",

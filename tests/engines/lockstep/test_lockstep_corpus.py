@@ -78,7 +78,7 @@ SAYS = (
         "needs a constant shape",
         "needs a dtype",
         "is compiled for",
-        "calls itself: Numba compiles no recursion for CUDA; write a loop",
+        "calls itself, which is not followed in Python kernels; write a loop",
     ),
     *(
         "one name stands for two kinds of array",

@@ -271,7 +271,7 @@ def _device_function(
         raise visit.unsupported(
             node,
             english(
-                "{function} calls itself: Numba compiles no recursion for CUDA; write a loop", function=callee.name
+                "{function} calls itself, which is not followed in Python kernels; write a loop", function=callee.name
             ),
         )
     if len(visit.calls) == _MAX_CALL_DEPTH:

@@ -106,7 +106,7 @@ _OUT = (
     ("try", "try:\n    pass\nexcept ValueError:\n    pass",
      "a try statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host"),
     ("recursion", "out[0] = endless(data[0])",
-     "endless calls itself: Numba compiles no recursion for CUDA; write a loop"),
+     "endless calls itself, which is not followed in Python kernels; write a loop"),
     ("raise in a device function", "out[0] = raising(data[0])", f"raise ValueError in a device function {ENGINE}"),
     ("assignment of arrays to slices", "out[2:5] = data[1:4]",
      "assignment of an array to out[2:5]: Numba compiles none for CUDA; write a loop"),
