@@ -1,10 +1,11 @@
 """Threads that touch the same global memory in one launch with nothing that orders them.
 
 Threads of a block are ordered as in shared memory: by barriers, those of a warp by ``syncwarp`` too. Threads of two
-blocks are ordered by nothing in a launch but a barrier of the grid and what a block says to another: it stores, passes
-a fence, then updates with an atomic, and the other updates with one that returns a value afterwards. Which element the
-two update is not asked. So the last block may add up what all have stored. Updates among themselves are no race, and
-neither are stores of the value that is there.
+blocks are ordered by nothing in a launch but a barrier of the grid. Besides, a block tells another, and a thread of a
+block another, what it did: it stores, passes a fence, then updates with an atomic, and the other updates with one that
+returns a value afterwards. Which element the two update is not asked. So the last block may add up what all have
+stored, and who holds a lock may change what it guards. Updates among themselves are no race, and neither are stores of
+the value that is there.
 
 Only arrays that the launch writes are looked at.
 """
@@ -61,6 +62,7 @@ class GlobalRaces:
         self._grid_synced = 0
         self._ordered = False  # whether anything ordered threads
         self._messages: Messages | None = None
+        self._between_threads: Messages | None = None  # of the batch
 
     @property
     def _number(self) -> int:
@@ -77,6 +79,7 @@ class GlobalRaces:
         # The number of the last execution before the barrier that each block, or each thread of a warp, passed last.
         self._synced = np.zeros(blocks, np.int32)
         self._warp_synced: NDArray[np.int32] | None = None
+        self._between_threads = None
 
     def add(
         self, watched: Watched, number: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
@@ -167,11 +170,13 @@ class GlobalRaces:
         ops = [self._sites[number].op for number in sites.tolist()]
         updates = [place for place, op in enumerate(ops) if effect_of(op) == "update"]
         hearing = [place for place in updates if not ops[place].startswith("reduce")]
-        block = np.array([(thread - 1) // self._slots])
-        for place in updates[:1]:
-            self._messages.update(block, first + place, returns=False)
-        for place in hearing[-1:]:
-            self._messages.update(block, first + place, returns=True)
+        block, slot = np.array([(thread - 1) // self._slots]), np.array([thread - 1 - self._first])
+        for messages, who in ((self._messages, block), (self._between_threads, slot)):
+            if messages is not None:
+                for place in updates[:1]:
+                    messages.update(who, first + place, returns=False)
+                for place in hearing[-1:]:
+                    messages.update(who, first + place, returns=True)
 
     def syncwarp(self, mask: Mask) -> None:
         """Let threads pass a barrier of their warp."""
@@ -191,16 +196,21 @@ class GlobalRaces:
         self._ordered = True
 
     def exchange(self, mask: Mask, *, returns: bool) -> None:
-        """Let threads update what other blocks look at; one that ``returns`` a value hears from them."""
+        """Let threads update what others look at; one that ``returns`` a value hears from them."""
         if self._messages is not None:
             self._messages.update(self._blocks_of(mask), self._number, returns=returns)
+        if self._between_threads is not None:
+            self._between_threads.update(np.flatnonzero(mask.lanes), self._number, returns=returns)
 
     def fence(self, mask: Mask) -> None:
         """Let threads pass a fence: what their blocks did comes before what they do now, for every block."""
         if self._messages is None:
             self._messages = Messages(self._grid_blocks)
+        if self._between_threads is None:
+            self._between_threads = Messages(len(self._threads))
         self._ordered = True
         self._messages.fence(self._blocks_of(mask), self._number)
+        self._between_threads.fence(np.flatnonzero(mask.lanes), self._number)
 
     def _blocks_of(self, mask: Mask) -> NDArray[np.intp]:
         """Return the blocks of the grid that have threads in a mask."""
@@ -306,6 +316,9 @@ class GlobalRaces:
                 self._warp_synced[threads - 1 - self._first],
             )
             here &= ~(in_warp & (then <= both))
+        if self._between_threads is not None:
+            near = np.where(same, others - 1 - self._first, 0)
+            here &= ~(same & self._between_threads.heard_from(near, then, threads - 1 - self._first))
         apart = ~same
         if self._messages is not None:
             apart &= ~self._messages.heard_from(others_blocks, then, blocks)

@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
+from smemviz.engines.lockstep.python.waiting import is_lock
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.times import KINDS
@@ -32,12 +33,16 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     if inner is not None:
         signatures = signatures_of(frame.names.called(node.func))
         arguments = _arguments(frame, node, inner)
+        callee = frame.callee(inner)
+        callee.is_lock = node is frame.statement_call and is_lock(inner.function.node)
         try:
-            return signatures.call(arguments, frame.callee(inner).run)
+            returned = signatures.call(arguments, callee.run)
         except UnsupportedError as error:
             if not is_library(error.file) or is_library(frame.function.file):
                 raise
             raise frame.wrong(node, f"{short(node)}: {error.what}") from None  # in what stands for NumPy's function
+        frame.waiting = callee.waiting
+        return returned
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:
         return frame.machine.shared_array(declaration)

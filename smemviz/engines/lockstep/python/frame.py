@@ -93,6 +93,8 @@ class Frame:
         self.loops: list[Loop] = []
         self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
         self.statement_call: ast.expr | None = None
+        self.waiting: Mask | None = None  # those that did not get past the statement that was run last
+        self.is_lock = False  # whether its threads come out one after the other
         self._result: Value = _MISSING
         self._canonical: dict[ast.AST, str] = {}
         self._expressions = language.expressions
@@ -115,7 +117,7 @@ class Frame:
 
     def block(self, body: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after the other; return the threads that reach the end."""
-        for statement in body:
+        for place, statement in enumerate(body):
             if not mask.count:
                 break
             self.mask = mask
@@ -131,7 +133,23 @@ class Frame:
                 raise self.none_of_numba(statement, what) from None
             except NothingHereError:
                 raise self.wrong(statement, _nothing_here(statement)) from None
+            if self.waiting is not None:
+                return self._one_after_the_other(body[place:], mask, self.waiting)
         return mask
+
+    def _one_after_the_other(self, body: Sequence[ast.stmt], mask: Mask, waiting: Mask) -> Mask:
+        """Let those that got past the first statement go on to the end, then the others try again, and so on."""
+        trying, ended = mask, self.nobody
+        while True:
+            self.waiting = None
+            ended = mask.rejoin(ended, self.block(body[1:], trying.without(waiting.lanes))).under(mask)
+            if self.is_lock:
+                self.waiting = waiting
+            if self.is_lock or not waiting.count:
+                return ended
+            self.mask = trying = waiting
+            self._statements[type(body[0])](self, body[0])
+            waiting = self.waiting or self.nobody
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression is worth in the active threads; elsewhere it means nothing."""

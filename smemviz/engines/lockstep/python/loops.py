@@ -13,6 +13,7 @@ from smemviz.engines.lockstep.python import assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
 from smemviz.engines.lockstep.python.one_thread.run import Begun, run_alone
+from smemviz.engines.lockstep.python.waiting import only_waits, wait
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
@@ -21,6 +22,8 @@ from smemviz.messages import english
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
+    if only_waits(node):
+        return wait(frame, node)
     begun = run_alone(frame, node)
     if isinstance(begun, Mask):
         return begun

@@ -1,0 +1,108 @@
+"""Threads that wait for a lock get it one after the other, and what it guards is theirs meanwhile."""
+
+import numpy as np
+import pytest
+from helpers.lockstep_text import START, body, launch_text
+
+from smemviz.engines.lockstep import Limits
+from smemviz.errors import UnsupportedError
+
+LOCK = "while cuda.atomic.cas(lock, 0, 0, 1) != 0:\n    pass\n"
+ADD = "total[0] += i\ncuda.threadfence()\ncuda.atomic.exch(lock, 0, 0)\n"
+TRY = """
+while True:
+    if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+        total[0] += i
+        FENCE
+        cuda.atomic.exch(lock, 0, 0)
+        break
+"""
+NUMBER = "i = cuda.grid(1)\n"
+FUNCTIONS = """
+@cuda.jit(device=True)
+def acquire(lock, k):
+    while cuda.atomic.compare_and_swap(lock[k:], 0, 1) == 1:
+        pass
+    cuda.threadfence()
+
+@cuda.jit(device=True)
+def release(lock, k):
+    cuda.threadfence()
+    cuda.atomic.exch(lock, k, 0)
+
+@cuda.jit
+def kernel(lock, total, n):
+    i = cuda.grid(1)
+    for k in range(n):
+        if (i + k) % 3 == 0:
+            b = (i + k) % 4
+            acquire(lock, b)
+            total[b] += i
+            release(lock, b)
+"""
+
+
+def run(text, **options):
+    """Return the sum that 128 threads of 2 blocks leave, and the findings."""
+    lock, total = np.zeros(1, np.int32), np.zeros(2, np.int64)
+    _, findings = body(NUMBER + text, lock, total, parameters="lock, total", grid=2, block=64, **options)
+    assert lock[0] == 0
+    return total.sum(), findings
+
+
+@pytest.mark.parametrize("threads", [1 << 15, 64], ids=["one batch", "two batches"])
+@pytest.mark.parametrize("text", [LOCK + ADD, TRY.replace("FENCE", "cuda.threadfence()")], ids=["wait", "try"])
+def test_every_thread_gets_the_lock_once(text, threads):
+    total, findings = run(text, limits=Limits(threads_at_once=threads))
+    assert total == sum(range(128))
+    assert findings == ()
+
+
+def test_one_thread_of_each_block_gets_it_too():
+    text = "if cuda.threadIdx.x == 5:\n" + "".join(f"    {line}\n" for line in (LOCK + ADD).splitlines())
+    assert run(text) == (5 + 69, ())
+
+
+def test_who_has_the_lock_may_return():
+    total, findings = run(LOCK + ADD + "if i % 2:\n    return\ncuda.atomic.add(total, 1, 1000)\n")
+    assert total == sum(range(128)) + 64 * 1000
+    assert findings == ()
+
+
+def test_a_lock_without_a_fence_guards_nothing():
+    """Another multiprocessor may see the lock released before it sees what was stored."""
+    _, findings = run(TRY.replace("FENCE", "x = 1"))
+    assert [(finding.kind, finding.line) for finding in findings] == [("race", START + 6)]
+
+
+def test_several_locks_are_taken_and_released_by_functions():
+    lock, total = np.zeros(4, np.int32), np.zeros(4, np.int64)
+    _, findings = launch_text(FUNCTIONS, lock, total, 5, grid=2, block=64)
+    pairs = [(i, i + k) for i in range(128) for k in range(5) if (i + k) % 3 == 0]
+    assert total.tolist() == [sum(i for i, where in pairs if where % 4 == b) for b in range(4)]
+    assert lock.tolist() == [0, 0, 0, 0]
+    assert findings == ()
+
+
+def test_each_holder_makes_requests_of_its_own():
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    launch, _ = body(NUMBER + LOCK + ADD, lock, total, parameters="lock, total", block=32)
+    by_source = {(site.source, site.op): row.requests for site, row in zip(launch.sites, launch.summary(), strict=True)}
+    assert by_source["total[0]", "store"] == 32
+    assert by_source["cuda.atomic.exch(lock, 0, 0)", "atomic_exch"] == 32
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (LOCK + "total[0] += i\n", "while cuda.atomic.cas(lock, 0, 0, 1) != 0:"),
+        ("if i == 0:\n    while lock[0] == 0:\n        pass\nelse:\n    lock[0] = 1\n", "while lock[0] == 0:"),
+    ],
+    ids=["not released", "done too late"],
+)
+def test_a_wait_that_nobody_ends_is_said_at_once(text, code):
+    with pytest.raises(UnsupportedError) as error:
+        run(text)
+    assert error.value.what == (
+        f"{code} nobody is left to end this wait; release the lock, or do first what is waited for"
+    )
