@@ -63,6 +63,25 @@ def test_one_thread_of_each_block_gets_it_too():
     assert run(text) == (5 + 69, ())
 
 
+def test_all_go_on_together_once_nobody_waits():
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    text = NUMBER + LOCK + ADD + "cuda.syncthreads()\nout[i] = i"
+    launch, findings = body(text, lock, total, np.zeros(64), parameters="lock, total, out", block=64)
+    requests = {site.source: row.requests for site, row in zip(launch.sites, launch.summary(), strict=True)}
+    assert requests["out[i]"] == 2
+    assert findings == ()
+
+
+def test_threads_may_wait_for_their_turn():
+    text = "while lock[0] != i:\n    pass\ntotal[0] = 3 * total[0] + i\ncuda.threadfence()\nlock[0] += 1"
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    body(NUMBER + text, lock, total, parameters="lock, total", grid=2, block=8)
+    expected = 0
+    for i in range(16):
+        expected = 3 * expected + i
+    assert (total[0], lock[0]) == (expected, 16)
+
+
 def test_who_has_the_lock_may_return():
     total, findings = run(LOCK + ADD + "if i % 2:\n    return\ncuda.atomic.add(total, 1, 1000)\n")
     assert total == sum(range(128)) + 64 * 1000
@@ -73,6 +92,50 @@ def test_a_lock_without_a_fence_guards_nothing():
     """Another multiprocessor may see the lock released before it sees what was stored."""
     _, findings = run(TRY.replace("FENCE", "x = 1"))
     assert [(finding.kind, finding.line) for finding in findings] == [("race", START + 6)]
+
+
+SHARED = """
+lock = cuda.shared.array(1, int32)
+s = cuda.shared.array(2, int32)
+i = cuda.threadIdx.x
+if i == 0:
+    lock[0] = s[0] = s[1] = 0
+cuda.syncthreads()
+while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+    pass
+s[0] += i
+total[cuda.blockIdx.x] += i
+FENCE
+cuda.atomic.exch(lock, 0, 0)
+OTHERS
+cuda.syncthreads()
+if i == 0:
+    total[2] += s[0] + s[1]
+"""
+
+
+@pytest.mark.parametrize("fence", ["cuda.threadfence_block()", "cuda.threadfence()"])
+def test_a_lock_of_a_block_guards_its_shared_memory_and_what_is_its_own_in_global_memory(fence):
+    total = np.zeros(3, np.int64)
+    _, findings = body(SHARED.replace("FENCE", fence).replace("OTHERS", ""), total, parameters="total", block=64)
+    assert total.tolist() == [sum(range(64)), 0, sum(range(64))]
+    assert findings == ()
+
+
+@pytest.mark.parametrize(
+    ("fence", "others", "message"),
+    [
+        ("x = 1", "", "s[0] is loaded by thread"),
+        ("cuda.threadfence_block()", "x = s[0]", "s[0] is updated by thread"),
+        ("cuda.threadfence_block()", "s[1] += i", "s[1] is loaded by thread"),
+    ],
+    ids=["without a fence", "loaded without the lock", "stored without the lock"],
+)
+def test_what_a_lock_does_not_guard_in_shared_memory_races(fence, others, message):
+    text = SHARED.replace("FENCE", fence).replace("OTHERS", others)
+    _, findings = body(text, np.zeros(3, np.int64), parameters="total", block=64)
+    assert any(finding.message.startswith(message) for finding in findings), findings
+    assert {finding.kind for finding in findings} == {"race"}
 
 
 def test_several_locks_are_taken_and_released_by_functions():

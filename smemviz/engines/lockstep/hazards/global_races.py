@@ -160,12 +160,12 @@ class GlobalRaces:
 
     @property
     def has_messages(self) -> bool:
-        """Whether it matters which block updates something first, after a fence."""
-        return self._messages is not None
+        """Whether it matters who updates something first, after a fence."""
+        return self._messages is not None or self._between_threads is not None
 
     def _exchange_serial(self, thread: int, sites: NDArray[np.int32], first: int) -> None:
         """Let a thread update as by ``exchange``: what is said, the first update says, and the last one hears."""
-        if self._messages is None:
+        if not self.has_messages:
             return
         ops = [self._sites[number].op for number in sites.tolist()]
         updates = [place for place, op in enumerate(ops) if effect_of(op) == "update"]
@@ -195,22 +195,26 @@ class GlobalRaces:
         self._grid_synced = self._number
         self._ordered = True
 
-    def exchange(self, mask: Mask, *, returns: bool) -> None:
-        """Let threads update what others look at; one that ``returns`` a value hears from them."""
-        if self._messages is not None:
+    def exchange(self, mask: Mask, *, returns: bool, of_block: bool = False) -> None:
+        """Let threads update what others look at, or those of their block; one that ``returns`` a value hears them."""
+        if self._messages is not None and not of_block:
             self._messages.update(self._blocks_of(mask), self._number, returns=returns)
         if self._between_threads is not None:
             self._between_threads.update(np.flatnonzero(mask.lanes), self._number, returns=returns)
 
-    def fence(self, mask: Mask) -> None:
-        """Let threads pass a fence: what their blocks did comes before what they do now, for every block."""
-        if self._messages is None:
-            self._messages = Messages(self._grid_blocks)
+    def fence(self, mask: Mask, *, of_block: bool = False) -> None:
+        """Let threads pass a fence: what they did comes before what they do now, for all or for those of their block.
+
+        What their block did before goes with it to other blocks.
+        """
+        self._ordered = True
         if self._between_threads is None:
             self._between_threads = Messages(len(self._threads))
-        self._ordered = True
-        self._messages.fence(self._blocks_of(mask), self._number)
         self._between_threads.fence(np.flatnonzero(mask.lanes), self._number)
+        if not of_block:
+            if self._messages is None:
+                self._messages = Messages(self._grid_blocks)
+            self._messages.fence(self._blocks_of(mask), self._number)
 
     def _blocks_of(self, mask: Mask) -> NDArray[np.intp]:
         """Return the blocks of the grid that have threads in a mask."""

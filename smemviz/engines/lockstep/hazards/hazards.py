@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.races import Races
+from smemviz.engines.lockstep.hazards.sections import Sections
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses, SerialAccess, SerialAccesses
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
@@ -45,7 +46,8 @@ class Hazards:
         """``threads`` is how many a block has."""
         self._sites = sites
         self._in_global = in_global
-        self.fence, self.grid_barrier = in_global.fence, in_global.grid_barrier
+        self.grid_barrier = in_global.grid_barrier
+        self._sections = Sections(len(cells.slots))
         self._cells = cells
         self._blocks = blocks
         self._threads = threads
@@ -60,9 +62,11 @@ class Hazards:
         """Note one execution of a shared site; ``stored`` is what a store stores."""
         self._number += 1
         self._pending_lanes += mask.count
-        self._pending.append(
-            SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
-        )
+        access = SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
+        if not access.loads and not access.stores:
+            self._in_global.exchange(mask, returns=True, of_block=True)
+            self._sections.update(access, self._pending)
+        self._pending.append(access)
         if self._pending_lanes > _KEPT:
             self._settle(unfinished=True)
 
@@ -100,6 +104,11 @@ class Hazards:
         """Which cells they are safe in, where a block has one thread."""
         return self._written.expected
 
+    def fence(self, mask: Mask, *, of_block: bool = False) -> None:
+        """Let threads pass a fence, for all or for the threads of their block."""
+        self._in_global.fence(mask, of_block=of_block)
+        self._sections.fence(mask)
+
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
         self._in_global.syncwarp(mask)
@@ -131,7 +140,7 @@ class Hazards:
     def _settle(self, unfinished: bool) -> None:
         pending, self._pending, self._pending_lanes = self._pending, [], 0
         self._written.check(pending)
-        accesses = [part for access in pending for part in access.parts]
+        accesses = self._sections.apart([part for access in pending for part in access.parts])
         self._races.check(accesses, isinstance(self._phase, np.ndarray) or self._phase > 0)
         if unfinished:
             self._races.keep(accesses)

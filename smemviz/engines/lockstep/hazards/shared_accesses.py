@@ -143,7 +143,12 @@ class SharedAccess:
         """Return the part of it that happened in one phase."""
         if not isinstance(self.phase, np.ndarray):
             return self if self.phase == phase else None
-        part = self._mask.narrow(self.phase == phase)
+        return self.of(self.phase == phase, self.site, phase)
+
+    def of(self, lanes: NDArray[np.bool_], site: Site, phase: Any = None) -> SharedAccess | None:
+        """Return the part of it that some threads made, as of another site or in one phase."""
+        part = self._mask.narrow(lanes)
         if not part.count:
             return None
-        return SharedAccess(self.where, self.number, self.site, self._addresses, part, self._stored, phase)
+        phase = self.phase if phase is None else phase
+        return SharedAccess(self.where, self.number, site, self._addresses, part, self._stored, phase)

@@ -35,13 +35,14 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         arguments = _arguments(frame, node, inner)
         callee = frame.callee(inner)
         callee.is_lock = node is frame.statement_call and is_lock(inner.function.node)
+        callee.tries = frame.tries and callee.is_lock
         try:
             returned = signatures.call(arguments, callee.run)
         except UnsupportedError as error:
             if not is_library(error.file) or is_library(frame.function.file):
                 raise
             raise frame.wrong(node, f"{short(node)}: {error.what}") from None  # in what stands for NumPy's function
-        frame.waiting = callee.waiting
+        frame.waiting = callee.left_behind
         return returned
     declaration = frame.tree.declarations.get(node)
     if declaration is not None:

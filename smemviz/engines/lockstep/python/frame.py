@@ -93,8 +93,11 @@ class Frame:
         self.loops: list[Loop] = []
         self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
         self.statement_call: ast.expr | None = None
-        self.waiting: Mask | None = None  # those that did not get past the statement that was run last
-        self.is_lock = False  # whether its threads come out one after the other
+        # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
+        self.waiting: Mask | None = None
+        self.left_behind: Mask | None = None
+        self.is_lock = False  # whether its threads may come out of it one after the other
+        self.tries = False  # whether nobody need get past a wait
         self._result: Value = _MISSING
         self._canonical: dict[ast.AST, str] = {}
         self._expressions = language.expressions
@@ -117,9 +120,9 @@ class Frame:
 
     def block(self, body: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after the other; return the threads that reach the end."""
-        for place, statement in enumerate(body):
-            if not mask.count:
-                break
+        place = 0
+        while place < len(body) and mask.count:
+            statement = body[place]
             self.mask = mask
             rule = self._statements.get(type(statement))
             if rule is None:
@@ -133,23 +136,48 @@ class Frame:
                 raise self.none_of_numba(statement, what) from None
             except NothingHereError:
                 raise self.wrong(statement, _nothing_here(statement)) from None
+            place += 1
             if self.waiting is not None:
-                return self._one_after_the_other(body[place:], mask, self.waiting)
+                waiting, self.waiting = self.waiting, None
+                if self.is_lock:
+                    self.left_behind, mask = waiting, mask.without(waiting.lanes)
+                else:
+                    mask, place = self._one_after_the_other(body, place, mask, waiting)
         return mask
 
-    def _one_after_the_other(self, body: Sequence[ast.stmt], mask: Mask, waiting: Mask) -> Mask:
-        """Let those that got past the first statement go on to the end, then the others try again, and so on."""
-        trying, ended = mask, self.nobody
-        while True:
-            self.waiting = None
-            ended = mask.rejoin(ended, self.block(body[1:], trying.without(waiting.lanes))).under(mask)
-            if self.is_lock:
-                self.waiting = waiting
-            if self.is_lock or not waiting.count:
-                return ended
-            self.mask = trying = waiting
-            self._statements[type(body[0])](self, body[0])
-            waiting = self.waiting or self.nobody
+    def _one_after_the_other(self, body: Sequence[ast.stmt], begin: int, mask: Mask, waiting: Mask) -> tuple[Mask, int]:
+        """Let those that got past a wait go on until they have let the others past it, who follow them so far.
+
+        Returns who goes on from there, and with which statement.
+        """
+        wait = body[begin - 1]
+        waited_for = {part.id for part in ast.walk(wait) if isinstance(part, ast.Name)}
+        going = mask.without(waiting.lanes)
+        for place in range(begin, len(body)):
+            going = self.block(body[place : place + 1], going)
+            if not any(isinstance(part, ast.Name) and part.id in waited_for for part in ast.walk(body[place])):
+                continue
+            while waiting.count:
+                self.mask, self.tries = waiting, True
+                self._statements[type(wait)](self, wait)
+                still, self.waiting, self.tries = self.waiting or self.nobody, None, False
+                if still.count == waiting.count:
+                    break
+                passed, waiting = waiting.without(still.lanes), still
+                going = mask.rejoin(going, self.block(body[begin : place + 1], passed)).under(mask)
+            if not waiting.count:
+                return going, place + 1
+        raise self.never_ends(wait)
+
+    def never_ends(self, wait: ast.AST) -> UnsupportedError:
+        """Return the error for a wait that nobody ends."""
+        return self.wrong(
+            wait,
+            english(
+                "{code} nobody is left to end this wait; release the lock, or do first what is waited for",
+                code=short(wait),
+            ),
+        )
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression is worth in the active threads; elsewhere it means nothing."""

@@ -7,10 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
-from smemviz.messages import english
 
 _IN_VAIN = 100  # turns
 _IDLE = ("nanosleep", "threadfence", "threadfence_block", "threadfence_system", "syncwarp")
@@ -60,14 +59,10 @@ def wait(frame: Frame, node: ast.While) -> Mask:
         machine.tick(frame.function.file, node.lineno)
         frame.block(calls, waiting)
         if waiting.count == active.count:
-            if active.count < outer.count:
+            if active.count < outer.count or frame.tries:
                 frame.waiting = active.under(outer)
                 return outer
             in_vain += 1
             if in_vain == _IN_VAIN:
-                what = english(
-                    "{code} nobody is left to end this wait; release the lock, or do first what is waited for",
-                    code=short(node),
-                )
-                raise frame.wrong(node, what)
+                raise frame.never_ends(node)
         active = waiting

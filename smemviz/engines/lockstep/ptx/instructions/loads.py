@@ -156,9 +156,10 @@ def _alloca(kernel: Kernel, instruction: Instruction) -> Action:
 
 
 def _fence(kernel: Kernel, instruction: Instruction) -> Action:
-    if instruction.has("cta", "proxy", "mbarrier_init"):
+    if instruction.has("proxy", "mbarrier_init"):
         return _nothing(kernel, instruction)
-    return lambda m: m.hazards.fence(m.mask)
+    of_block = instruction.has("cta")
+    return lambda m: m.hazards.fence(m.mask, of_block=of_block)
 
 
 FAMILY: Family = {

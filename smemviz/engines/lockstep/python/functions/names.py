@@ -225,6 +225,11 @@ def _fence(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
+def _fence_of_block(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.hazards.fence(frame.mask, of_block=True)
+    return None
+
+
 def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
         raise frame.wrong(node, english("{code}: name a NumPy array of the module", code=ast.unparse(node)))
@@ -283,7 +288,7 @@ CALLS: dict[str, Rule] = {
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
     "cuda.threadfence": Rule(_fence, 0, 0),
-    "cuda.threadfence_block": Rule(_nothing, 0, 0),
+    "cuda.threadfence_block": Rule(_fence_of_block, 0, 0),
     "cuda.threadfence_system": Rule(_fence, 0, 0),
     "cuda.const.array_like": Rule(_array_like, 1, 1),
     "cuda.cg.this_grid": Rule(lambda frame, node, arguments: Grid(), 0, 0),

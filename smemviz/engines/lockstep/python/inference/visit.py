@@ -54,7 +54,7 @@ class Study(Machine):
         self.shared_views = {}
         self.shared = SharedMemory(np.zeros(0, np.uint8), self.layout.start, 0, None)
         nothing: Any = SimpleNamespace()
-        nothing.fence = nothing.syncwarp = nothing.grid_barrier = lambda *_: None
+        nothing.fence = nothing.syncwarp = nothing.grid_barrier = lambda *_, **__: None
         self.hazards = nothing
 
     def of(self, tree: SiteTree, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
