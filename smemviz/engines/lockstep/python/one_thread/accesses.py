@@ -154,7 +154,7 @@ class Accesses:
     def _shift_of(self, view: View) -> int:
         return int(open_value(view.memory.place(0, view.dtype), self.slot))
 
-    def reach(self, access: Access, view: View, way: str) -> tuple[Any, ...]:
+    def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
 
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers

@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, is_known, is_number
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, NotNativeError, kind_of
 from smemviz.engines.lockstep.python.one_thread.native.translated import Translator
@@ -51,10 +52,10 @@ class _Constant:
         return hash(self._key)
 
 
-def native_of(writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
+def native_of(machine: Machine, writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
     """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
     dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
-    owners = [watched.owners.dtype for watched in writer.frame.machine.in_global.watched.values()]  # all of one type
+    owners = [watched.owners.dtype for watched in machine.in_global.watched.values()]  # all of one type
     dtypes |= {f"o{made.number}": owners[0] for made, way in writer.accesses if way == "owned"}
     kinds = {variable: writer.kinds.get(name) for name, variable in writer.names.items()}
     kinds |= {bound.text: bound.dtype for bound in writer.bound.values()}
