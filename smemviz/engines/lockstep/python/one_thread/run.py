@@ -116,7 +116,7 @@ def _seen_in(frame: Frame, node: Loop) -> tuple[bool, bool]:
     """Tell of a loop, as one looks at it, whether it may be written for several threads, and whether they may part."""
     known, key = frame.machine.known.names, ("seen", id(frame.tree), node)
     if key not in known:
-        known[key] = _may_be_written(frame.tree, node), _branches(frame.tree, node)
+        known[key] = _may_be_written(frame, node), _branches(frame.tree, node)
     seen: tuple[bool, bool] = known[key]
     return seen
 
@@ -128,13 +128,14 @@ def _branches(tree: SiteTree, node: Loop) -> bool:
     return any(isinstance(part, ast.If | ast.IfExp | ast.BoolOp | ast.While) or part in dear for part in parts)
 
 
-def _may_be_written(tree: SiteTree, node: Loop) -> bool:
+def _may_be_written(frame: Frame, node: Loop) -> bool:
     """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or ends in it."""
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
     if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
-    plain = (*tree.calls, *tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
-    return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
+    plain = (*frame.tree.calls, *frame.tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
+    others = [part.value for part in parts if isinstance(part, ast.Expr) and part.value not in plain]
+    return all(isinstance(part, ast.Call) and frame.canonical(part.func) == "builtins.print" for part in others)
 
 
 def _run_alone(
@@ -276,6 +277,7 @@ def _run(
     held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
     if held is not None and not held.is_possible:
         return [], None
+    may_wait = held is not None and (held.may_wait or text.prints)
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
     buffers, often = None if alone else in_machine_code(machine, text), often_as_text(alone=alone)
@@ -292,7 +294,7 @@ def _run(
     for slot in slots.tolist():
         if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
-        accesses = Accesses(machine, frame.mask, slot, pace, may_wait=held is not None and held.may_wait)
+        accesses = Accesses(machine, frame.mask, slot, pace, may_wait=may_wait)
         if not threads or varied:
             of_each = {access: accesses.reach(inner[access[0]], access[1]) for access in {*reaching}}
             reached = [memory for access in reaching for memory in of_each[access]]
@@ -309,7 +311,7 @@ def _run(
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
-            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED)
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED, writer.constants)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
         accesses.is_short = text.may_be_long

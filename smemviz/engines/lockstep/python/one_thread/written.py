@@ -39,13 +39,14 @@ class Text:
     """A loop, compiled, what its writer knows of it, and the names of what it begins with.
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
-    One that ``is_kept`` was written in another launch.
+    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere.
     """
 
     run: Callable[..., Any]
     writer: Writer
     wanted: list[str]
     may_be_long: bool
+    prints: bool
     is_long: bool = False
     turns: int = 0
     buffers: Buffers | None = None
@@ -162,7 +163,8 @@ def _compiled(writer: Writer) -> Text:
     text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
-    return Text(namespace["loop"], writer, wanted, writer.several and writer.together)
+    prints = any(".prints(" in line for line in writer.lines)
+    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints)
 
 
 def in_machine_code(machine: Machine, text: Text) -> Buffers | None:

@@ -25,7 +25,8 @@ class Native:
     """Machine code of a text; ``run`` is given the address of what a thread keeps and returns why it stopped.
 
     ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
-    thread keeps, and how many it notes in a turn at most. ``kept`` is the code itself, and what it calls in Python;
+    thread keeps, and how many it notes in a turn at most; ``prints`` are the constant that says what is printed, and
+    the variables of the numbers. ``kept`` is the code itself, and what it calls in Python;
     ``failed`` tells whether an error occurred there.
     """
 
@@ -34,6 +35,7 @@ class Native:
     kinds: Mapping[str, Any]
     size: int
     items: int
+    prints: Sequence[tuple[str, Sequence[str]]]
     kept: tuple[Any, ...]
     failed: Failed
 
@@ -87,7 +89,7 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("loop"))
-    return Native(run, made.places, made.kinds, made.size, made.items, (engine, made.python), made.failed)
+    return Native(run, made.places, made.kinds, made.size, made.items, made.prints, (engine, made.python), made.failed)
 
 
 def _target_machine() -> llvm.TargetMachine:

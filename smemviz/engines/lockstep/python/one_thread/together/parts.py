@@ -74,6 +74,7 @@ def run_together(
             if isinstance(error, OtherWayError) and done is None:
                 raise
             return done
+        pace.printed.show(machine)
         pace.adapt()
         done, begin, last, threads[:] = False, most, pace.stop, stopped
         for thread in threads:
