@@ -280,15 +280,18 @@ def _run(
     may_wait = held is not None and (held.may_wait or text.prints)
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
-    buffers, often = None if alone else in_machine_code(machine, text), often_as_text(alone=alone)
-    if pace is not None and writer.counts and not (text.may_be_long and buffers is None):
+    in_turn = text.in_turn and len(slots) > 1
+    may_be_long = text.may_be_long and not in_turn
+    buffers = None if alone or in_turn else in_machine_code(machine, text)
+    often = often_as_text(alone=alone)
+    if pace is not None and (in_turn or (writer.counts and not (may_be_long and buffers is None))):
         pace.turns = max(1, _FIRST_PART // len(slots))
     is_tried, all_of_them = is_tried and buffers is None, slots
     if is_tried:
-        if not text.may_be_long:
+        if not may_be_long:
             return [], None
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
-    if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
+    if len(slots) == 1 and not alone and buffers is None and not may_be_long:
         return [], None  # by itself it need not note everything
     results = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
@@ -314,7 +317,7 @@ def _run(
             loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED, writer.constants)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
-        accesses.is_short = text.may_be_long
+        accesses.is_short = may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         counted_at = due(machine, begin, often)
@@ -327,14 +330,17 @@ def _run(
     assert pace
     assert held
     try:
-        has_ended = (try_out if is_tried else run_together)(machine, threads, writer.loops, pace, held)
+        if is_tried:
+            try_out(machine, threads, pace, held)
+            return [], None
+        has_ended = run_together(machine, threads, writer.loops, pace, held, in_turn=in_turn)
     except OtherWayError:
         text.may_be_long, text.is_long = False, buffers is None
         return _run(frame, node, all_of_them, text, used, outer, is_tried=is_tried)
     if has_ended is None:
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)
-    text.is_long |= text.may_be_long and text.turns > _LONG
+    text.is_long |= may_be_long and text.turns > _LONG
     return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
 
 

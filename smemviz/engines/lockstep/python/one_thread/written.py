@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
+from smemviz.engines.lockstep.python.one_thread.text.atomics import IN_TURN
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
@@ -39,7 +40,8 @@ class Text:
     """A loop, compiled, what its writer knows of it, and the names of what it begins with.
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
-    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere.
+    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One ``in_turn`` is run by
+    several threads turn by turn, in each one after the other, and not in machine code.
     """
 
     run: Callable[..., Any]
@@ -47,6 +49,7 @@ class Text:
     wanted: list[str]
     may_be_long: bool
     prints: bool
+    in_turn: bool
     is_long: bool = False
     turns: int = 0
     buffers: Buffers | None = None
@@ -164,7 +167,8 @@ def _compiled(writer: Writer) -> Text:
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     prints = any(".prints(" in line for line in writer.lines)
-    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints)
+    in_turn = any(access.update.startswith(IN_TURN) for _, access in writer.sites)
+    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints, in_turn)
 
 
 def in_machine_code(machine: Machine, text: Text) -> Buffers | None:
