@@ -7,6 +7,7 @@ import linecache
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,7 @@ from smemviz.engines.recorder import Recorder
 from smemviz.engines.script_host import execute, execute_as_child
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError, PlaceError
+from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in, function_of
 from smemviz.frontends.numba.program import Program, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
@@ -62,10 +64,7 @@ def _seeing_script(
     kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
 ) -> Iterator[Recorder]:
     """Let a recorder see what a script launches, here and in the processes that it starts."""
-
-    def find(kernel: FunctionType) -> Function:
-        return function_in(kernel, program.file, program.source, program.tree)
-
+    find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
     with _seeing(kind, find, options, children) as recorder:
         further = kind, program, replace(options, progress=None), recorder.children
         with _seeing_cuda_cpp(kind, program, recorder), entering(_enter_script, *further):
@@ -237,7 +236,7 @@ def recording(
         files.setdefault(function.file, function.source)
         return function
 
-    with _seeing_statement(kind, find, RunOptions(log_bytes=log_bytes, picker=picker)) as recorder:
+    with _seeing_statement(kind, Definitions(find), RunOptions(log_bytes=log_bytes, picker=picker)) as recorder:
         try:
             yield recorded
         finally:

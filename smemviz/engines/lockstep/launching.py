@@ -15,16 +15,16 @@ from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.watched import watched_memories
+from smemviz.engines.lockstep.known import known_of
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, described, global_arrays, parameters
+from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, Finding, Launch
@@ -69,11 +69,11 @@ def launch(
     names = parameters(kernel, args, place)
     memory = Arguments(place, space or AddressSpace())
     values = [memory.value(name, arg) for name, arg in zip(names, args, strict=True)]
-    table = find_sites(kernel, [described(value) for value in values])
+    known = known_of(kernel, values)
+    table, same = known.table, known.same
     check_stores(kernel, table.sites, names, args)
     if table.cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
-    same = _same_memory(table)
     layout = place_shared(table.declarations, same, configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -84,7 +84,7 @@ def launch(
     arrays = global_arrays(kernel, names, values)
     seen = watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
-    machine = Machine(kernel.name, table, configuration, layout, log, options.limits, place, findings, races)
+    machine = Machine(kernel.name, known, configuration, layout, log, options.limits, place, findings, races)
     arguments = dict(
         zip(names, [memory.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
@@ -94,7 +94,8 @@ def launch(
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
-    machine.alone.clear()  # what was written of loops knows the machine, and that all that it holds
+    machine.alone.clear()
+    known.leave()
     memory.copy_back()
     recorded_launch = Launch(
         kernel=kernel.name,
@@ -147,23 +148,6 @@ def check_threads(place: Place, configuration: Configuration, most: int, togethe
     raise LaunchError(*place, what)
 
 
-def _same_memory(table: SiteTable) -> list[int]:
-    """Return for every declaration the first one at the same place of the source: they are one array."""
-    first: dict[Any, int] = {}
-    same = list(range(len(table.declarations)))
-
-    def visit(tree: SiteTree) -> None:
-        for node, index in tree.declarations.items():
-            declared = table.declarations[index]
-            same[index] = first.setdefault((node, declared.shape, declared.dtype), index)
-        for inner in tree.calls.values():
-            visit(inner)
-
-    visit(table.root)
-    lowest = {index: min(i for i, s in enumerate(same) if s == index) for index in set(same)}
-    return [lowest[index] for index in same]
-
-
 @runtime_checkable
 class Expecting(Protocol):
     """A progress callback that is told beforehand when a launch will take longer than a few seconds."""
@@ -188,7 +172,7 @@ def in_batches(
 
 def announcing(progress: object, kernel: str) -> Callable[[float], None] | None:
     """Return what tells a progress callback of a long time, None for one that does not want to know."""
-    if not isinstance(progress, Expecting):
+    if progress is None or not isinstance(progress, Expecting):
         return None
 
     def expect(seconds: float) -> None:

@@ -22,6 +22,7 @@ from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
+from smemviz.engines.lockstep.known import Known
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.memory.shared import SharedLayout
@@ -42,7 +43,7 @@ class Machine:
     """One launch as it runs; ``begin`` moves it to the next batch of blocks."""
 
     kernel: str
-    table: SiteTable
+    known: Known
     configuration: Configuration
     layout: SharedLayout
     log: Log
@@ -57,6 +58,11 @@ class Machine:
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
     printed: int = 0
+
+    @property
+    def table(self) -> SiteTable:
+        """Where the kernel accesses arrays."""
+        return self.known.table
 
     @property
     def warps_per_block(self) -> int:

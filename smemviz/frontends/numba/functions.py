@@ -13,7 +13,7 @@ import linecache
 import re
 import sys
 from collections import ChainMap, Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, EnumMeta
 from functools import lru_cache
@@ -47,7 +47,8 @@ class Function:
     """A kernel or device function: its definition and what its free names stand for.
 
     ``fixed`` are the parameters for which a call gives a function or a type; they stand in ``scope``. ``literals`` are
-    those for which it gives a number written out, or a constant.
+    those for which it gives a number written out, or a constant. ``known`` is for engines, which may keep there what
+    they find out of it, by the types of its arguments.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Function:
     scope: Mapping[str, object] = field(repr=False)
     fixed: frozenset[str] = frozenset()
     literals: Mapping[str, object] = field(default_factory=dict, repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def has(self, name: str) -> bool:
         """Tell whether a free name stands for anything."""
@@ -83,19 +85,30 @@ def function_of(function: FunctionType, source: str | None = None, tree: ast.Mod
     Raises:
         InputError: when its source cannot be found.
     """
-    code = function.__code__
+    file = function.__code__.co_filename
     if source is None:
-        source = "".join(linecache.getlines(code.co_filename, function.__globals__))
+        source = "".join(linecache.getlines(file, function.__globals__))
     if tree is None:
         tree = _parse(source)
+    node = node_of(function, tree)
+    scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    return defined(Function(function.__name__, file, source, tree, node, scope))
+
+
+def node_of(function: FunctionType, tree: ast.Module) -> ast.FunctionDef:
+    """Return the definition of a Python function in the tree of its source.
+
+    Raises:
+        InputError: when it is not there.
+    """
+    code = function.__code__
     node = _lambda(tree, code) if code.co_name == "<lambda>" else find_function(tree, code.co_name, code.co_firstlineno)
     if node is None:
         raise InputError(
             f"{code.co_filename}:{code.co_firstlineno}: the source of {function.__name__} cannot be found; "
             "define it in a file"
         )
-    scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    return defined(Function(function.__name__, code.co_filename, source, tree, node, scope))
+    return node
 
 
 def function_in(function: FunctionType, file: str, source: str, tree: ast.Module) -> Function:

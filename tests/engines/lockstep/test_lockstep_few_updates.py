@@ -110,14 +110,16 @@ ONE_AFTER_THE_OTHER = {
     "a store beside": "for k in range(9):\n    cuda.atomic.add(s, 0, 1)\n    if i == 2:\n        s[0] = k",
     "one in all": "for k in range(9):\n    cuda.atomic.add(s, i, k)\n    x[g] += s[i ^ 1]",
     "exchanges": "for k in range(9):\n    cuda.atomic.exch(out, 0, k + g)",
-    "sums of floats": "for k in range(9):\n    cuda.atomic.add(x, 0, 0.1 * k * g)",
     "counters that begin again elsewhere": "for k in range(9):\n"
     "    cuda.atomic.inc(plain, 0, 4)\n    cuda.atomic.inc(plain, 0, 5)",
+    "an element that is not there": "for k in range(9):\n    cuda.atomic.add(out, 200 * k + g, 1)",
+    "what was stored before": "out[0] = g\nfor k in range(9):\n    cuda.atomic.add(out, 0, 1)",
+}
+IN_TURN = {
+    "sums of floats": "for k in range(9):\n    cuda.atomic.add(x, 0, 0.1 * k * g)",
     "counters up to a variable": "for k in range(9):\n    cuda.atomic.inc(plain, 0, g + 2)",
     "what was there": "for k in range(9):\n    x[g] += cuda.atomic.add(out, 0, 1)",
     "a swap": "for k in range(9):\n    cuda.atomic.cas(out, 0, k, k + g)",
-    "an element that is not there": "for k in range(9):\n    cuda.atomic.add(out, 200 * k + g, 1)",
-    "what was stored before": "out[0] = g\nfor k in range(9):\n    cuda.atomic.add(out, 0, 1)",
 }
 SHAPES = [(1, 3), (2, 2), (1, 32), (2, 16), (1, 40)]
 
@@ -145,6 +147,15 @@ def test_what_threads_update_in_any_order_is_left_the_same(monkeypatch, lines, g
     assert ran > 0
 
 
+@pytest.mark.parametrize("lines", IN_TURN.values(), ids=IN_TURN)
+@pytest.mark.parametrize(("grid", "block"), SHAPES)
+def test_what_threads_update_in_turn_is_left_the_same(monkeypatch, lines, grid, block):
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, grid, block))
+
+    assert alone == interpreted
+    assert ran > 0
+
+
 @pytest.mark.parametrize("lines", ONE_AFTER_THE_OTHER.values(), ids=ONE_AFTER_THE_OTHER)
 @pytest.mark.parametrize(("grid", "block"), [(1, 3), (2, 16)])
 def test_where_the_order_of_updates_matters_threads_run_in_lockstep(monkeypatch, lines, grid, block):
@@ -161,6 +172,8 @@ def test_races_with_what_is_updated_in_a_loop_are_found_alike(monkeypatch, seed)
         "for k in range(7):\n    cuda.atomic.add(out, (k * {a} + g) % {b}, 1)",
         "for k in range(7):\n    if k % 3 == g % 3:\n        cuda.atomic.add(out, {a} + k % {b}, 1)",
         "for k in range(7):\n    cuda.atomic.max(out, (k + i) % {b}, k)\n    cuda.atomic.max(s, (k * {a} + i) % 8, k)",
+        "for k in range(7):\n    x[g] += cuda.atomic.add(out, (k + {a}) % {b}, 1)",
+        "for k in range(7):\n    x[g] += cuda.atomic.cas(s, (k + i) % {b}, {a} + k, i)",
         "cuda.atomic.add(out, (g + {a}) % {b}, 1)",
         "x[g] = out[(i + {a}) % {b}]",
         "if g == {a}:\n    out[{b}] = 9",
@@ -168,7 +181,7 @@ def test_races_with_what_is_updated_in_a_loop_are_found_alike(monkeypatch, seed)
         "cuda.syncwarp()",
         "cuda.threadfence()",
     ]
-    weights = [5, 3, 3, 2, 2, 1, 3, 1, 1]
+    weights = [5, 3, 3, 4, 3, 2, 2, 1, 3, 1, 1]
     several = draw.choices(statements, weights, k=7)
     lines = "\n".join(one.format(a=draw.randrange(4), b=draw.randrange(1, 6)) for one in several)
     grid, block = draw.choice([(1, 3), (2, 3), (3, 2), (1, 34)])

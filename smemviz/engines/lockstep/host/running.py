@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.options import RunOptions
+from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
@@ -57,12 +58,12 @@ def run(
         UnsupportedError: for a construct that is not executed in lockstep, in the first launch; later it is a finding.
     """
     seen = Recorder(options)
+    find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
     ) -> None:
-        function = function_in(kernel, program.file, program.source, program.tree)
-        seen.launch(function, configuration, args, place, cuda.addresses)
+        seen.launch(find(kernel), configuration, args, place, cuda.addresses)
         if after is not None:
             after(kernel.__name__, args)
 

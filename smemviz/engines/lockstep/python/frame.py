@@ -79,19 +79,12 @@ class Frame:
 
     def __init__(self, language: Language, machine: Machine, tree: SiteTree, mask: Mask) -> None:
         self.language = language
-        self.machine = machine
         self.tree = tree
         self.function = tree.function
-        self.entry = mask
-        self.mask = mask
-        self.live = mask
-        self.variables: dict[str, Value] = {}
-        self.owners: dict[str, Mask] = {}
         self.versions = Versions()
         self.names = Names(tree.function)
-        self.local_arrays: dict[ast.AST, View] = {}
         self.loops: list[Loop] = []
-        self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
+        self.enter(machine, mask)
         self.statement_call: ast.expr | None = None
         # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
         self.waiting: Mask | None = None
@@ -102,6 +95,22 @@ class Frame:
         self._canonical: dict[ast.AST, str] = {}
         self._expressions = language.expressions
         self._statements = language.statements
+
+    def enter(self, machine: Machine, mask: Mask) -> None:
+        """Begin in the threads of a mask, with no variable."""
+        self.machine = machine
+        self.entry = mask
+        self.mask = mask
+        self.live = mask
+        self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
+        self.variables: dict[str, Value] = {}
+        self.owners: dict[str, Mask] = {}
+        self.local_arrays: dict[ast.AST, View] = {}
+
+    def leave(self) -> None:
+        """Let go of a launch that is over; before anything else is done here, another is entered."""
+        for part in ("machine", "entry", "mask", "live", "nobody", "variables", "owners", "local_arrays"):
+            vars(self).pop(part, None)
 
     # -- running
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import numpy as np
 
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
@@ -19,12 +21,23 @@ def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         if not isinstance(value, str):
             _check(frame, node, value)
     for slot in np.flatnonzero(frame.mask.lanes).tolist():
-        frame.machine.printed += 1
-        if frame.machine.printed > MOST_LINES:
+        if frame.machine.printed >= MOST_LINES:
             return
-        print(*(_text(value, slot) for value in arguments))
-        if frame.machine.printed == MOST_LINES:
-            print(f"{frame.function.name} prints more; lockstep shows {MOST_LINES:,} lines of a launch")
+        show(frame.machine, frame.function.name, line_of(arguments, slot))
+
+
+def show(machine: Machine, function: str, line: str) -> None:
+    """Print what a function prints, if there were not too many lines before."""
+    machine.printed += 1
+    if machine.printed <= MOST_LINES:
+        print(line)
+    if machine.printed == MOST_LINES:
+        print(f"{function} prints more; lockstep shows {MOST_LINES:,} lines of a launch")
+
+
+def line_of(values: Sequence[Value], slot: int) -> str:
+    """Return what a thread prints of values."""
+    return " ".join(_text(value, slot) for value in values)
 
 
 def _check(frame: Frame, node: ast.Call, value: Value) -> None:

@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
 from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
-from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit
+from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit, key_of
 from smemviz.engines.lockstep.python.iterables import Iterating
 from smemviz.engines.lockstep.python.kinds import UNKNOWN, kind_of
 from smemviz.engines.lockstep.values.masks import Mask
@@ -31,6 +31,9 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
     if not _has_several(frame.function.node):
         return _ONE_TYPE_EACH
     machine = frame.machine
+    known: tuple[Versions, Value] | None = machine.known.studied.get(key_of(frame.tree, arguments))
+    if known is not None:
+        return known[0]
     if machine.study is None:
         rules = Language(
             {**frame.language.expressions, **_EXPRESSIONS}, {**frame.language.statements, **_STATEMENTS}, versions_of

@@ -9,7 +9,7 @@ type, and moved from one to the other where Numba does.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from types import SimpleNamespace
@@ -39,11 +39,15 @@ REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, CannotMergeError, Arithm
 
 @dataclass(kw_only=True)
 class Study(Machine):
-    """A machine on which nothing happens: one warp, no thread of it active."""
+    """A machine on which nothing happens: one warp, no thread of it active.
+
+    ``lost`` counts parts that were given up on, which may be due to a number; what has none is known in other launches.
+    """
 
     real: Language
     rules: Language
-    studied: dict[Any, tuple[Versions, Value]] = field(default_factory=dict)
+    studied: dict[Hashable, tuple[Versions, Value]] = field(default_factory=dict)
+    lost: int = 0
 
     def __post_init__(self) -> None:
         self.blocks, self.slots, self.allocated = 1, WARP_SIZE, 0
@@ -59,11 +63,18 @@ class Study(Machine):
 
     def of(self, tree: SiteTree, arguments: Mapping[str, Value]) -> tuple[Versions, Value]:
         """Return the types of the variables of a function that is called with arguments, and what it returns."""
-        key = (id(tree), *(kind_of(value) for value in arguments.values()))
-        studied = self.studied.get(key)
+        key = key_of(tree, arguments)
+        known: tuple[Versions, Value] | None = self.known.studied.get(key)
+        if known is not None:
+            return known
+        lost, studied = self.lost, self.studied.get(key)
         if studied is None:
             of_one_warp = {name: _of_one_warp(value) for name, value in arguments.items()}
             studied = self.studied[key] = Visit(self, tree).all_of(of_one_warp)
+            if self.lost == lost:
+                self.known.studied[key] = studied
+                return studied
+        self.lost += 1
         return studied
 
     def request(self, *_: Any, **__: Any) -> None:
@@ -77,6 +88,11 @@ class Study(Machine):
 
     def tick(self, *_: Any) -> None:
         """Count nothing."""
+
+
+def key_of(tree: SiteTree, arguments: Mapping[str, Value]) -> Hashable:
+    """Return what the types of the variables of a function depend on."""
+    return (id(tree), *(kind_of(value) for value in arguments.values()))
 
 
 def _of_one_warp(value: Any) -> Any:
@@ -191,6 +207,7 @@ class Visit(Frame):
 
     def lose(self, node: ast.AST) -> None:
         """Give up on the names in a part of the function."""
+        self.study.lost += 1
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         self.unclear |= names
         for name in names & stored_names(self.function.node):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access
 from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.printed import Printed
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.model.hardware.operations import effect_of
@@ -41,7 +42,8 @@ class Pace:
     """Before which turn of the outermost loop threads stop: one for whom it ``is_open`` says that.
 
     None stops before the ``least``, that at which others have ended. ``more`` accesses are noted before, where a stop
-    costs much. Where turns may be of any length all stop after some ``turns``. ``many`` is what was noted of all.
+    costs much. Where turns may be of any length all stop after some ``turns``. ``many`` is what was noted of all, and
+    ``printed`` what they print.
     """
 
     more: int = 0
@@ -51,11 +53,12 @@ class Pace:
     is_open: bool = False
     turns: float = math.inf
     latest: float = math.inf
+    printed: Printed = field(default_factory=Printed)
 
     def begin(self, last: float) -> None:
         """Begin a part after the turns that were the last."""
         self.stop = self.latest = last + self.turns
-        self.least, self.many, self.is_open = 0, 0, True
+        self.least, self.many, self.is_open, self.printed = 0, 0, True, Printed()
 
     def adapt(self) -> None:
         """Let the next part have as many turns as are enough, after what was noted in this one."""
@@ -154,7 +157,7 @@ class Accesses:
     def _shift_of(self, view: View) -> int:
         return int(open_value(view.memory.place(0, view.dtype), self.slot))
 
-    def reach(self, access: Access, view: View, way: str) -> tuple[Any, ...]:
+    def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
 
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
@@ -228,6 +231,11 @@ class Accesses:
         if self._many * self._mask.count > _ENOUGH + pace.more and pace.is_open:
             pace.stop = pace.least
         if pace.many > _MOST_TOGETHER:
+            raise NotTogetherError
+
+    def keep_line(self, function: str, line: str) -> None:
+        """Keep a line that is printed, until what was noted is handed on."""
+        if self._pace is None or not self._pace.printed.keep(self.slot, function, line):
             raise NotTogetherError
 
     def take(

@@ -44,6 +44,10 @@ _LONG = 1 << 16  # turns of all threads in which machine code is made
 _IN_VAIN, _MOST_IN_VAIN = 64, 4096  # times that a loop is interpreted when it could not be run here; each time twice
 
 
+class _OtherBoundsError(Exception):
+    """A text of another launch, where what is the same throughout its loop is far from what it is here."""
+
+
 @dataclass(frozen=True)
 class Begun:
     """A loop that some threads are to go on with; others have ``ended`` it.
@@ -71,7 +75,8 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
         machine.alone["left", node] = left - 1, pause
         return None
     begin = machine.iterations
-    possible, is_tried = _may_be_written(frame, node), mask.count > (_SOME if _branches(frame.tree, node) else _FEW)
+    possible, branches = _seen_in(frame, node)
+    is_tried = mask.count > (_SOME if branches else _FEW)
     goes_on = _run_alone(frame, node, together=True, is_tried=is_tried) if possible else None
     machine.alone["left", node] = 0, _SHORT
     if not isinstance(goes_on, Mask):
@@ -90,7 +95,7 @@ def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
         machine.alone["one", node] = left - 1, pause
         return _run_alone(frame, node, together=False)
     begin = machine.iterations
-    possible = _may_be_written(frame, node) and _may_be_gone_on_with(frame, node)
+    possible = _seen_in(frame, node)[0] and _may_be_gone_on_with(frame, node)
     goes_on = _run_alone(frame, node, together=True) if possible else None
     if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
         machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
@@ -107,6 +112,15 @@ def _may_be_gone_on_with(frame: Frame, node: Loop) -> bool:
     return isinstance(node, ast.While) or leaves_nothing(frame, node.iter)
 
 
+def _seen_in(frame: Frame, node: Loop) -> tuple[bool, bool]:
+    """Tell of a loop, as one looks at it, whether it may be written for several threads, and whether they may part."""
+    known, key = frame.machine.known.names, ("seen", id(frame.tree), node)
+    if key not in known:
+        known[key] = _may_be_written(frame, node), _branches(frame.tree, node)
+    seen: tuple[bool, bool] = known[key]
+    return seen
+
+
 def _branches(tree: SiteTree, node: Loop) -> bool:
     """Tell whether threads may part in a loop, update or call functions, which costs the interpreter most."""
     parts = [part for statement in node.body for part in ast.walk(statement)]
@@ -119,9 +133,9 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
     if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
         return False
-    tree = frame.tree
-    plain = (*tree.calls, *tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
-    return all(part.value in plain for part in parts if isinstance(part, ast.Expr))
+    plain = (*frame.tree.calls, *frame.tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
+    others = [part.value for part in parts if isinstance(part, ast.Expr) and part.value not in plain]
+    return all(isinstance(part, ast.Call) and frame.canonical(part.func) == "builtins.print" for part in others)
 
 
 def _run_alone(
@@ -142,19 +156,25 @@ def _run_alone(
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
         near = {name: span for name, span in spans.items() if span}
-        text = text_of(frame, node, int(slots[0]), kinds, near, together=together)
-        if text is None or (together and not text.writer.together):
-            return None
-        if text.writer.is_dear and len(slots) > _FEW_DEAR:
-            return None
         outer = [variables[name] for name in used]
-        results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
+        for anew in (False, True):
+            text = text_of(frame, node, int(slots[0]), kinds, near, together=together, anew=anew)
+            if text is None or (together and not text.writer.together):
+                return None
+            writer = text.writer
+            if writer.is_dear and len(slots) > _FEW_DEAR:
+                return None
+            try:
+                results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
+            except _OtherBoundsError:
+                continue
+            break
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:
         return None
-    for place, name in enumerate(text.writer.results):
-        _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
+    for place, name in enumerate(writer.results):
+        _keep(frame, node, name, writer.kinds[name], slots, [values[place] for _, values in results])
     if begun is not None:
         return begun
     return mask if all(goes_on for goes_on, _ in results) else frame.nobody
@@ -182,9 +202,8 @@ def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.int
 
 def _used(frame: Frame, node: Loop) -> list[str]:
     """Return the variables that a loop names."""
-    cache = frame.machine.alone
-    names = cache.get((id(frame.tree), node))
-    if names is None:
+    cache, key = frame.machine.known.names, (id(frame.tree), node, id(frame.versions))
+    if key not in cache:
         kept, moves = frame.versions.variables, frame.versions.moves
         used: dict[str, None] = {}
         for part in ast.walk(node):
@@ -194,8 +213,8 @@ def _used(frame: Frame, node: Loop) -> list[str]:
             for edge in ("enter", "turn", "leave", "end", "body", "orelse"):
                 for move in moves.get((part, edge), ()):
                     used |= {move.source: None, move.target: None}
-        names = cache[id(frame.tree), node] = list(used)
-    return list(names)
+        cache[key] = list(used), frame.versions  # which keeps them, and their number, from being another's
+    return list(cache[key][0])
 
 
 def _own(frame: Frame, name: str, written: View) -> View:
@@ -247,35 +266,41 @@ def _run(
         for value, bound in throughout:
             own = open_value(value, slot)
             if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
+                if text.is_kept:
+                    raise _OtherBoundsError
                 return [], None
     alone, single = not writer.several, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, while_began = machine.iterations, machine.while_began
     threads: list[Thread] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
+    reaching = [(made.name, way) for made, way in writer.accesses]
     held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
     if held is not None and not held.is_possible:
         return [], None
+    may_wait = held is not None and (held.may_wait or text.prints)
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
-    buffers, often = None if alone else in_machine_code(text), often_as_text(alone=alone)
-    if pace is not None and writer.counts and not (text.may_be_long and buffers is None):
+    in_turn = text.in_turn and len(slots) > 1
+    may_be_long = text.may_be_long and not in_turn
+    buffers = None if alone or in_turn else in_machine_code(machine, text)
+    often = often_as_text(alone=alone)
+    if pace is not None and (in_turn or (writer.counts and not (may_be_long and buffers is None))):
         pace.turns = max(1, _FIRST_PART // len(slots))
     is_tried, all_of_them = is_tried and buffers is None, slots
     if is_tried:
-        if not text.may_be_long:
+        if not may_be_long:
             return [], None
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
-    if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
+    if len(slots) == 1 and not alone and buffers is None and not may_be_long:
         return [], None  # by itself it need not note everything
     results = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
         if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
-        accesses = Accesses(machine, frame.mask, slot, pace, may_wait=held is not None and held.may_wait)
+        accesses = Accesses(machine, frame.mask, slot, pace, may_wait=may_wait)
         if not threads or varied:
-            reached = [
-                memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
-            ]
+            of_each = {access: accesses.reach(inner[access[0]], access[1]) for access in {*reaching}}
+            reached = [memory for access in reaching for memory in of_each[access]]
         if not threads:
             accesses.prepare(writer.sites, writer.groups, inner)
         else:
@@ -289,10 +314,10 @@ def _run(
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
-            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED)
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED, writer.constants)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
-        accesses.is_short = text.may_be_long
+        accesses.is_short = may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
         tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         counted_at = due(machine, begin, often)
@@ -305,14 +330,17 @@ def _run(
     assert pace
     assert held
     try:
-        has_ended = (try_out if is_tried else run_together)(machine, threads, writer.loops, pace, held)
+        if is_tried:
+            try_out(machine, threads, pace, held)
+            return [], None
+        has_ended = run_together(machine, threads, writer.loops, pace, held, in_turn=in_turn)
     except OtherWayError:
         text.may_be_long, text.is_long = False, buffers is None
         return _run(frame, node, all_of_them, text, used, outer, is_tried=is_tried)
     if has_ended is None:
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)
-    text.is_long |= text.may_be_long and text.turns > _LONG
+    text.is_long |= may_be_long and text.turns > _LONG
     return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
 
 

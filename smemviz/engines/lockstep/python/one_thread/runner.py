@@ -10,8 +10,9 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.python.functions.output import line_of
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError
-from smemviz.engines.lockstep.python.one_thread.values import open_value
+from smemviz.engines.lockstep.python.one_thread.values import open_value, opened
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import english
@@ -113,6 +114,16 @@ class Runner:
         machine.tick(self._frame.function.file, line)
         self._accesses.hand_on()
         return due(machine, iterations, often or often_as_text(alone=self._accesses.alone))
+
+    def prints(self, parts: tuple[Any, ...], *numbers: Any) -> None:
+        """Keep a line of texts and of numbers, of which the type is told, that the thread prints.
+
+        Raises:
+            NotTogetherError: where another thread does so too, and their order is to be told.
+        """
+        values = iter(numbers)
+        line = line_of([part if isinstance(part, str) else opened(next(values), part) for part in parts], 0)
+        self._accesses.keep_line(self._frame.function.name, line)
 
     # -- rows and slices, and elements that are not in reach
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smemviz.engines.limits import Limits
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
+from smemviz.engines.lockstep.python.one_thread.text.atomics import IN_TURN
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 Loop = ast.For | ast.While
 
 _PASSES = 6  # over a loop until the types of its variables stay
+_NO_MEMORY = LocalMemory(np.zeros(0, np.uint8), np.arange(0))
 _DAYS = 1 << 36  # turns of a loop, at a million in a second
 
 
@@ -37,15 +40,36 @@ class Text:
     """A loop, compiled, what its writer knows of it, and the names of what it begins with.
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
+    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One ``in_turn`` is run by
+    several threads turn by turn, in each one after the other, and not in machine code.
     """
 
     run: Callable[..., Any]
     writer: Writer
     wanted: list[str]
     may_be_long: bool
+    prints: bool
+    in_turn: bool
     is_long: bool = False
     turns: int = 0
     buffers: Buffers | None = None
+    is_kept: bool = False
+
+    def enter(self, frame: Frame) -> None:
+        """Begin in another launch, where it may be as long as it was."""
+        self.is_kept = True
+        if self.buffers is not None:
+            self.is_long = self.may_be_long = True
+        for scope in self.writer.scopes:
+            scope.frame.enter(frame.machine, frame.mask)
+
+    def leave(self) -> None:
+        """Let go of a launch that is over."""
+        self.writer.frame.leave()
+        for scope in self.writer.scopes:
+            scope.frame.leave()
+            for name, view in scope.own.items():
+                scope.own[name] = replace(view, memory=_NO_MEMORY)
 
 
 def kind_of(frame: Frame, value: Value) -> Kind:
@@ -61,19 +85,37 @@ def kind_of(frame: Frame, value: Value) -> Kind:
 
 
 def text_of(
-    frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind], spans: dict[str, Span], *, together: bool
+    frame: Frame,
+    node: Loop,
+    slot: int,
+    kinds: dict[str, Kind],
+    spans: dict[str, Span],
+    *,
+    together: bool,
+    anew: bool = False,
 ) -> Text | None:
-    """Return a loop as text for these types of its variables, None where it is not written so."""
-    cache = frame.machine.alone
-    key = (id(frame.tree), node, id(frame.versions), together, tuple(kinds.items()), tuple(spans.items()))
-    if key not in cache:
-        try:
-            made = _compiled(_written(frame, node, slot, kinds, spans, several=together))
-        except NotWrittenError:
-            made = None
-        cache[key] = frame.versions, made  # which keeps them, and their number, from being another's
-    text: Text | None = cache[key][1]
-    return text
+    """Return a loop as text for these types of its variables, None where it is not written so.
+
+    It may have been written in a launch of another, if it is not written ``anew``.
+    """
+    machine, configuration = frame.machine, frame.machine.configuration
+    shape = configuration.grid, configuration.block, configuration.dynamic_shared, machine.limits
+    types = tuple(kinds.items()), tuple(spans.items())
+    key = (id(frame.tree), node, id(frame.versions), together, *types, shape)
+    if key not in machine.alone or anew:
+        versions, text = machine.known.texts.get(key, (None, None))
+        if versions is None or anew:
+            try:
+                text = _compiled(_written(frame, node, slot, kinds, spans, several=together))
+            except NotWrittenError:
+                text = None
+            # This keeps the versions, and their number, from being another's.
+            machine.known.texts[key] = frame.versions, text
+        elif text is not None:
+            text.enter(frame)
+        machine.alone[key] = text
+    found: Text | None = machine.alone[key]
+    return found
 
 
 def _written(
@@ -124,16 +166,18 @@ def _compiled(writer: Writer) -> Text:
     text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
-    return Text(namespace["loop"], writer, wanted, writer.several and writer.together)
+    prints = any(".prints(" in line for line in writer.lines)
+    in_turn = any(access.update.startswith(IN_TURN) for _, access in writer.sites)
+    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints, in_turn)
 
 
-def in_machine_code(text: Text) -> Buffers | None:
+def in_machine_code(machine: Machine, text: Text) -> Buffers | None:
     """Return what threads need to run a loop in machine code, None where it has to be run as text."""
     if text.is_long and text.buffers is None:
         from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
         from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
 
-        native = native_of(text.writer, *whole(text.writer, noted_once(text.writer.lines)))
+        native = native_of(machine, text.writer, *whole(text.writer, noted_once(text.writer.lines)))
         text.buffers = None if native is None else Buffers(native)
     text.is_long = text.is_long and text.buffers is not None
     return text.buffers if text.is_long else None

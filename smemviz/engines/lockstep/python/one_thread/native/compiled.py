@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, is_known, is_number
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, NotNativeError, kind_of
 from smemviz.engines.lockstep.python.one_thread.native.translated import Translator
@@ -24,7 +25,8 @@ class Native:
     """Machine code of a text; ``run`` is given the address of what a thread keeps and returns why it stopped.
 
     ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
-    thread keeps, and how many it notes in a turn at most. ``kept`` is the code itself, and what it calls in Python;
+    thread keeps, and how many it notes in a turn at most; ``prints`` are the constant that says what is printed, and
+    the variables of the numbers. ``kept`` is the code itself, and what it calls in Python;
     ``failed`` tells whether an error occurred there.
     """
 
@@ -33,6 +35,7 @@ class Native:
     kinds: Mapping[str, Any]
     size: int
     items: int
+    prints: Sequence[tuple[str, Sequence[str]]]
     kept: tuple[Any, ...]
     failed: Failed
 
@@ -51,10 +54,10 @@ class _Constant:
         return hash(self._key)
 
 
-def native_of(writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
+def native_of(machine: Machine, writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
     """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
     dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
-    owners = [watched.owners.dtype for watched in writer.frame.machine.in_global.watched.values()]  # all of one type
+    owners = [watched.owners.dtype for watched in machine.in_global.watched.values()]  # all of one type
     dtypes |= {f"o{made.number}": owners[0] for made, way in writer.accesses if way == "owned"}
     kinds = {variable: writer.kinds.get(name) for name, variable in writer.names.items()}
     kinds |= {bound.text: bound.dtype for bound in writer.bound.values()}
@@ -86,7 +89,7 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("loop"))
-    return Native(run, made.places, made.kinds, made.size, made.items, (engine, made.python), made.failed)
+    return Native(run, made.places, made.kinds, made.size, made.items, made.prints, (engine, made.python), made.failed)
 
 
 def _target_machine() -> llvm.TargetMachine:

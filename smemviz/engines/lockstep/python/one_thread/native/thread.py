@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.python.one_thread.native.translated import (
     LINE,
     MOST,
     OTHER,
+    PRINT,
     SCOPE,
     STOP,
     TURN,
@@ -74,6 +75,7 @@ class Loop:
     pace: Pace
     results: Sequence[str]
     unassigned: Any
+    constants: Mapping[str, Any]
 
     def run(self, given: Mapping[str, Any]) -> Generator[Any, None, tuple[bool, tuple[Any, ...]]]:
         """Run it in a thread with these variables, and stop on the way as the text does."""
@@ -95,9 +97,13 @@ class Loop:
                 raise OtherWayError
             machine.while_began = None if kept[BEGAN] < 0 else int(kept[BEGAN])
             self.accesses.take(*self.buffers.take(kept))
+            scope = int(kept[SCOPE])
+            runner = self.runner.within(self.scopes[scope - 1].frame) if scope else self.runner
+            if reason == PRINT:
+                parts, names = native.prints[int(kept[LINE])]
+                runner.prints(self.constants[parts], *(self._get(kept, name) for name in names))
+                continue
             if reason == DUE:
-                scope = int(kept[SCOPE])
-                runner = self.runner.within(self.scopes[scope - 1].frame) if scope else self.runner
                 kept[at_due] = runner.due(int(kept[TURN]), int(kept[LINE]), _OFTEN)
                 continue
             machine.iterations = int(kept[at_it])

@@ -17,13 +17,14 @@ from llvmlite import ir
 from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, Functions
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range, Unsigned
 
-END, STOP, DUE, FAR, OTHER = range(5)  # why it returns
+END, STOP, DUE, FAR, OTHER, PRINT = range(6)  # why it returns
 HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
 FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
 _LEFT = re.compile(
     r"R\d*\.(load|store|locate|write|atomic|place|unpack|no_step)\(|F\.read\("
 )  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
+_PRINTS = re.compile(r"R(\d*)\.prints")
 _TEMPORARY = re.compile(r"t\d+")  # what the writer settles; what a kernel assigns itself is a variable
 BUFFERS = {"=group": GROUPS, "=noted": NOTED, "=stored": STORED, "=whole": WHOLE}  # by the variables that count them
 
@@ -49,6 +50,8 @@ class Translated:
     python: Sequence[Any]
     """Functions that it calls by their addresses."""
     failed: Failed
+    prints: Sequence[tuple[str, Sequence[str]]]
+    """What it prints: the name of a constant, and the variables of the numbers."""
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Translator(Functions):
     resumed: list[ir.Block] = field(default_factory=list)
     loops: list[_Loop] = field(default_factory=list)
     items: int = 0
+    prints: list[tuple[str, list[str]]] = field(default_factory=list)
 
     def translate(self, text: str, given: Mapping[str, Any]) -> Translated:
         """Translate; ``given`` are the types of the variables that it begins with.
@@ -86,7 +90,7 @@ class Translator(Functions):
             size += len(cells)
         self._restore(begin, places)
         self._keep(places)
-        return Translated(module, places, self.kinds, size, max(self.items, 1), self.python, self.failed)
+        return Translated(module, places, self.kinds, size, max(self.items, 1), self.python, self.failed, self.prints)
 
     def _restore(self, begin: ir.Block, places: Mapping[str, int]) -> None:
         builder = self.allocas
@@ -229,8 +233,21 @@ class Translator(Functions):
             number, whole = self.as_real(made), self.as_whole(made)
             self._append("=stored", self.builder.bitcast(number, INT))
             self._append("=whole", whole)
+        elif isinstance(value, ast.Call) and (printing := _PRINTS.fullmatch(ast.unparse(value.func))):
+            self._print(value, int(printing[1] or 0))
         else:
             raise NotNativeError
+
+    def _print(self, call: ast.Call, scope: int) -> None:
+        """Return to have something printed, of which the numbers are in variables of their own."""
+        parts, *numbers = call.args
+        names = [f"=print{len(self.prints)}.{number}" for number in range(len(numbers))]
+        for name, number in zip(names, numbers, strict=True):
+            self.assign(name, self.value(number))
+        self.put(LINE, ir.Constant(INT, len(self.prints)))
+        self.put(SCOPE, ir.Constant(INT, scope))
+        self.prints.append((ast.unparse(parts), names))
+        self._pause(PRINT)
 
     def _append(self, name: str, item: ir.Value) -> None:
         """Put an item behind others that are noted; who calls has seen to it that there is room."""

@@ -11,6 +11,7 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, r
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import Dtype
 
+IN_TURN = "in turn"  # updates that threads do one after the other in each turn of a loop, and only there
 _ADDED: dict[str, type[ast.operator]] = {
     "add": ast.Add,
     "sub": ast.Sub,
@@ -18,6 +19,7 @@ _ADDED: dict[str, type[ast.operator]] = {
     "or_": ast.BitOr,
     "xor": ast.BitXor,
 }
+_SWAP = "cas"
 _ORDERED = {"max": ">", "min": "<"}
 _COUNTED = {"inc": "0 if {old} >= {top} else {old} + 1", "dec": "{old} - 1 if 0 < {old} <= {top} else {top}"}
 
@@ -25,35 +27,44 @@ _COUNTED = {"inc": "0 if {old} >= {top} else {old} + 1", "dec": "{old} - 1 if 0 
 def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> Atom | None:
     """Write an atomic on an element; its value is what the element held."""
     name = name.removeprefix("cuda.atomic.")
-    if len(node.args) != 3 or name not in (*_ADDED, *_ORDERED, *_COUNTED, "exch"):
+    if len(node.args) != (4 if name == _SWAP else 3) or name not in (*_ADDED, *_ORDERED, *_COUNTED, "exch", _SWAP):
         return None
     made = reach(writer, *node.args[:2])
     if made is None or made.array.space not in ("shared", "global"):
         return None
     dtype = made.array.dtype
-    if dtype.name not in ATOMICS[name].dtypes:
+    if dtype.name not in ATOMICS["exch" if name == _SWAP else name].dtypes:
         return None
     old, site = writer.new(), writer.frame.tree.atomics.get(node)
-    given = writer.write(node.args[2])
-    if given.dtype is None or given.dtype.kind == "c":
-        raise NotWrittenError
-    given = simple(writer, converted(writer, given, dtype))
+    operands = [_operand(writer, argument, dtype) for argument in node.args[2:]]
     update = "" if used or site is None else _in_any_order(writer, node, name, dtype)
-    if used or not (update or name == "exch"):
+    has_order = not update and (used or name != "exch")
+    if has_order and writer.several and site is not None and len(writer.turns) == 1:
+        update = f"{IN_TURN} {site}"
+        writer.counts = True
+    elif has_order:
         writer.together = False  # threads that update one element would meet
     writer.stored.add(made.layout.access.name)
     writer.put(f"if {made.is_there if update and writer.several else made.inside}:")
     writer.indent += 1
     writer.put(f"{old} = {made.element}")
-    writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), given)}")
+    writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), operands)}")
     writer.indent -= 1
     made.note_unsafe(writer, site)
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"
-    far = f"{writer.runner}.atomic({call}, {made.layout.view}, {made.indices}, {writer.opened(given)})"
+    given = ", ".join(map(writer.opened, operands))
+    far = f"{writer.runner}.atomic({call}, {made.layout.view}, {made.indices}, {given})"
     writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
     made.note(writer, site, update)
     return of_load(old, dtype)
+
+
+def _operand(writer: Writer, node: ast.expr, dtype: Dtype) -> Atom:
+    given = writer.write(node)
+    if given.dtype is None or given.dtype.kind == "c":
+        raise NotWrittenError
+    return simple(writer, converted(writer, given, dtype))
 
 
 def _in_any_order(writer: Writer, node: ast.Call, name: str, dtype: Dtype) -> str:
@@ -61,7 +72,7 @@ def _in_any_order(writer: Writer, node: ast.Call, name: str, dtype: Dtype) -> st
 
     Where a counter begins again has to be the same for all.
     """
-    if name == "exch" or (dtype.kind == "f" and name not in _ORDERED):
+    if name in ("exch", _SWAP) or (dtype.kind == "f" and name not in _ORDERED):
         return ""
     if name not in _COUNTED:
         return f"{'add' if name == 'sub' else name} {dtype}"
@@ -76,8 +87,11 @@ def _in_any_order(writer: Writer, node: ast.Call, name: str, dtype: Dtype) -> st
         raise NotWrittenError from None
 
 
-def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, operand: Atom) -> str:
+def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, operands: list[Atom]) -> str:
     """Return the text of what an atomic stores."""
+    operand = operands[-1]
+    if name == _SWAP:
+        return f"{operand.text} if {old.text} == {operands[0].text} else {old.text}"
     if name == "exch":
         return operand.text
     if name in _ORDERED:

@@ -285,7 +285,9 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
 
 def _test(writer: Writer, node: ast.While) -> Atom:
     outer, writer.statement = writer.statement, node
+    writer.turns.append("")  # what is in the condition is in a turn
     test = truth(writer, writer.write(node.test))
+    writer.turns.pop()
     writer.statement = outer
     return Atom(test, BOOL)
 

@@ -56,9 +56,30 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
         if atomic(writer, call, writer.frame.canonical(call.func), used=False) is None:
             raise NotWrittenError
         return True
+    if isinstance(call, ast.Call) and writer.frame.canonical(call.func) == "builtins.print":
+        _print(writer, call)
+        return True
     if not isinstance(call, ast.Constant):
         raise NotWrittenError
     return True
+
+
+def _print(writer: Writer, node: ast.Call) -> None:
+    """Write that texts and numbers are printed: what one of several threads prints is kept until all is done."""
+    if not writer.several or node.keywords:
+        raise NotWrittenError
+    parts: list[Any] = []
+    numbers: list[str] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            parts.append(argument.value)
+            continue
+        atom = value(writer, argument)
+        if atom.dtype is None or atom.dtype.kind == "c":
+            raise NotWrittenError
+        parts.append(atom.dtype)
+        numbers.append(atom.text)
+    writer.put(f"{writer.runner}.prints({', '.join([writer.constant(tuple(parts)), *numbers])})")
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:

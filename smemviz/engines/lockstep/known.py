@@ -1,0 +1,84 @@
+"""What is known of a kernel for arguments of some types, and kept from one launch of it to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from cachetools import LRUCache
+
+from smemviz.engines.lockstep.memory.arguments import described
+from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
+
+_MOST = 64  # loops of a kernel, each for the types of its variables
+
+
+@dataclass(eq=False)
+class Known:
+    """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
+
+    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on.
+    """
+
+    table: SiteTable
+    same: list[int] = field(init=False)
+    studied: dict[Hashable, Any] = field(default_factory=dict)
+    texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
+    names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
+
+    def __post_init__(self) -> None:
+        """Compare the declarations."""
+        self.same = _same_memory(self.table)
+
+    def leave(self) -> None:
+        """Let what is known go of a launch that is over, and all that it holds."""
+        for _, text in self.texts.values():
+            if text is not None:
+                text.leave()
+
+
+def known_of(kernel: Function, values: Sequence[Any]) -> Known:
+    """Return what is known of a kernel for arguments of these types.
+
+    Raises:
+        UnsupportedError: as ``find_sites`` does.
+    """
+    types = tuple(map(_type_of, values))
+    known: Known | None = kernel.known.get(types)
+    if known is None:
+        known = kernel.known[types] = Known(find_sites(kernel, [described(value) for value in values]))
+    return known
+
+
+def _type_of(value: Any) -> Any:
+    """Return the type of an argument: of an array with the layout of its records, which ``==`` does not look at."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_type_of, value))
+    array = described(value)
+    if isinstance(array, np.ndarray):
+        return array.ndim, array.dtype if array.dtype.fields is None else repr(array.dtype)
+    try:
+        return dtype_of(value)
+    except NotAScalarError:
+        return type(value)
+
+
+def _same_memory(table: SiteTable) -> list[int]:
+    """Return for every declaration the first one at the same place of the source: they are one array."""
+    first: dict[Any, int] = {}
+    same = list(range(len(table.declarations)))
+
+    def visit(tree: SiteTree) -> None:
+        for node, index in tree.declarations.items():
+            declared = table.declarations[index]
+            same[index] = first.setdefault((node, declared.shape, declared.dtype), index)
+        for inner in tree.calls.values():
+            visit(inner)
+
+    visit(table.root)
+    lowest = {index: min(i for i, s in enumerate(same) if s == index) for index in set(same)}
+    return [lowest[index] for index in same]

@@ -1,0 +1,254 @@
+"""Kernels that are launched again and again: what is known of them is kept, and changes nothing."""
+
+import pytest
+from helpers.alone_both_ways import WAYS, run_few
+from helpers.lockstep_text import run_text
+from helpers.same_launch import recorded
+
+from smemviz.engines.lockstep import known
+from smemviz.engines.lockstep.host import running
+from smemviz.engines.lockstep.python.one_thread import written
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    run_few(monkeypatch, request.param)
+    return request.param
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """How often the sites of a kernel are looked for, and loops written."""
+    counts = {"sites": 0, "loops": 0}
+
+    def counted(name, function):
+        def call(*args, **options):
+            counts[name] += 1
+            return function(*args, **options)
+
+        return call
+
+    monkeypatch.setattr(known, "find_sites", counted("sites", known.find_sites))
+    monkeypatch.setattr(written, "_written", counted("loops", written._written))
+    return counts
+
+
+def run_printing(text, capsys):
+    """Return what was recorded of a file that prints its results, what was found, and what was printed."""
+    launches, findings = run_text(text)
+    return [recorded(launch) for launch in launches], findings, capsys.readouterr().out
+
+
+def check_as_if_new(text, capsys, monkeypatch):
+    """Compare what the launches of a file do with what they do where each is the first one."""
+    kept = run_printing(text, capsys)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "Definitions", lambda find: find)
+        assert run_printing(text, capsys) == kept
+    assert kept[0]
+    assert not kept[1]
+    return kept
+
+
+SEVERAL = {
+    "a loop of each thread": """
+        @cuda.jit
+        def kernel(a, out, n):
+            i = cuda.threadIdx.x
+            total = 0
+            for k in range(n):
+                total += a[k] * i
+            out[i] += total
+
+        def main():
+            out = np.arange(8)
+            for n in (3, 8, 0, 5):
+                kernel[1, 8](np.arange(8), out, n)
+            print(out)
+    """,
+    "functions with arrays of their own": """
+        @cuda.jit(device=True)
+        def turned(a, k):
+            own = cuda.local.array(4, int32)
+            for m in range(4):
+                own[m] += a[(k + m) % 8]
+            x = own[0]
+            if k > 2:
+                x = own[3] + 0.5
+            return x
+
+        @cuda.jit
+        def kernel(a, out, n):
+            i = cuda.threadIdx.x
+            total = 0
+            for k in range(n):
+                total += turned(a, k + i)
+            out[i] = total
+
+        def main():
+            out = np.zeros(64)
+            for threads, n in ((3, 5), (3, 7), (33, 4), (3, 20)):
+                kernel[1, threads](np.arange(8), out, n)
+                print(out)
+    """,
+    "one thread": """
+        @cuda.jit
+        def kernel(a, n):
+            if cuda.threadIdx.x == 0:
+                for k in range(n):
+                    if a[k] > 3:
+                        a[k] -= 1
+
+        def main():
+            a = np.arange(40)
+            for n in (3, 40, 20):
+                kernel[1, 32](a, n)
+            print(a)
+    """,
+    "another block": """
+        @cuda.jit
+        def kernel(a):
+            i = cuda.threadIdx.x
+            for k in range(cuda.blockDim.x):
+                a[i] += k
+
+        def main():
+            a = np.arange(40)
+            for block in (3, 4, 3, 1):
+                kernel[1, block](a)
+            print(a)
+    """,
+    "numbers that are far apart": """
+        @cuda.jit
+        def kernel(a, by):
+            i = cuda.threadIdx.x
+            for k in range(7):
+                for x in by:
+                    a[i] = a[i] + k * x * i
+
+        def main():
+            a = np.arange(8)
+            for by in (2, 2**61, 3, -(2**63)):
+                kernel[1, 8](a, (by,))
+            print(a)
+    """,
+    "arguments of other types": """
+        @cuda.jit
+        def kernel(a, x):
+            i = cuda.threadIdx.x
+            for k in range(5):
+                a[i] += x * k
+                x = x + a[i]
+
+        def main():
+            for dtype in (np.int32, np.float32, np.int32):
+                a = np.arange(8, dtype=dtype)
+                for x in (1, 1.5, np.float32(0.1), np.int8(100)):
+                    kernel[1, 8](a, x)
+                print(a)
+    """,
+    "a variable of two types": """
+        @cuda.jit
+        def kernel(a, n):
+            i = cuda.threadIdx.x
+            x = 1
+            for k in range(n):
+                if k > 2:
+                    x = x + 0.5
+                a[i] = a[i] + x
+
+        def main():
+            a = np.zeros(8)
+            for n in (2, 9, 5):
+                kernel[1, 8](a, n)
+            print(a)
+    """,
+    "several kernels of one text": """
+        @cuda.jit
+        def none(a):
+            pass
+
+        def made(n):
+            @cuda.jit
+            def kernel(a):
+                tile = cuda.shared.array(n, int32)
+                i = cuda.threadIdx.x
+                tile[i % n] = i
+                cuda.syncthreads()
+                a[i] = tile[i % n]
+            return kernel
+
+        def main():
+            a = np.zeros(32, np.int32)
+            for n in (32, 32, 64):
+                made(n)[1, 32](a)
+                print(a)
+    """,
+    "numbers that are named in functions change": """
+        STEP = 1
+        TABLE = np.arange(8)
+
+        @cuda.jit(device=True)
+        def step(k):
+            return k * STEP + TABLE[k]
+
+        @cuda.jit
+        def kernel(a):
+            i = cuda.threadIdx.x
+            for k in range(8):
+                a[i] += step(k)
+
+        def main():
+            global STEP, TABLE
+            a = np.zeros(4, np.int64)
+            for STEP in (1, 2, 2.5, 1):
+                kernel[1, 4](a)
+                print(a)
+            TABLE[3] = 100
+            kernel[1, 4](a)
+            print(a)
+            TABLE = TABLE.copy()
+            kernel[1, 4](a)
+            print(a)
+    """,
+}
+
+
+@pytest.mark.parametrize("text", SEVERAL.values(), ids=SEVERAL)
+def test_what_is_kept_from_one_launch_to_the_next_changes_nothing(text, way, capsys, monkeypatch):
+    check_as_if_new(text, capsys, monkeypatch)
+
+
+def test_a_kernel_is_looked_through_once_for_the_types_of_its_arguments(found, monkeypatch, capsys):
+    text = SEVERAL["a loop of each thread"]
+    check_as_if_new(text, capsys, monkeypatch)
+    new = dict(found)
+    assert new["sites"] == 1 + 4
+    found.update(sites=0, loops=0)
+    run_text(text)
+    assert found["sites"] == 1
+    assert 4 * found["loops"] < new["loops"]
+
+
+def test_a_number_that_changes_has_a_kernel_looked_through_anew(found):
+    run_text(SEVERAL["numbers that are named in functions change"])
+    assert found["sites"] == 5  # of the numbers 1 again is known, and there are two tables, of which one is changed
+
+
+def test_a_loop_is_written_anew_where_a_number_in_it_is_far_away(found):
+    run_text(SEVERAL["numbers that are far apart"])
+    near = found["loops"]
+    found["loops"] = 0
+    run_text(SEVERAL["numbers that are far apart"].replace("2**61", "5").replace("-(2**63)", "7"))
+    assert near > 2 * found["loops"] > 0
+
+
+def test_nothing_of_a_launch_is_kept_but_what_was_recorded(monkeypatch):
+    leave, left = known.Known.leave, []
+    monkeypatch.setattr(known.Known, "leave", lambda kept: (leave(kept), left.append(kept)))
+    run_text(SEVERAL["functions with arrays of their own"])
+    texts = [text for kept in left for _, text in kept.texts.values() if text is not None]
+    assert texts
+    for text in texts:
+        for frame in (text.writer.frame, *(scope.frame for scope in text.writer.scopes)):
+            assert not {"machine", "variables", "owners"} & set(vars(frame))

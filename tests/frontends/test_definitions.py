@@ -1,0 +1,109 @@
+"""Functions that are launched again and again are found once, until something that they name is another."""
+
+import sys
+import textwrap
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from smemviz.frontends.numba.definitions import Definitions
+from smemviz.frontends.numba.functions import function_of
+
+TEXT = """
+import helpers
+from numba import cuda
+
+N = 4
+ZERO = 0.0
+TABLE = np.arange(3)
+PAIR = (1, TABLE)
+LIST = [1]
+
+@cuda.jit(device=True)
+def deeper(x, y=DEFAULT):
+    return x + y * DEEP
+
+@cuda.jit(device=True)
+def inner(x):
+    again = helpers
+    return deeper(x) + again.FACTOR + ZERO
+
+def around(n):
+    def kernel(a):
+        a[0] = inner(n) + N + TABLE[0] + PAIR[0]
+    return kernel
+
+def with_list(a):
+    a[0] = LIST[0]
+
+kernel = around(1)
+"""
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """The globals of a file with a kernel."""
+    file = tmp_path / "kernels.py"
+    file.write_text(textwrap.dedent(TEXT))
+    helpers = ModuleType("helpers")
+    helpers.FACTOR = 3
+    monkeypatch.setitem(sys.modules, "helpers", helpers)
+    scope = {"np": np, "DEEP": 1, "DEFAULT": 2, "other": 5, "__name__": "kernels"}
+    exec(compile(TEXT, str(file), "exec"), scope)
+    return scope
+
+
+def changed_in_place(names):
+    names["TABLE"][1] = 7
+
+
+CHANGES = {
+    "a number": lambda names: names.update(N=5),
+    "a number of another type": lambda names: names.update(N=4.0),
+    "the sign of zero": lambda names: names.update(ZERO=-0.0),
+    "what an array holds": changed_in_place,
+    "another array that holds the same": lambda names: names.update(TABLE=names["TABLE"].copy()),
+    "an array in a tuple": lambda names: names.update(PAIR=(1, np.arange(3))),
+    "a number of a function that is called": lambda names: names.update(DEEP=2),
+    "a default": lambda names: names.update(DEFAULT=3),
+    "a number of a module that has another name": lambda names: setattr(sys.modules["helpers"], "FACTOR", 4),
+    "a function": lambda names: names.update(deeper=names["inner"]),
+    "what a function is made with": lambda names: names.update(kernel=names["around"](2)),
+    "what was no name": lambda names: names.update(a=1),
+    "what is none any more": lambda names: names.pop("DEEP"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_gives_another_definition(names, change):
+    find = Definitions(function_of)
+    first = find(names["kernel"])
+    assert find(names["kernel"]) is first
+    change(names)
+    now = find(names["kernel"])
+    assert now is not first
+    assert now.scope == {**function_of(names["kernel"]).scope}
+    assert find(names["kernel"]) is now
+
+
+def test_what_a_function_does_not_name_changes_nothing(names):
+    find = Definitions(function_of)
+    first = find(names["kernel"])
+    names.update(other=6, more=np.arange(3))
+    assert find(names["kernel"]) is first
+    assert find(names["around"](1)) is first
+    assert find(names["kernel"]).known is first.known
+
+
+def test_what_may_change_without_a_trace_is_found_each_time(names):
+    find = Definitions(function_of)
+    assert find(names["with_list"]) is not find(names["with_list"])
+
+
+def test_a_number_is_known_again(names):
+    find = Definitions(function_of)
+    first = find(names["kernel"])
+    for n, expected in ((5, False), (4, True)):
+        names["N"] = n
+        assert (find(names["kernel"]) is first) is expected
