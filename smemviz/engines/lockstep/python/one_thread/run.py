@@ -19,12 +19,13 @@ from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherW
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
+from smemviz.engines.lockstep.python.one_thread.text.inlined import RETURNED
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
@@ -115,9 +116,9 @@ def _branches(tree: SiteTree, node: Loop) -> bool:
 
 
 def _may_be_written(frame: Frame, node: Loop) -> bool:
-    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or ends in it."""
+    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or raises."""
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
-    if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
+    if any(isinstance(part, ast.Raise | ast.Assert) for part in parts):
         return False
     tree = frame.tree
     plain = (*tree.calls, *tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
@@ -154,10 +155,10 @@ def _run_alone(
     if not results:
         return None
     for place, name in enumerate(text.writer.results):
-        _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
-    if begun is not None:
-        return begun
-    return mask if all(goes_on for goes_on, _ in results) else frame.nobody
+        if not name.startswith(RETURNED):
+            _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
+    goes_on = mask if all(goes_on for goes_on, _ in results) else _finish(frame, node, text.writer, slots, results)
+    return goes_on if begun is None else begun
 
 
 def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> None:
@@ -165,19 +166,46 @@ def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.int
     assigned = [k for k, value in enumerate(values) if value is not _UNASSIGNED]
     if not assigned:
         return
-    first = values[assigned[0]]
-    value = first if kind is None else opened(first, kind)
     outer = frame.mask
     if len(values) > 1:
-        each = np.zeros(len(outer.lanes), kind)
-        each[slots[assigned]] = [values[k] for k in assigned]
-        if each[slots[assigned]].tobytes() != each[slots[assigned[:1]]].tobytes() * len(assigned):
-            value = each
-        lanes = np.zeros(len(outer.lanes), np.bool_)
-        lanes[slots[assigned]] = True
-        frame.mask = outer.narrow(lanes)
-    frame.keep(node, name, value)
+        frame.mask = outer.narrow(_lanes(outer, slots[assigned]))
+    frame.keep(node, name, _of_all(outer, kind, slots[assigned], [values[k] for k in assigned]))
     frame.mask = outer
+
+
+def _of_all(mask: Mask, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> Value:
+    """Return the values of several threads as one."""
+    value: Value = values[0] if kind is None else opened(values[0], kind)
+    if len(values) == 1:
+        return value
+    each = np.zeros(len(mask.lanes), kind)
+    each[slots] = values
+    return value if each[slots].tobytes() == each[slots[:1]].tobytes() * len(slots) else each
+
+
+def _lanes(mask: Mask, slots: NDArray[np.intp]) -> Lanes:
+    lanes = np.zeros(len(mask.lanes), np.bool_)
+    lanes[slots] = True
+    return lanes
+
+
+def _finish(
+    frame: Frame, node: Loop, writer: Writer, slots: NDArray[np.intp], results: list[tuple[bool, tuple[Any, ...]]]
+) -> Mask:
+    """Let threads that have returned leave the function, with what they return; return those that go on."""
+    outer, ended = frame.mask, [k for k, (goes_on, _) in enumerate(results) if not goes_on]
+    items = []
+    for place, name in enumerate(writer.results):
+        values = [results[k][1][place] for k in ended]
+        if name.startswith(RETURNED) and _UNASSIGNED not in values:  # else the interpreter has returned
+            items.append(_of_all(outer, writer.kinds[name], slots[ended], values))
+    frame.mask = outer.narrow(_lanes(outer, slots[ended]))
+    if items:
+        frame.finish(node, items[0] if len(items) == 1 else tuple(items))
+    else:
+        frame.end_threads()
+    goes_on, frame.mask = outer.without(frame.mask.lanes), outer
+    return goes_on
 
 
 def _used(frame: Frame, node: Loop) -> list[str]:
@@ -267,7 +295,7 @@ def _run(
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
     if len(slots) == 1 and not alone and buffers is None and not text.may_be_long:
         return [], None  # by itself it need not note everything
-    results = [writer.variable(name) for name in writer.results]
+    names = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
         if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
@@ -289,7 +317,7 @@ def _run(
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
-            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED)
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, names, _UNASSIGNED)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
         accesses.is_short = text.may_be_long
@@ -313,7 +341,8 @@ def _run(
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)
     text.is_long |= text.may_be_long and text.turns > _LONG
-    return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
+    results = [(not thread.has_returned, thread.values) for thread in threads]
+    return results, None if has_ended else _begun(frame, slots, threads)
 
 
 def _numbers(left: Range | None, slot: int) -> range | None:
@@ -324,13 +353,13 @@ def _numbers(left: Range | None, slot: int) -> range | None:
 def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:
     """Return what is left to the interpreter of a loop that threads stopped in."""
     mask = frame.mask
-    ended = np.zeros(len(mask.lanes), np.bool_)
-    ended[slots] = [thread.has_ended for thread in threads]
+    gone = _lanes(mask, slots[[thread.has_ended for thread in threads]])
+    ended = _lanes(mask, slots[[thread.has_ended and not thread.has_returned for thread in threads]])
     left = {int(slot): thread.left for slot, thread in zip(slots, threads, strict=True) if not thread.has_ended}
     ends = np.zeros((3, len(mask.lanes)), np.int64)
     ends[2] = 1
     for slot, part in left.items():
         if part is None:  # of a loop with a condition
-            return Begun(mask.without(ended), mask.narrow(ended), None)
+            return Begun(mask.without(gone), mask.narrow(ended), None)
         ends[:, slot] = part.start, min(max(part.stop, -(2**63)), 2**63 - 1), part.step
-    return Begun(mask.without(ended), mask.narrow(ended), Range(*ends))
+    return Begun(mask.without(gone), mask.narrow(ended), Range(*ends))

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenErr
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 
+RETURNED = "="  # before the number of an item that a function returns
 _LONGEST = 2000  # lines with those of functions, which may call others several times
 
 
@@ -135,7 +136,7 @@ def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> 
     if returns == body[-1:]:
         if not writer.block(writer, body[:-1]):
             raise NotWrittenError
-        return [settled(writer, atom) for atom in _returned(writer, scope, returns[0])]
+        return [settled(writer, atom) for atom in _returned(writer, returns[0])]
     if not returns:
         if used or not writer.block(writer, body):
             raise NotWrittenError
@@ -148,7 +149,7 @@ def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> 
     writer.depth -= 1
     if goes_on and used:
         raise NotWrittenError
-    kept = [name for name in writer.assigned if name.startswith(f"{scope.number}:=")]
+    kept = [name for name in writer.assigned if name.startswith(writer.inside(RETURNED))]
     writer.sure = before | set(kept)
     return [writer.atom(name) for name in sorted(kept)]
 
@@ -160,14 +161,14 @@ def _once(writer: Writer, body: list[ast.stmt]) -> bool:
     return goes_on
 
 
-def _returned(writer: Writer, scope: Scope, node: ast.Return) -> list[Atom]:
+def _returned(writer: Writer, node: ast.Return) -> list[Atom]:
     """Write what a statement returns, item by item, in the types that all of them have."""
     several = isinstance(node.value, ast.Tuple)
     nodes = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value is not None else []
     if any(isinstance(part, ast.Starred) for part in nodes) or (several and len(nodes) < 2):
         raise NotWrittenError
     atoms = [value(writer, part) for part in nodes]
-    convert = scope.frame.versions.returned
+    convert = writer.frame.versions.returned
     if convert is None or not atoms:
         return atoms
     kind = convert.keywords["kind"]  # type: ignore[attr-defined]
@@ -182,12 +183,29 @@ def give(writer: Writer, node: ast.Return) -> bool:
     """Write a return of a function that is not at its end."""
     scope = writer.scope
     if scope is None:
-        raise NotWrittenError
-    for place, atom in enumerate(_returned(writer, scope, node)):
-        writer.assign(f"{scope.number}:={place}", settled(writer, atom))
+        return _end(writer, node)
+    for place, atom in enumerate(_returned(writer, node)):
+        writer.assign(writer.inside(f"{RETURNED}{place}"), settled(writer, atom))
     if len(writer.turns) > scope.turns:
         writer.fork(f"{scope.has_returned} = True")
     _leave(writer, scope)
+    return False
+
+
+def _end(writer: Writer, node: ast.Return) -> bool:
+    """Write a return of the function that the loop is in, which ends the text; its items are variables like others."""
+    function = writer.frame.function.node
+    returns = (part for part in ast.walk(function) if isinstance(part, ast.Return))
+    is_value = node.value is not None
+    if any((other.value is not None) != is_value for other in returns) or (is_value and writer.frame.is_kernel):
+        raise NotWrittenError
+    for place, atom in enumerate(_returned(writer, node)):
+        writer.assign(f"{RETURNED}{place}", settled(writer, atom))
+    if writer.turns[-1]:
+        writer.fork(writer.turns[-1])
+    if writer.several:
+        writer.put(f"P.least = max(P.least, {writer.turn})")
+    writer.end("False")
     return False
 
 

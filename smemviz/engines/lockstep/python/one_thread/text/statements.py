@@ -37,11 +37,29 @@ def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
                 raise NotWrittenError
             writer.back(mark)
             goes_on = not isinstance(statement, ast.Return | ast.Raise)
-            writer.leave(statement, ends=not goes_on)
+            _leave(writer, statement, ends=not goes_on)
         writer.statement = outer
         if not goes_on:
             return False
     return True
+
+
+def _leave(writer: Writer, node: ast.stmt, *, ends: bool) -> None:
+    """Have the interpreter do a statement, after which the thread may have ended, and surely has if it ``ends``."""
+    stored = writer.hand_over(node)
+    done = f"R.statement({writer.constant(node)})"
+    if ends:
+        writer.put(done)
+        writer.end("False")
+        return
+    writer.put(f"if not {done}:")
+    writer.indent += 1
+    writer.end("False")
+    writer.indent -= 1
+    writer.count_on()
+    for name in sorted(stored):
+        writer.assign(name, Atom(f"V.get({writer.constant(name)}, U)", None))
+        writer.sure.discard(name)
 
 
 # -- assignments

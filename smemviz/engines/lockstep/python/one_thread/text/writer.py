@@ -41,6 +41,7 @@ class Writer:
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
+    ``turn`` is the text of which turn of the outermost loop follows.
     """
 
     frame: Frame
@@ -74,6 +75,7 @@ class Writer:
     counted: set[int] = field(default_factory=set)
     least: dict[str, int] = field(default_factory=dict)
     is_dear: bool = False
+    turn: str = ""
     ended: dict[ast.AST, str] = field(default_factory=dict)  # whether a loop has, which something is to be done behind
     indent: int = 1
     depth: int = 0
@@ -353,37 +355,17 @@ class Writer:
         text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"
         self.put(text if name in self.sure else f"if {variable} is not U: {text}")
 
-    def take_back(self, stored: set[str]) -> None:
-        """Go on with what the interpreter assigned."""
-        self._count_on()
-        for name in sorted(stored):
-            self.assign(name, Atom(f"V.get({self.constant(name)}, U)", None))
-            self.sure.discard(name)
-
-    def leave(self, node: ast.stmt, *, ends: bool) -> None:
-        """Have the interpreter do a statement, after which the thread may have ended, and surely has if it ``ends``."""
-        stored = self.hand_over(node)
-        done = f"R.statement({self.constant(node)})"
-        if ends:
-            self.put(done)
-            self.end("False")
-            return
-        self.put(f"if not {done}:")
-        self.indent += 1
-        self.end("False")
-        self.indent -= 1
-        self.take_back(stored)
-
     def interpreted(self, node: ast.expr) -> Atom:
         """Have the interpreter evaluate an expression."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise NotWrittenError
         self.hand_over(node)
         atom = self.let(f"R.value({self.constant(node)}, {self.constant(self.statement)})", None)
-        self._count_on()
+        self.count_on()
         return atom
 
-    def _count_on(self) -> None:
+    def count_on(self) -> None:
+        """Go on with the turns that the interpreter has counted."""
         self.put("it = M.iterations")
         self.put(f"if it >= due: due = {self.runner}.due(it, {self.statement.lineno if self.statement else 0})")
 
