@@ -17,21 +17,20 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
-from smemviz.engines.lockstep.python.one_thread.atoms import Kind
+from smemviz.engines.lockstep.python.one_thread.behind import UNASSIGNED, lanes_of, leave_behind
+from smemviz.engines.lockstep.python.one_thread.renamed import Renamed
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
-from smemviz.engines.lockstep.python.one_thread.text.inlined import RETURNED
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
-from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.values import known, open_value, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
-from smemviz.engines.lockstep.values.masks import Lanes, Mask
+from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
 
-_UNASSIGNED: Any = object()
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
 _MANY = 512  # threads for which machine code has some: whether a loop is that long is tried with a few of them
 _TRIED, _LONG_ENOUGH = 4, 512
@@ -148,64 +147,24 @@ def _run_alone(
             return None
         if text.writer.is_dear and len(slots) > _FEW_DEAR:
             return None
+        if text.writer.renamed and len(slots) > 1 and not _are_alike(text.writer.renamed, variables, slots):
+            return None
         outer = [variables[name] for name in used]
         results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:
         return None
-    for place, name in enumerate(text.writer.results):
-        if not name.startswith(RETURNED):
-            _keep(frame, node, name, text.writer.kinds[name], slots, [values[place] for _, values in results])
-    goes_on = mask if all(goes_on for goes_on, _ in results) else _finish(frame, node, text.writer, slots, results)
+    goes_on = leave_behind(frame, node, text.writer, slots, results)
     return goes_on if begun is None else begun
 
 
-def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> None:
-    """Give a variable what threads have for it, those that have assigned it."""
-    assigned = [k for k, value in enumerate(values) if value is not _UNASSIGNED]
-    if not assigned:
-        return
-    outer = frame.mask
-    if len(values) > 1:
-        frame.mask = outer.narrow(_lanes(outer, slots[assigned]))
-    frame.keep(node, name, _of_all(outer, kind, slots[assigned], [values[k] for k in assigned]))
-    frame.mask = outer
-
-
-def _of_all(mask: Mask, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> Value:
-    """Return the values of several threads as one."""
-    value: Value = values[0] if kind is None else opened(values[0], kind)
-    if len(values) == 1:
-        return value
-    each = np.zeros(len(mask.lanes), kind)
-    each[slots] = values
-    return value if each[slots].tobytes() == each[slots[:1]].tobytes() * len(slots) else each
-
-
-def _lanes(mask: Mask, slots: NDArray[np.intp]) -> Lanes:
-    lanes = np.zeros(len(mask.lanes), np.bool_)
-    lanes[slots] = True
-    return lanes
-
-
-def _finish(
-    frame: Frame, node: Loop, writer: Writer, slots: NDArray[np.intp], results: list[tuple[bool, tuple[Any, ...]]]
-) -> Mask:
-    """Let threads that have returned leave the function, with what they return; return those that go on."""
-    outer, ended = frame.mask, [k for k, (goes_on, _) in enumerate(results) if not goes_on]
-    items = []
-    for place, name in enumerate(writer.results):
-        values = [results[k][1][place] for k in ended]
-        if name.startswith(RETURNED) and _UNASSIGNED not in values:  # else the interpreter has returned
-            items.append(_of_all(outer, writer.kinds[name], slots[ended], values))
-    frame.mask = outer.narrow(_lanes(outer, slots[ended]))
-    if items:
-        frame.finish(node, items[0] if len(items) == 1 else tuple(items))
-    else:
-        frame.end_threads()
-    goes_on, frame.mask = outer.without(frame.mask.lanes), outer
-    return goes_on
+def _are_alike(renamed: Renamed, variables: dict[str, Value], slots: NDArray[np.intp]) -> bool:
+    """Tell whether several threads give names to the same arrays at the same time."""
+    held = [variables[name] for name in renamed.same if name in variables]
+    return renamed.is_alike and all(
+        not isinstance(value, np.ndarray) or (value[slots] == value[slots[0]]).all() for value in held
+    )
 
 
 def _used(frame: Frame, node: Loop) -> list[str]:
@@ -311,18 +270,18 @@ def _run(
         _give_arrays(writer, inner, frame.mask)
         given: list[Any] = []
         for name in writer.names:
-            value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-            given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+            value, kind = inner.get(name, UNASSIGNED), writer.kinds.get(name)
+            given.append(value if kind is None or value is UNASSIGNED else known(value, kind))
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
-            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, names, _UNASSIGNED)
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, names, UNASSIGNED)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
         accesses.is_short = text.may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-        tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
+        tools = inner, UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         counted_at = due(machine, begin, often)
         made = text.run(*tools, pace or _numbers(left, slot), counted_at, [*given, *reached])
         if pace is None:
@@ -353,8 +312,8 @@ def _numbers(left: Range | None, slot: int) -> range | None:
 def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:
     """Return what is left to the interpreter of a loop that threads stopped in."""
     mask = frame.mask
-    gone = _lanes(mask, slots[[thread.has_ended for thread in threads]])
-    ended = _lanes(mask, slots[[thread.has_ended and not thread.has_returned for thread in threads]])
+    gone = lanes_of(mask, slots[[thread.has_ended for thread in threads]])
+    ended = lanes_of(mask, slots[[thread.has_ended and not thread.has_returned for thread in threads]])
     left = {int(slot): thread.left for slot, thread in zip(slots, threads, strict=True) if not thread.has_ended}
     ends = np.zeros((3, len(mask.lanes)), np.int64)
     ends[2] = 1

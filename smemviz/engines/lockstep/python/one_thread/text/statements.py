@@ -9,12 +9,14 @@ from functools import partial
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
 from smemviz.engines.lockstep.python.one_thread.text import loops
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, own_array
+from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 
@@ -23,7 +25,10 @@ _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, 
 
 def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
     """Write statements; return whether the thread may come to the end."""
-    for statement in body:
+    for at, statement in enumerate(body):
+        name = unknown(writer, statement)
+        if name is not None:
+            return for_each(writer, name, partial(block, writer, body[at:]))
         outer, writer.statement = writer.statement, statement
         rule = _RULES.get(type(statement))
         mark = writer.mark()
@@ -80,6 +85,8 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:
+    if writer.scope is None and writer.renamed is not None and node in writer.renamed.pairs:
+        return rename(writer, writer.renamed, writer.renamed.pairs[node])
     if own_array(writer, node) or _named_row(writer, node):
         return True
     names = node.targets[0]
@@ -212,19 +219,20 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 
 def _branch(writer: Writer, node: ast.If) -> bool:
     test = truth(writer, writer.write(node.test))
-    before = set(writer.sure)
-    ends: list[tuple[bool, set[str]]] = []
+    before, states = set(writer.sure), writer.states
+    ends: list[tuple[bool, set[str], States]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
         empty = word == "else:" and not part and (node, way) not in writer.frame.versions.moves
         if empty and not (ends[0][0] and writer.has_to_note):
-            ends.append((True, set(before)))
+            ends.append((True, set(before), states))
             continue
-        writer.sure = set(before)
+        writer.sure, writer.states = set(before), states
         write = partial(inner, writer, partial(_way, writer, node, way, part))
-        ends.append((writer.part_ways(word, write), writer.sure))
+        ends.append((writer.part_ways(word, write), writer.sure, writer.states))
     if ends[0][0] or not empty:
         writer.all_noted()
-    sure = [assigned for goes_on, assigned in ends if goes_on]
+    writer.states = frozenset().union(*(own for goes_on, _, own in ends if goes_on))
+    sure = [assigned for goes_on, assigned, _ in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
 
@@ -238,7 +246,21 @@ def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt]) -> bo
 
 def loop(writer: Writer, node: ast.For | ast.While) -> bool:
     """Write a loop over a range, or one with a condition."""
-    return loops.write(writer, node, lambda: _turn(writer, node), partial(block, writer))
+    renamed, states = writer.renamed if writer.scope is None else None, writer.states
+    turns, behind = ({}, {}) if renamed is None else (renamed.turns, renamed.behind)
+    if renamed and node in turns and isinstance(node, ast.While) and names_in(node.test) & {*renamed.names}:
+        raise NotWrittenError  # in each turn it may be another array
+
+    def before(write: Callable[[], bool]) -> bool:
+        writer.states = turns.get(node, states)
+        return write()
+
+    def otherwise(body: Sequence[ast.stmt]) -> bool:
+        return before(partial(block, writer, body))
+
+    goes_on = loops.write(writer, node, partial(before, partial(_turn, writer, node)), otherwise)
+    writer.states = behind.get(node, states)
+    return goes_on
 
 
 def _turn(writer: Writer, node: ast.For | ast.While) -> bool:

@@ -18,12 +18,16 @@ import numpy as np
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
+from smemviz.engines.lockstep.python.one_thread.renamed import Renamed, States, names_in
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.
 _DEEPEST, _FURTHEST_IN = 12, 80
 _LONGEST = 160  # what is written in one piece
+
+
+STANDS_FOR = "@"  # before a name: the number of the array that it stands for
 
 
 class NotWrittenError(Exception):
@@ -41,7 +45,8 @@ class Writer:
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
-    ``turn`` is the text of which turn of the outermost loop follows.
+    ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
+    that may be.
     """
 
     frame: Frame
@@ -76,6 +81,8 @@ class Writer:
     least: dict[str, int] = field(default_factory=dict)
     is_dear: bool = False
     turn: str = ""
+    renamed: Renamed | None = None
+    states: States = frozenset()
     ended: dict[ast.AST, str] = field(default_factory=dict)  # whether a loop has, which something is to be done behind
     indent: int = 1
     depth: int = 0
@@ -113,11 +120,11 @@ class Writer:
         assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         grown: tuple[Any, ...] = self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups
-        return *[len(each) for each in grown], *state, self.in_while
+        return *[len(each) for each in grown], *state, self.in_while, self.states
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, turns, groups, *state, self.in_while = mark
+        lines, accesses, sites, loops, turns, groups, *state, self.in_while, self.states = mark
         self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
         self.groups = dict(list(self.groups.items())[:groups])
@@ -255,8 +262,16 @@ class Writer:
     def inside(self, name: str) -> str:
         """Return the name in the text of a variable of the function that is written."""
         if self.scope is None:
-            return name
+            return self._stands_for(name)
         return self.scope.arrays.get(name) or f"{self.scope.number}:{name}"
+
+    def _stands_for(self, name: str) -> str:
+        if self.renamed is None or name not in self.renamed.names:
+            return name
+        array = self.renamed.array(name, self.states)
+        if array is None:
+            raise NotWrittenError
+        return array
 
     @property
     def results(self) -> list[str]:
@@ -329,7 +344,7 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
-        if self.scope is not None:
+        if self.scope is not None or (self.renamed and names_in(node) & {*self.renamed.names}):
             raise NotWrittenError
         self.flush()
         self.together, self.counts = False, True
