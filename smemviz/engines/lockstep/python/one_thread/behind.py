@@ -17,32 +17,40 @@ from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.typing import Value
 
 UNASSIGNED: Any = object()
+Items = list[tuple[Kind, list[Any]]]  # of a variable: the type of each, and what each thread has
 Results = list[tuple[bool, tuple[Any, ...]]]  # of each thread: whether it goes on behind the loop, and its variables
 
 
 def leave_behind(frame: Frame, node: ast.AST, writer: Writer, slots: NDArray[np.intp], results: Results) -> Mask:
     """Give variables what threads have for them; return the threads that go on."""
     before = dict(frame.variables)
+    tuples: dict[str, Items] = {}
     for place, name in enumerate(writer.results):
         values = [values[place] for _, values in results]
         if name.startswith(STANDS_FOR):
             assert writer.renamed is not None
             arrays = [before.get(array) for array in writer.renamed.arrays]
             _rename(frame, node, name.removeprefix(STANDS_FOR), arrays, slots, values)
+        elif "[" in name:
+            tuples.setdefault(name.partition("[")[0], []).append((writer.kinds[name], values))
         elif not name.startswith(RETURNED):
-            _keep(frame, node, name, writer.kinds[name], slots, values)
+            _keep(frame, node, name, [(writer.kinds[name], values)], slots, is_tuple=False)
+    for name, items in tuples.items():
+        _keep(frame, node, name, items, slots, is_tuple=True)
     return frame.mask if all(goes_on for goes_on, _ in results) else _finish(frame, node, writer, slots, results)
 
 
-def _keep(frame: Frame, node: ast.AST, name: str, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> None:
-    """Give a variable what threads have for it, those that have assigned it."""
-    assigned = [k for k, value in enumerate(values) if value is not UNASSIGNED]
+def _keep(frame: Frame, node: ast.AST, name: str, items: Items, slots: NDArray[np.intp], *, is_tuple: bool) -> None:
+    """Give a variable what threads have for it, those that have assigned it: a number, or a tuple of several."""
+    first = items[0][1]
+    assigned = [k for k, value in enumerate(first) if value is not UNASSIGNED]
     if not assigned:
         return
     outer = frame.mask
-    if len(values) > 1:
+    made = [_of_all(outer, kind, slots[assigned], [values[k] for k in assigned]) for kind, values in items]
+    if len(first) > 1:
         frame.mask = outer.narrow(lanes_of(outer, slots[assigned]))
-    frame.keep(node, name, _of_all(outer, kind, slots[assigned], [values[k] for k in assigned]))
+    frame.keep(node, name, tuple(made) if is_tuple else made[0])
     frame.mask = outer
 
 

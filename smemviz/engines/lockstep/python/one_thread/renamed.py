@@ -49,7 +49,9 @@ class Renamed:
         return {state[place] for state in states}
 
     def array(self, name: str, states: States) -> str | None:
-        """Return the array that a name stands for, None where it may be several ones or none."""
+        """Return the array that a name stands for, None where it may be several or none; of other names themselves."""
+        if name not in self.names:
+            return name
         number, *others = self.numbers(name, states) or {_UNASSIGNED}
         return None if others or number < 0 else self.arrays[number]
 

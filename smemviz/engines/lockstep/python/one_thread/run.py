@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
-from smemviz.engines.lockstep.python.one_thread.values import known, open_value, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.values import items_by_name, known, open_value, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
@@ -136,21 +136,23 @@ def _run_alone(
     used = [name for name in _used(frame, node) if name in variables]
     if any(type(variables[name]) in (Apart, Optional) for name in used):
         return None
-    inner = {name: open_value(variables[name], int(slots[0])) for name in used}
+    slot = int(slots[0])
+    items = {key: item for name in used for key, item in items_by_name(name, variables[name], slot).items()}
+    held = {name: variables[name] for name in used} | items
+    inner = {name: open_value(value, slot) for name, value in held.items()}
     kinds = {name: kind_of(frame, value) for name, value in inner.items()}
-    spans = {name: span_of(variables[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
+    spans = {name: span_of(held[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
         near = {name: span for name, span in spans.items() if span}
-        text = text_of(frame, node, int(slots[0]), kinds, near, together=together)
+        text = text_of(frame, node, slot, kinds, near, together=together)
         if text is None or (together and not text.writer.together):
             return None
         if text.writer.is_dear and len(slots) > _FEW_DEAR:
             return None
         if text.writer.renamed and len(slots) > 1 and not _are_alike(text.writer.renamed, variables, slots):
             return None
-        outer = [variables[name] for name in used]
-        results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
+        results, begun = _run(frame, node, slots, text, list(held), list(held.values()), left, is_tried=is_tried)
     finally:
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:

@@ -21,7 +21,7 @@ END, RETURNED, STOP, DUE, FAR, OTHER = range(6)  # why it returns
 HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
 FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
 _LEFT = re.compile(
-    r"R\d*\.(load|store|locate|write|atomic|place|unpack|no_step)\(|F\.read\("
+    r"R\d*\.(load|store|locate|write|atomic|place|item|unpack|no_step)\(|F\.read\("
 )  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
 _TEMPORARY = re.compile(r"t\d+")  # what the writer settles; what a kernel assigns itself is a variable

@@ -10,12 +10,12 @@ from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
-from smemviz.engines.lockstep.python.one_thread.text import loops
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text import loops, tuples
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
-from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, own_array
+from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, is_number, own_array, tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -94,7 +94,13 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
         return _unpacked(writer, names, node.value)
     if not all(isinstance(target, ast.Name | ast.Subscript) for target in node.targets):
         raise NotWrittenError
-    atom = writer.write(node.value)
+    atoms = tuple_of(writer, node.value)
+    if atoms is not None and not is_number(writer, node.value, atoms):
+        if len(node.targets) > 1 or not isinstance(names, ast.Name):
+            raise NotWrittenError
+        tuples.assign(writer, names, atoms)
+        return True
+    atom = writer.write(node.value) if atoms is None else atoms[0]
     if len(node.targets) > 1:
         atom = simple(writer, atom)
     for target in node.targets:
@@ -137,24 +143,12 @@ def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
 
 def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
-    if isinstance(right, ast.Call) and right in writer.frame.tree.calls:
-        atoms = inlined(writer, right)
-        if len(atoms) != len(target.elts) or len(atoms) < 2:
-            raise NotWrittenError
-        for element, atom in zip(target.elts, atoms, strict=True):
-            _bind(writer, element, atom)
-        return True
     if isinstance(right, ast.Call) and writer.frame.canonical(right.func) == "builtins.divmod":
         return _quotient_and_rest(writer, target, right)
-    if not isinstance(right, ast.Tuple) or len(right.elts) != len(target.elts):
+    atoms = tuple_of(writer, right)
+    if atoms is None or len(atoms) != len(target.elts):
         raise NotWrittenError
-    if any(isinstance(element, ast.Starred) for element in (*right.elts, *target.elts)):
-        raise NotWrittenError
-    values = []
-    for element in right.elts:
-        atom = value(writer, element)
-        values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
-    for element, atom in zip(target.elts, values, strict=True):
+    for element, atom in zip(target.elts, atoms, strict=True):
         _bind(writer, element, atom)
     return True
 

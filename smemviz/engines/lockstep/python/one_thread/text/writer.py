@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed, States, names_in
-from smemviz.engines.lockstep.python.one_thread.values import open_value
+from smemviz.engines.lockstep.python.one_thread.values import items_in, open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.
@@ -262,16 +262,11 @@ class Writer:
     def inside(self, name: str) -> str:
         """Return the name in the text of a variable of the function that is written."""
         if self.scope is None:
-            return self._stands_for(name)
+            array = name if self.renamed is None else self.renamed.array(name, self.states)
+            if array is None:
+                raise NotWrittenError
+            return array
         return self.scope.arrays.get(name) or f"{self.scope.number}:{name}"
-
-    def _stands_for(self, name: str) -> str:
-        if self.renamed is None or name not in self.renamed.names:
-            return name
-        array = self.renamed.array(name, self.states)
-        if array is None:
-            raise NotWrittenError
-        return array
 
     @property
     def results(self) -> list[str]:
@@ -300,7 +295,7 @@ class Writer:
     def atom(self, name: str) -> Atom:
         """Return what a variable holds."""
         kind = self.kinds.get(name)
-        if isinstance(kind, Array):
+        if isinstance(kind, Array) or items_in(self.kinds, name):
             raise NotWrittenError
         span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
         if span is not None and span[0] < self.least.get(name, span[0]) <= span[1]:
@@ -356,6 +351,8 @@ class Writer:
                 name = self.variable_name(part, part.id)
                 self._give(name)
                 if isinstance(part.ctx, ast.Store):
+                    if items_in(self.kinds, name):
+                        raise NotWrittenError
                     stored.add(name)
         self.put("M.iterations = it")
         return stored
@@ -364,7 +361,12 @@ class Writer:
         kind = self.kinds.get(name)
         if isinstance(kind, Array) and kind.layout:
             self.put(f"V[{self.constant(name)}] = {kind.layout.view}")
-        if isinstance(kind, Array) or (name not in self.sure and name not in self.names):
+        items = items_in(self.kinds, name)
+        if items:
+            atoms = [Atom(self.variable(item), self.kinds[item]) for item in items]
+            text = f"V[{self.constant(name)}] = ({', '.join(map(self.opened, atoms))},)"
+            self.put(text if items[0] in self.sure else f"if {atoms[0].text} is not U: {text}")
+        if isinstance(kind, Array) or items or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
         text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"
