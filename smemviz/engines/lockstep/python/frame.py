@@ -203,7 +203,7 @@ class Frame:
         """Tell whether a call's value is used: whether it is not a statement of its own."""
         return node is not self.statement_call
 
-    def finish(self, node: ast.Return, value: Value) -> None:
+    def finish(self, node: ast.AST, value: Value) -> None:
         """Return a value in the active threads."""
         if self.versions.returned is not None:
             value = self.versions.returned(value)

@@ -258,6 +258,8 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     frame.mask = other
     alternative = frame.value(node.orelse)
     frame.mask = outer
+    if isinstance(chosen, View) and not (then.count and other.count):
+        return chosen if then.count else alternative
     return frame.merged(node, test, chosen, alternative)
 
 

@@ -231,7 +231,7 @@ class Visit(Frame):
         self.kinds[node] = (name, kind)
         self.here[name] = UNKNOWN if kind is UNKNOWN else convert(value, kind)
 
-    def finish(self, node: ast.Return, value: Value) -> None:
+    def finish(self, node: ast.AST, value: Value) -> None:
         self.results.append(value)
         self.here = None
 

@@ -17,12 +17,13 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
-from smemviz.engines.lockstep.python.one_thread.atoms import Kind
+from smemviz.engines.lockstep.python.one_thread.behind import UNASSIGNED, lanes_of, leave_behind
+from smemviz.engines.lockstep.python.one_thread.renamed import Renamed
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
-from smemviz.engines.lockstep.python.one_thread.values import known, open_value, opened, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.values import items_by_name, known, open_value, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import Optional
@@ -30,7 +31,6 @@ from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
 
-_UNASSIGNED: Any = object()
 _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where they go different ways
 _MANY = 512  # threads for which machine code has some: whether a loop is that long is tried with a few of them
 _TRIED, _LONG_ENOUGH = 4, 512
@@ -129,9 +129,9 @@ def _branches(tree: SiteTree, node: Loop) -> bool:
 
 
 def _may_be_written(frame: Frame, node: Loop) -> bool:
-    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or ends in it."""
+    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or raises."""
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
-    if any(isinstance(part, ast.Return | ast.Raise | ast.Assert) for part in parts):
+    if any(isinstance(part, ast.Raise | ast.Assert) for part in parts):
         return False
     plain = (*frame.tree.calls, *frame.tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
     others = [part.value for part in parts if isinstance(part, ast.Expr) and part.value not in plain]
@@ -150,13 +150,16 @@ def _run_alone(
     used = [name for name in _used(frame, node) if name in variables]
     if any(type(variables[name]) in (Apart, Optional) for name in used):
         return None
-    inner = {name: open_value(variables[name], int(slots[0])) for name in used}
+    slot = int(slots[0])
+    items = {key: item for name in used for key, item in items_by_name(name, variables[name], slot).items()}
+    held = {name: variables[name] for name in used} | items
+    inner = {name: open_value(value, slot) for name, value in held.items()}
     kinds = {name: kind_of(frame, value) for name, value in inner.items()}
-    spans = {name: span_of(variables[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
+    spans = {name: span_of(held[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
     frame.variables, frame.owners = inner, defaultdict(lambda: mask)
     try:
         near = {name: span for name, span in spans.items() if span}
-        outer = [variables[name] for name in used]
+        outer = list(held.values())
         for anew in (False, True):
             text = text_of(frame, node, int(slots[0]), kinds, near, together=together, anew=anew)
             if text is None or (together and not text.writer.together):
@@ -164,8 +167,10 @@ def _run_alone(
             writer = text.writer
             if writer.is_dear and len(slots) > _FEW_DEAR:
                 return None
+            if writer.renamed and len(slots) > 1 and not _are_alike(writer.renamed, variables, slots):
+                return None
             try:
-                results, begun = _run(frame, node, slots, text, used, outer, left, is_tried=is_tried)
+                results, begun = _run(frame, node, slots, text, list(held), outer, left, is_tried=is_tried)
             except _OtherBoundsError:
                 continue
             break
@@ -173,31 +178,16 @@ def _run_alone(
         frame.variables, frame.owners, frame.mask = variables, owners, mask
     if not results:
         return None
-    for place, name in enumerate(writer.results):
-        _keep(frame, node, name, writer.kinds[name], slots, [values[place] for _, values in results])
-    if begun is not None:
-        return begun
-    return mask if all(goes_on for goes_on, _ in results) else frame.nobody
+    goes_on = leave_behind(frame, node, writer, slots, results)
+    return goes_on if begun is None else begun
 
 
-def _keep(frame: Frame, node: Loop, name: str, kind: Kind, slots: NDArray[np.intp], values: list[Any]) -> None:
-    """Give a variable what threads have for it, those that have assigned it."""
-    assigned = [k for k, value in enumerate(values) if value is not _UNASSIGNED]
-    if not assigned:
-        return
-    first = values[assigned[0]]
-    value = first if kind is None else opened(first, kind)
-    outer = frame.mask
-    if len(values) > 1:
-        each = np.zeros(len(outer.lanes), kind)
-        each[slots[assigned]] = [values[k] for k in assigned]
-        if each[slots[assigned]].tobytes() != each[slots[assigned[:1]]].tobytes() * len(assigned):
-            value = each
-        lanes = np.zeros(len(outer.lanes), np.bool_)
-        lanes[slots[assigned]] = True
-        frame.mask = outer.narrow(lanes)
-    frame.keep(node, name, value)
-    frame.mask = outer
+def _are_alike(renamed: Renamed, variables: dict[str, Value], slots: NDArray[np.intp]) -> bool:
+    """Tell whether several threads give names to the same arrays at the same time."""
+    held = [variables[name] for name in renamed.same if name in variables]
+    return renamed.is_alike and all(
+        not isinstance(value, np.ndarray) or (value[slots] == value[slots[0]]).all() for value in held
+    )
 
 
 def _used(frame: Frame, node: Loop) -> list[str]:
@@ -293,7 +283,7 @@ def _run(
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
     if len(slots) == 1 and not alone and buffers is None and not may_be_long:
         return [], None  # by itself it need not note everything
-    results = [writer.variable(name) for name in writer.results]
+    names = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
         if not alone:
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
@@ -308,18 +298,18 @@ def _run(
         _give_arrays(writer, inner, frame.mask)
         given: list[Any] = []
         for name in writer.names:
-            value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
-            given.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+            value, kind = inner.get(name, UNASSIGNED), writer.kinds.get(name)
+            given.append(value if kind is None or value is UNASSIGNED else known(value, kind))
         given += [known(open_value(value, slot), bound.dtype) for value, bound in throughout]
         runner = Runner(frame, accesses)
         if buffers is not None and pace is not None:
             named = dict(zip(text.wanted, [*given, *reached], strict=True)) | {"me": accesses.thread}
-            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, results, _UNASSIGNED, writer.constants)
+            loop = buffers.loop(machine, runner, writer.scopes, accesses, pace, names, UNASSIGNED, writer.constants)
             threads.append(Thread(loop.run(named), accesses, while_began))
             continue
         accesses.is_short = may_be_long
         noted = accesses.noted, accesses.noted.append, accesses.groups.append, accesses.stored.append
-        tools = inner, _UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
+        tools = inner, UNASSIGNED, machine, runner, accesses, frame, single, accesses.thread, *noted
         counted_at = due(machine, begin, often)
         made = text.run(*tools, pace or _numbers(left, slot), counted_at, [*given, *reached])
         if pace is None:
@@ -341,7 +331,8 @@ def _run(
         return [], None
     text.turns += (machine.iterations - begin) * len(threads)
     text.is_long |= may_be_long and text.turns > _LONG
-    return [(True, thread.values) for thread in threads], None if has_ended else _begun(frame, slots, threads)
+    results = [(not thread.has_returned, thread.values) for thread in threads]
+    return results, None if has_ended else _begun(frame, slots, threads)
 
 
 def _numbers(left: Range | None, slot: int) -> range | None:
@@ -352,13 +343,13 @@ def _numbers(left: Range | None, slot: int) -> range | None:
 def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> Begun:
     """Return what is left to the interpreter of a loop that threads stopped in."""
     mask = frame.mask
-    ended = np.zeros(len(mask.lanes), np.bool_)
-    ended[slots] = [thread.has_ended for thread in threads]
+    gone = lanes_of(mask, slots[[thread.has_ended for thread in threads]])
+    ended = lanes_of(mask, slots[[thread.has_ended and not thread.has_returned for thread in threads]])
     left = {int(slot): thread.left for slot, thread in zip(slots, threads, strict=True) if not thread.has_ended}
     ends = np.zeros((3, len(mask.lanes)), np.int64)
     ends[2] = 1
     for slot, part in left.items():
         if part is None:  # of a loop with a condition
-            return Begun(mask.without(ended), mask.narrow(ended), None)
+            return Begun(mask.without(gone), mask.narrow(ended), None)
         ends[:, slot] = part.start, min(max(part.stop, -(2**63)), 2**63 - 1), part.step
-    return Begun(mask.without(ended), mask.narrow(ended), Range(*ends))
+    return Begun(mask.without(gone), mask.narrow(ended), Range(*ends))

@@ -7,7 +7,7 @@ from typing import Any
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import access, operations
+from smemviz.engines.lockstep.python import access, arrays, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules
 from smemviz.engines.lockstep.python.functions.output import line_of
@@ -135,6 +135,10 @@ class Runner:
         """Return a row or slice, the place of its first element, and its sizes."""
         slot = self._accesses.slot
         return part, self._accesses.start_of(part), *(int(open_value(size, slot)) for size in part.shape)
+
+    def item(self, node: ast.Subscript, count: int, index: int) -> Value:
+        """Return which item of a tuple an index stands for that counts from the last, or find that there is none."""
+        return arrays.item(self._begin(), node, tuple(range(count)), (index,))
 
     def unpack(self, node: ast.expr, view: View, count: int) -> None:
         """Find that a row has not as many elements as are unpacked."""

@@ -6,6 +6,8 @@ whose type is not known beforehand is *open*: only int64 and float64 and not the
 
 from __future__ import annotations
 
+from collections.abc import Container
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,23 @@ def open_value(value: Value, slot: int) -> Value:
         items = [open_value(item, slot) for item in value]
         return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
     return value
+
+
+def item_name(name: str, place: int) -> str:
+    """Return the name of an item of a tuple."""
+    return f"{name}[{place}]"
+
+
+def items_in(kinds: Container[str], name: str) -> list[str]:
+    """Return the names of the items of a tuple of numbers that a variable holds, none of anything else."""
+    return list(takewhile(kinds.__contains__, (item_name(name, place) for place in count())))
+
+
+def items_by_name(name: str, value: Value, slot: int) -> dict[str, Value]:
+    """Return the items of a tuple of numbers, each by a name of its own; nothing of anything else."""
+    if type(value) is not tuple or any(type_of(open_value(item, slot)) is None for item in value):
+        return {}
+    return {item_name(name, place): item for place, item in enumerate(value)}
 
 
 def known(value: Value, dtype: Dtype) -> Any:

@@ -17,8 +17,10 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
+from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.atomics import IN_TURN
+from smemviz.engines.lockstep.python.one_thread.text.renamed import begin
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
@@ -124,8 +126,11 @@ def _written(
     """Write a loop until nothing changes: from any integer to what is known of it by what it is given."""
     kinds: dict[str, Kind] = entry
     spans: dict[str, Span] = {}
+    renamed = renamed_in(frame, node, entry)
     for _ in range(_PASSES):
         writer = Writer(frame, expressions.RULES, statements.block, slot, several, dict(kinds), set(entry), spans)
+        if renamed is not None:
+            begin(writer, renamed)
         statements.loop(writer, node)
         now = dict(entry)
         for name, assigned in writer.assigned.items():

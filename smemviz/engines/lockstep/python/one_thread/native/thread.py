@@ -25,6 +25,7 @@ from smemviz.engines.lockstep.python.one_thread.native.translated import (
     MOST,
     OTHER,
     PRINT,
+    RETURNED,
     SCOPE,
     STOP,
     TURN,
@@ -108,9 +109,9 @@ class Loop:
                 continue
             machine.iterations = int(kept[at_it])
             values = tuple(self._get(kept, name) for name in self.results)
-            if reason == END:
+            if reason in (END, RETURNED):
                 self.pace.least = max(self.pace.least, int(kept[LEAST]))
-                return True, values
+                return reason == END, values
             if reason != STOP:
                 raise OtherWayError if reason == OTHER else NotTogetherError
             yield int(kept[TURN]), self._left(kept) if kept[LEFT_OF] else None, values

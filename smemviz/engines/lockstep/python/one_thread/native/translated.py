@@ -17,11 +17,11 @@ from llvmlite import ir
 from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, Functions
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range, Unsigned
 
-END, STOP, DUE, FAR, OTHER, PRINT = range(6)  # why it returns
+END, RETURNED, STOP, DUE, FAR, OTHER, PRINT = range(7)  # why it returns
 HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
 FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
 _LEFT = re.compile(
-    r"R\d*\.(load|store|locate|write|atomic|place|unpack|no_step)\(|F\.read\("
+    r"R\d*\.(load|store|locate|write|atomic|place|item|unpack|no_step)\(|F\.read\("
 )  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
 _PRINTS = re.compile(r"R(\d*)\.prints")
@@ -326,9 +326,9 @@ class Translator(Functions):
         self.builder.branch(self.loops[-1].again)
 
     def _return(self, node: ast.Return) -> None:
-        if not (isinstance(node.value, ast.Tuple) and ast.unparse(node.value.elts[0]) == "True"):
+        if not (isinstance(node.value, ast.Tuple) and isinstance(node.value.elts[0], ast.Constant)):
             raise NotNativeError
-        self._end(END)
+        self._end(END if node.value.elts[0].value else RETURNED)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -11,8 +11,10 @@ from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined
+from smemviz.engines.lockstep.python.one_thread.text.tuples import named
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
+from smemviz.engines.lockstep.values.typing import INT64
 from smemviz.frontends.numba.functions import as_dtype
 
 
@@ -31,6 +33,8 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     name = frame.canonical(node.func)
     if name.startswith("cuda.atomic."):
         return atomic(writer, node, name)
+    if name == "builtins.len" and len(node.args) == 1 and (items := named(writer, node.args[0])):
+        return Atom(str(len(items)), INT64, (len(items), len(items)))
     of_array = name == "builtins.len" and len(node.args) == 1 and array_of(writer, node.args[0]) is not None
     if of_array and (sizes := shape_of(writer, node.args[0])) is not None:
         return sizes[0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
+from smemviz.engines.lockstep.python.one_thread.renamed import names_in
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
@@ -57,6 +58,8 @@ class Reached:
 
 def bound(writer: Writer, node: ast.expr) -> Atom | None:
     """Return what is worth the same throughout the loop, and evaluated before it."""
+    if _is_renamed(writer, node):
+        raise NotWrittenError
     key = 0 if writer.scope is None else writer.scope.number, ast.dump(node)
     if key not in writer.bound:
         try:
@@ -242,11 +245,19 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
 
 
 def shape_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
-    """Return the sizes of a row or slice, None for anything else."""
+    """Return the sizes of a row or slice, or of one of several arrays, None for anything else."""
     named = array_of(writer, node)
-    if named is None or named[1].layout is None:
+    if named is None or not (named[1].layout is not None or _is_renamed(writer, node)):
         return None
-    return [Atom(size, INT64, (0, NEAR[1])) for size in named[1].layout.sizes]
+    name, array = named
+    sizes = layout_of(writer, name, array, is_by_index=array.in_a_row).sizes
+    return [Atom(size, INT64, (0, NEAR[1])) for size in sizes]
+
+
+def _is_renamed(writer: Writer, node: ast.expr) -> bool:
+    """Tell whether a name in an expression stands for several arrays in the loop."""
+    renamed = writer.renamed
+    return renamed is not None and writer.scope is None and not names_in(node).isdisjoint(renamed.names)
 
 
 def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, inside: str, far: str) -> None:

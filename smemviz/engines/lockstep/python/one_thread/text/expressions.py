@@ -18,6 +18,8 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
 from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
+from smemviz.engines.lockstep.python.one_thread.text.tuples import item
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
 from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
@@ -219,6 +221,11 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
     return Atom(result, then.dtype, span)
 
 
+def _subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
+    atoms = tuple_of(writer, node.value)
+    return subscript(writer, node) if atoms is None else item(writer, node, atoms)
+
+
 def truth(writer: Writer, atom: Atom) -> str:
     """Return the text of a condition."""
     text = settled(writer, atom).text
@@ -234,6 +241,6 @@ RULES: dict[type[ast.AST], Callable[[Writer, Any], Atom | None]] = {
     ast.Compare: _compare,
     ast.BoolOp: _boolean,
     ast.IfExp: _conditional,
-    ast.Subscript: subscript,
+    ast.Subscript: _subscript,
     ast.Call: call,
 }

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import ast
-
-import numpy as np
+from collections.abc import Sequence
 
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, value
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, held, row_of
+from smemviz.engines.lockstep.python.one_thread.text.tuples import as_kinds, named, written_out
 from smemviz.engines.lockstep.python.one_thread.text.variables import as_versioned, inner
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.values import item_name
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 
+RETURNED = "="  # before the number of an item that a function returns
 _LONGEST = 2000  # lines with those of functions, which may call others several times
+
+
+def tuple_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
+    """Return the items of a tuple that is written out or named, or what a function returns, None for anything else."""
+    if isinstance(node, ast.Tuple):
+        return written_out(writer, node)
+    if isinstance(node, ast.Call) and node in writer.frame.tree.calls:
+        return inlined(writer, node)
+    return named(writer, node)
+
+
+def is_number(writer: Writer, node: ast.expr, atoms: Sequence[Atom]) -> bool:
+    """Tell whether what a function returns is a number, and no tuple."""
+    return len(atoms) == 1 and node in writer.frame.tree.calls
 
 
 def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
@@ -27,7 +43,7 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     callee = frame.callee(tree)
     arrays, rows, given = _arguments(writer, node, callee, dtypes)
     samples: dict[str, Value] = dict(callee.variables)
-    samples |= {name: writer.open(atom.dtype.type(1)) for name, atom in given.items() if atom.dtype is not None}
+    samples |= {name: _sample(writer, atoms) for name, atoms in given.items()}
     names = _parameters(tree.function.node.args)
     try:
         callee.versions = callee.language.versions(callee, {name: samples[name] for name in names})
@@ -42,12 +58,25 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     writer.kinds |= {f"{number}:{parameter}": row for parameter, row in rows.items()}
     writer.scope, writer.frame, statement = scope, callee, writer.statement
     try:
-        for name, atom in given.items():
-            writer.assign(writer.inside(callee.versions.parameters.get(name, name)), atom)
+        for name, atoms in given.items():
+            variable = writer.inside(callee.versions.parameters.get(name, name))
+            if isinstance(atoms, Atom):
+                writer.assign(variable, atoms)
+            else:
+                for place, atom in enumerate(atoms):
+                    writer.assign(item_name(variable, place), atom)
         atoms = _body(writer, scope, tree.function.node.body, used=used)
     finally:
         writer.scope, writer.frame, writer.statement = outer, frame, statement
     return [atom if returned is None else settled(writer, converted(writer, atom, returned)) for atom in atoms]
+
+
+def _sample(writer: Writer, given: Atom | list[Atom]) -> Value:
+    """Return a value of the type of what a function is given."""
+    if not isinstance(given, Atom):
+        return tuple(_sample(writer, atom) for atom in given)
+    assert given.dtype is not None
+    return writer.open(given.dtype.type(1))
 
 
 def _signature(frame: Frame, node: ast.Call) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
@@ -64,8 +93,9 @@ def _parameters(parameters: ast.arguments) -> list[str]:
 
 def _arguments(
     writer: Writer, node: ast.Call, callee: Frame, dtypes: tuple[Dtype | None, ...]
-) -> tuple[dict[str, str], dict[str, Array], dict[str, Atom]]:
-    """Return what a call gives for each parameter: the variable of an array, a row or slice of one, or a number.
+) -> tuple[dict[str, str], dict[str, Array], dict[str, Atom | list[Atom]]]:
+    """Return what a call gives for each parameter: the variable of an array, a row or slice of one, a number
+    or several.
 
     The function's frame gets arrays like them.
     """
@@ -77,7 +107,7 @@ def _arguments(
         raise NotWrittenError
     arrays: dict[str, str] = {}
     rows: dict[str, Array] = {}
-    given: dict[str, Atom] = {}
+    given: dict[str, Atom | list[Atom]] = {}
     for name, argument, dtype in zip(names, node.args, dtypes or (None,) * len(names), strict=True):
         array = array_of(writer, argument)
         if array is not None:
@@ -87,7 +117,13 @@ def _arguments(
         if row is not None:
             rows[name], callee.variables[name] = row
             continue
-        atom = value(writer, argument)
+        atoms = tuple_of(writer, argument)
+        if atoms is not None and not is_number(writer, argument, atoms):
+            if dtype is not None or not atoms or any(atom.dtype is None for atom in atoms):
+                raise NotWrittenError
+            given[name] = [settled(writer, atom) for atom in atoms]
+            continue
+        atom = value(writer, argument) if atoms is None else settled(writer, atoms[0])
         if atom.dtype is None:
             raise NotWrittenError
         atom = atom if dtype is None else settled(writer, converted(writer, atom, dtype))
@@ -135,7 +171,7 @@ def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> 
     if returns == body[-1:]:
         if not writer.block(writer, body[:-1]):
             raise NotWrittenError
-        return [settled(writer, atom) for atom in _returned(writer, scope, returns[0])]
+        return [settled(writer, atom) for atom in _returned(writer, returns[0])]
     if not returns:
         if used or not writer.block(writer, body):
             raise NotWrittenError
@@ -148,7 +184,7 @@ def _body(writer: Writer, scope: Scope, body: list[ast.stmt], *, used: bool) -> 
     writer.depth -= 1
     if goes_on and used:
         raise NotWrittenError
-    kept = [name for name in writer.assigned if name.startswith(f"{scope.number}:=")]
+    kept = [name for name in writer.assigned if name.startswith(writer.inside(RETURNED))]
     writer.sure = before | set(kept)
     return [writer.atom(name) for name in sorted(kept)]
 
@@ -160,34 +196,52 @@ def _once(writer: Writer, body: list[ast.stmt]) -> bool:
     return goes_on
 
 
-def _returned(writer: Writer, scope: Scope, node: ast.Return) -> list[Atom]:
+def _returned(writer: Writer, node: ast.Return) -> list[Atom]:
     """Write what a statement returns, item by item, in the types that all of them have."""
-    several = isinstance(node.value, ast.Tuple)
-    nodes = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value is not None else []
-    if any(isinstance(part, ast.Starred) for part in nodes) or (several and len(nodes) < 2):
+    if node.value is None:
+        return []
+    if isinstance(node.value, ast.Tuple):
+        if any(isinstance(part, ast.Starred | ast.Tuple) for part in node.value.elts):
+            raise NotWrittenError
+        atoms: list[Atom] | None = [value(writer, part) for part in node.value.elts]
+    else:
+        atoms = tuple_of(writer, node.value)
+    convert = writer.frame.versions.returned
+    if atoms is None or is_number(writer, node.value, atoms):
+        atom = value(writer, node.value) if atoms is None else atoms[0]
+        return [atom if convert is None else as_versioned(writer, atom, convert)]
+    if len(atoms) < 2:
         raise NotWrittenError
-    atoms = [value(writer, part) for part in nodes]
-    convert = scope.frame.versions.returned
-    if convert is None or not atoms:
-        return atoms
-    kind = convert.keywords["kind"]  # type: ignore[attr-defined]
-    if not several:
-        return [as_versioned(writer, atoms[0], convert)]
-    if not all(isinstance(item, np.dtype) for item in kind[1:]):
-        raise NotWrittenError
-    return [converted(writer, atom, item) for atom, item in zip(atoms, kind[1:], strict=True)]
+    return atoms if convert is None else as_kinds(writer, atoms, convert)
 
 
 def give(writer: Writer, node: ast.Return) -> bool:
     """Write a return of a function that is not at its end."""
     scope = writer.scope
     if scope is None:
-        raise NotWrittenError
-    for place, atom in enumerate(_returned(writer, scope, node)):
-        writer.assign(f"{scope.number}:={place}", settled(writer, atom))
+        return _end(writer, node)
+    for place, atom in enumerate(_returned(writer, node)):
+        writer.assign(writer.inside(f"{RETURNED}{place}"), settled(writer, atom))
     if len(writer.turns) > scope.turns:
         writer.fork(f"{scope.has_returned} = True")
     _leave(writer, scope)
+    return False
+
+
+def _end(writer: Writer, node: ast.Return) -> bool:
+    """Write a return of the function that the loop is in, which ends the text; its items are variables like others."""
+    function = writer.frame.function.node
+    returns = (part for part in ast.walk(function) if isinstance(part, ast.Return))
+    is_value = node.value is not None
+    if any((other.value is not None) != is_value for other in returns) or (is_value and writer.frame.is_kernel):
+        raise NotWrittenError
+    for place, atom in enumerate(_returned(writer, node)):
+        writer.assign(f"{RETURNED}{place}", settled(writer, atom))
+    if writer.turns[-1]:
+        writer.fork(writer.turns[-1])
+    if writer.several:
+        writer.put(f"P.least = max(P.least, {writer.turn})")
+    writer.end("False")
     return False
 
 

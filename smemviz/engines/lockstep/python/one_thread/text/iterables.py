@@ -26,6 +26,7 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import (
     row_at,
 )
 from smemviz.engines.lockstep.python.one_thread.text.expressions import literal
+from smemviz.engines.lockstep.python.one_thread.text.tuples import kept, named, picked
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import INT64, Value
@@ -172,6 +173,8 @@ def _items_of(writer: Writer, node: ast.expr) -> _Items:
     based = base_of(writer, node)
     if based is not None:
         return _elements(writer, node, *based)
+    if writer.turns and (items := named(writer, node)):
+        return _one_of(writer, node, [kept(writer, item) for item in items])
     item = _held(writer, node)
     if not isinstance(item, tuple):
         raise NotWrittenError
@@ -301,16 +304,7 @@ def _choice(writer: Writer, node: ast.AST, items: Sequence[Item], position: Atom
             far = Atom(str(step) if step >= 0 else f"({step})", INT64, (step, step))
             return _number_at(writer, node, position, first, far) if step else first
     span = union([item.within for item in items]) if first.dtype.kind in "iu" else None
-    return Atom(_picked(position.text, [item.text for item in items]), first.dtype, span)
-
-
-def _picked(position: str, texts: Sequence[str], first: int = 0) -> str:
-    """Return the text of one of several at a position, after as few questions as there may be."""
-    if len({*texts}) == 1:
-        return texts[0]
-    half = len(texts) // 2
-    left, right = _picked(position, texts[:half], first), _picked(position, texts[half:], first + half)
-    return f"({left} if {position} < {first + half} else {right})"
+    return Atom(picked(position.text, [item.text for item in items]), first.dtype, span)
 
 
 # -- ranges

@@ -43,6 +43,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
         writer.mark_order(entry_of(level))
     outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
     leaves = _enter_while(writer) if isinstance(node, ast.While) and not writer.in_while else None
+    writer.turn = writer.turn if writer.turns else "it"
     mark = writer.mark()
     if not writer.counts:
         forms[0](writer, node, turn)
@@ -117,7 +118,10 @@ def _begin_turn(writer: Writer) -> None:
 
 def _count_turns(writer: Writer) -> str:
     """Begin to count the turns of the outermost loop of several threads; return the name of how many were begun."""
-    return writer.let("0", None).text if writer.several and not writer.turns else ""
+    if not writer.several or writer.turns:
+        return ""
+    writer.turn = writer.let("0", None).text
+    return writer.turn
 
 
 def _stop_before(writer: Writer, begun: str, left: str) -> None:

@@ -9,12 +9,14 @@ from functools import partial
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
-from smemviz.engines.lockstep.python.one_thread.text import loops
+from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
+from smemviz.engines.lockstep.python.one_thread.text import loops, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
-from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, own_array
+from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, is_number, own_array, tuple_of
+from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 
@@ -23,7 +25,10 @@ _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, 
 
 def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
     """Write statements; return whether the thread may come to the end."""
-    for statement in body:
+    for at, statement in enumerate(body):
+        name = unknown(writer, statement)
+        if name is not None:
+            return for_each(writer, name, partial(block, writer, body[at:]))
         outer, writer.statement = writer.statement, statement
         rule = _RULES.get(type(statement))
         mark = writer.mark()
@@ -37,11 +42,29 @@ def block(writer: Writer, body: Sequence[ast.stmt]) -> bool:
                 raise NotWrittenError
             writer.back(mark)
             goes_on = not isinstance(statement, ast.Return | ast.Raise)
-            writer.leave(statement, ends=not goes_on)
+            _leave(writer, statement, ends=not goes_on)
         writer.statement = outer
         if not goes_on:
             return False
     return True
+
+
+def _leave(writer: Writer, node: ast.stmt, *, ends: bool) -> None:
+    """Have the interpreter do a statement, after which the thread may have ended, and surely has if it ``ends``."""
+    stored = writer.hand_over(node)
+    done = f"R.statement({writer.constant(node)})"
+    if ends:
+        writer.put(done)
+        writer.end("False")
+        return
+    writer.put(f"if not {done}:")
+    writer.indent += 1
+    writer.end("False")
+    writer.indent -= 1
+    writer.count_on()
+    for name in sorted(stored):
+        writer.assign(name, Atom(f"V.get({writer.constant(name)}, U)", None))
+        writer.sure.discard(name)
 
 
 # -- assignments
@@ -83,6 +106,8 @@ def _print(writer: Writer, node: ast.Call) -> None:
 
 
 def _assign(writer: Writer, node: ast.Assign) -> bool:
+    if writer.scope is None and writer.renamed is not None and node in writer.renamed.pairs:
+        return rename(writer, writer.renamed, writer.renamed.pairs[node])
     if own_array(writer, node) or _named_row(writer, node):
         return True
     names = node.targets[0]
@@ -90,7 +115,13 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
         return _unpacked(writer, names, node.value)
     if not all(isinstance(target, ast.Name | ast.Subscript) for target in node.targets):
         raise NotWrittenError
-    atom = writer.write(node.value)
+    atoms = tuple_of(writer, node.value)
+    if atoms is not None and not is_number(writer, node.value, atoms):
+        if len(node.targets) > 1 or not isinstance(names, ast.Name):
+            raise NotWrittenError
+        tuples.assign(writer, names, atoms)
+        return True
+    atom = writer.write(node.value) if atoms is None else atoms[0]
     if len(node.targets) > 1:
         atom = simple(writer, atom)
     for target in node.targets:
@@ -133,24 +164,12 @@ def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
 
 def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
-    if isinstance(right, ast.Call) and right in writer.frame.tree.calls:
-        atoms = inlined(writer, right)
-        if len(atoms) != len(target.elts) or len(atoms) < 2:
-            raise NotWrittenError
-        for element, atom in zip(target.elts, atoms, strict=True):
-            _bind(writer, element, atom)
-        return True
     if isinstance(right, ast.Call) and writer.frame.canonical(right.func) == "builtins.divmod":
         return _quotient_and_rest(writer, target, right)
-    if not isinstance(right, ast.Tuple) or len(right.elts) != len(target.elts):
+    atoms = tuple_of(writer, right)
+    if atoms is None or len(atoms) != len(target.elts):
         raise NotWrittenError
-    if any(isinstance(element, ast.Starred) for element in (*right.elts, *target.elts)):
-        raise NotWrittenError
-    values = []
-    for element in right.elts:
-        atom = value(writer, element)
-        values.append(atom if atom.is_literal else replace(atom, text=writer.let(atom.text, atom.dtype).text))
-    for element, atom in zip(target.elts, values, strict=True):
+    for element, atom in zip(target.elts, atoms, strict=True):
         _bind(writer, element, atom)
     return True
 
@@ -215,19 +234,20 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 
 def _branch(writer: Writer, node: ast.If) -> bool:
     test = truth(writer, writer.write(node.test))
-    before = set(writer.sure)
-    ends: list[tuple[bool, set[str]]] = []
+    before, states = set(writer.sure), writer.states
+    ends: list[tuple[bool, set[str], States]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
         empty = word == "else:" and not part and (node, way) not in writer.frame.versions.moves
         if empty and not (ends[0][0] and writer.has_to_note):
-            ends.append((True, set(before)))
+            ends.append((True, set(before), states))
             continue
-        writer.sure = set(before)
+        writer.sure, writer.states = set(before), states
         write = partial(inner, writer, partial(_way, writer, node, way, part))
-        ends.append((writer.part_ways(word, write), writer.sure))
+        ends.append((writer.part_ways(word, write), writer.sure, writer.states))
     if ends[0][0] or not empty:
         writer.all_noted()
-    sure = [assigned for goes_on, assigned in ends if goes_on]
+    writer.states = frozenset().union(*(own for goes_on, _, own in ends if goes_on))
+    sure = [assigned for goes_on, assigned, _ in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
 
@@ -241,7 +261,21 @@ def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt]) -> bo
 
 def loop(writer: Writer, node: ast.For | ast.While) -> bool:
     """Write a loop over a range, or one with a condition."""
-    return loops.write(writer, node, lambda: _turn(writer, node), partial(block, writer))
+    renamed, states = writer.renamed if writer.scope is None else None, writer.states
+    turns, behind = ({}, {}) if renamed is None else (renamed.turns, renamed.behind)
+    if renamed and node in turns and isinstance(node, ast.While) and names_in(node.test) & {*renamed.names}:
+        raise NotWrittenError  # in each turn it may be another array
+
+    def before(write: Callable[[], bool]) -> bool:
+        writer.states = turns.get(node, states)
+        return write()
+
+    def otherwise(body: Sequence[ast.stmt]) -> bool:
+        return before(partial(block, writer, body))
+
+    goes_on = loops.write(writer, node, partial(before, partial(_turn, writer, node)), otherwise)
+    writer.states = behind.get(node, states)
+    return goes_on
 
 
 def _turn(writer: Writer, node: ast.For | ast.While) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled
-from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
-from smemviz.engines.lockstep.python.one_thread.values import is_known
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.one_thread.values import is_known, items_in
 
 
 def inner(writer: Writer, body: Callable[[], bool]) -> bool:
@@ -49,6 +49,8 @@ def moves(writer: Writer, node: ast.AST, edge: str) -> None:
     """Let what variables hold go on in the types that it meets others in."""
     for move in writer.frame.versions.moves.get((node, edge), ()):
         name, target = writer.inside(move.source), writer.inside(move.target)
+        if items_in(writer.kinds, name):
+            raise NotWrittenError
         source, sure = writer.atom(name), name in writer.sure
         if not sure:
             writer.fork(f"if {source.text} is not U:")

@@ -18,12 +18,16 @@ import numpy as np
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
-from smemviz.engines.lockstep.python.one_thread.values import open_value
+from smemviz.engines.lockstep.python.one_thread.renamed import Renamed, States, names_in
+from smemviz.engines.lockstep.python.one_thread.values import items_in, open_value
 from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.
 _DEEPEST, _FURTHEST_IN = 12, 80
 _LONGEST = 160  # what is written in one piece
+
+
+STANDS_FOR = "@"  # before a name: the number of the array that it stands for
 
 
 class NotWrittenError(Exception):
@@ -41,6 +45,8 @@ class Writer:
     that ``counts`` has turns in it beside its own; ``turns`` is what counts those of a loop when one leaves it. Where
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
+    ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
+    that may be.
     """
 
     frame: Frame
@@ -74,6 +80,9 @@ class Writer:
     counted: set[int] = field(default_factory=set)
     least: dict[str, int] = field(default_factory=dict)
     is_dear: bool = False
+    turn: str = ""
+    renamed: Renamed | None = None
+    states: States = frozenset()
     ended: dict[ast.AST, str] = field(default_factory=dict)  # whether a loop has, which something is to be done behind
     indent: int = 1
     depth: int = 0
@@ -111,11 +120,11 @@ class Writer:
         assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         grown: tuple[Any, ...] = self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups
-        return *[len(each) for each in grown], *state, self.in_while
+        return *[len(each) for each in grown], *state, self.in_while, self.states
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, turns, groups, *state, self.in_while = mark
+        lines, accesses, sites, loops, turns, groups, *state, self.in_while, self.states = mark
         self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
         self.groups = dict(list(self.groups.items())[:groups])
@@ -253,7 +262,10 @@ class Writer:
     def inside(self, name: str) -> str:
         """Return the name in the text of a variable of the function that is written."""
         if self.scope is None:
-            return name
+            array = name if self.renamed is None else self.renamed.array(name, self.states)
+            if array is None:
+                raise NotWrittenError
+            return array
         return self.scope.arrays.get(name) or f"{self.scope.number}:{name}"
 
     @property
@@ -283,7 +295,7 @@ class Writer:
     def atom(self, name: str) -> Atom:
         """Return what a variable holds."""
         kind = self.kinds.get(name)
-        if isinstance(kind, Array):
+        if isinstance(kind, Array) or items_in(self.kinds, name):
             raise NotWrittenError
         span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
         if span is not None and span[0] < self.least.get(name, span[0]) <= span[1]:
@@ -327,7 +339,7 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
-        if self.scope is not None:
+        if self.scope is not None or (self.renamed and names_in(node) & {*self.renamed.names}):
             raise NotWrittenError
         self.flush()
         self.together, self.counts = False, True
@@ -339,6 +351,8 @@ class Writer:
                 name = self.variable_name(part, part.id)
                 self._give(name)
                 if isinstance(part.ctx, ast.Store):
+                    if items_in(self.kinds, name):
+                        raise NotWrittenError
                     stored.add(name)
         self.put("M.iterations = it")
         return stored
@@ -347,32 +361,16 @@ class Writer:
         kind = self.kinds.get(name)
         if isinstance(kind, Array) and kind.layout:
             self.put(f"V[{self.constant(name)}] = {kind.layout.view}")
-        if isinstance(kind, Array) or (name not in self.sure and name not in self.names):
+        items = items_in(self.kinds, name)
+        if items:
+            atoms = [Atom(self.variable(item), self.kinds[item]) for item in items]
+            text = f"V[{self.constant(name)}] = ({', '.join(map(self.opened, atoms))},)"
+            self.put(text if items[0] in self.sure else f"if {atoms[0].text} is not U: {text}")
+        if isinstance(kind, Array) or items or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
         text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"
         self.put(text if name in self.sure else f"if {variable} is not U: {text}")
-
-    def take_back(self, stored: set[str]) -> None:
-        """Go on with what the interpreter assigned."""
-        self._count_on()
-        for name in sorted(stored):
-            self.assign(name, Atom(f"V.get({self.constant(name)}, U)", None))
-            self.sure.discard(name)
-
-    def leave(self, node: ast.stmt, *, ends: bool) -> None:
-        """Have the interpreter do a statement, after which the thread may have ended, and surely has if it ``ends``."""
-        stored = self.hand_over(node)
-        done = f"R.statement({self.constant(node)})"
-        if ends:
-            self.put(done)
-            self.end("False")
-            return
-        self.put(f"if not {done}:")
-        self.indent += 1
-        self.end("False")
-        self.indent -= 1
-        self.take_back(stored)
 
     def interpreted(self, node: ast.expr) -> Atom:
         """Have the interpreter evaluate an expression."""
@@ -380,10 +378,11 @@ class Writer:
             raise NotWrittenError
         self.hand_over(node)
         atom = self.let(f"R.value({self.constant(node)}, {self.constant(self.statement)})", None)
-        self._count_on()
+        self.count_on()
         return atom
 
-    def _count_on(self) -> None:
+    def count_on(self) -> None:
+        """Go on with the turns that the interpreter has counted."""
         self.put("it = M.iterations")
         self.put(f"if it >= due: due = {self.runner}.due(it, {self.statement.lineno if self.statement else 0})")
 

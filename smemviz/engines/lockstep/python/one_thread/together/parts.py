@@ -22,7 +22,7 @@ Text = Generator[tuple[int, range | None, tuple[Any, ...]], None, tuple[bool, tu
 class Thread:
     """A thread in the text of a loop: the numbers ``left`` of a range, and what its variables held when it stopped.
 
-    ``while_began`` is the machine's for the loops that it is in.
+    ``while_began`` is the machine's for the loops that it is in. One that ``has_returned`` has ended, too.
     """
 
     text: Text
@@ -31,6 +31,7 @@ class Thread:
     left: range | None = None
     values: tuple[Any, ...] = ()
     has_ended: bool = False
+    has_returned: bool = False
 
 
 def run_together(
@@ -144,7 +145,7 @@ def _went_on(machine: Machine, thread: Thread, pace: Pace) -> Thread:
         pace.is_open = False
         now = replace(thread, while_began=machine.while_began, left=left, values=values)
     except StopIteration as end:
-        now = replace(thread, left=None, values=end.value[1], has_ended=True)
+        now = replace(thread, left=None, values=end.value[1], has_ended=True, has_returned=not end.value[0])
         if pace.is_open:
             pace.stop = pace.latest
     return now

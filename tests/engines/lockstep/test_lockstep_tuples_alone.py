@@ -1,0 +1,176 @@
+"""Tuples of numbers in loops that threads run alone, one after the other."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.lockstep_text import launch_text
+
+FUNCTIONS = """
+@cuda.jit(device=True)
+def moved(x, y, k):
+    return 10.0 * (y - x), x + k
+
+@cuda.jit(device=True)
+def ordered(x, y):
+    if x < y:
+        return x, y
+    return y, x
+
+@cuda.jit(device=True)
+def mixed(k):
+    for j in range(k):
+        if j * j > k:
+            return j, 0.5
+    return k, 2
+
+@cuda.jit(device=True)
+def again(k):
+    pair = mixed(k + 1)
+    if k > 4:
+        return pair
+    return mixed(k)
+
+@cuda.jit(device=True)
+def total(pair, k):
+    s = pair[0] - k
+    for x in pair:
+        s += x
+    return s + pair[-1] * len(pair)
+
+@cuda.jit(device=True)
+def swapped(pair):
+    pair = (pair[1], pair[0])
+    return pair
+
+@cuda.jit(device=True)
+def single(x):
+    return x * 2
+"""
+KERNEL = """
+@cuda.jit
+def kernel(out, real, n):
+    i = cuda.threadIdx.x
+    s = cuda.shared.array(64, float32)
+    s[i] = i
+    x, y, z, m = i + 1, 0.5, 0.25 * i, 0
+    given = (3, int64(i), n)
+{body}
+    out[i] += x + y + z + m + s[i]
+"""
+TUPLES = {
+    "of a function": "for k in range(20):\n    p = moved(y, z, k)\n    y += p[0] / 100\n    z = p[1] % 7",
+    "stages": """
+for k in range(20):
+    p = moved(y, z, 1)
+    q = moved(y + p[0] * 0.01, z + p[1] * 0.01, 2)
+    r = moved(y + q[0] * 0.01, z - q[1] * 0.01, x)
+    y += (p[0] + 2 * q[0] + r[0]) * 0.001
+    z += (p[1] + 2 * q[1] + r[1]) * 0.001
+""",
+    "of one of two returns": "for k in range(20):\n    p = ordered(k * 7 % 5, i)\n    x += p[0] * 10 + p[1]",
+    "of several types": """
+for k in range(20):
+    p = mixed(k + i)
+    x += p[0]
+    y += p[1]
+    p = again(k)
+    m += p[0]
+""",
+    "written out": "for k in range(20):\n    p = (k, y + k, i)\n    y += p[1] / 8\n    x += p[-1] + p[0] * len(p)",
+    "taken apart": """
+for k in range(20):
+    p = ordered(k, x)
+    m, x = p
+    x, m = m + 1, x % 9
+    p = m, x
+    q = p
+    x, m = q
+""",
+    "from before the loop": "for k in range(20):\n    x += given[0] * k + given[1]\n    m += given[-1]",
+    "from before the loop, replaced": """
+for k in range(20):
+    x += given[k % 3 * 0]
+    given = (x % 5, given[2], given[1] + k)
+x += given[2]
+""",
+    "an index that varies": "for k in range(20):\n    for j in range(3):\n        x += given[j] * k + (j, 5, k)[j]",
+    "gone over": """
+for k in range(20):
+    p = (k, i)
+    for v in p:
+        x += v
+        p = (x % 3, v)
+    m += p[0]
+""",
+    "given to functions": """
+for k in range(20):
+    p = ordered(k, i)
+    x += total(p, k) + total(swapped(p), 2) + total((k, i, 3), k)
+""",
+    "an item of what is returned": "for k in range(20):\n    x += ordered(k, i)[1] + mixed(k)[0] + single(single(k))",
+    "for some threads or turns": """
+for k in range(20):
+    if (k + i) % 3:
+        p = (k, y)
+        m += p[0]
+if i > 2:
+    x += p[0]
+    y += p[1] / 9
+""",
+    "of numbers that are loaded": """
+for k in range(20):
+    p = (real[k], s[i])
+    s[i] = p[0] * 2 - p[1]
+    z += p[0]
+""",
+    "returned": """
+for k in range(20):
+    p = moved(y, z, k)
+    s[i] += p[1]
+    if p[1] > 3 + i:
+        out[i] = p[0]
+        return
+""",
+    "until a condition": "p = (0, 1)\nwhile p[0] < 90 + i:\n    p = (p[1], p[0] + p[1])\nx += p[1]",
+}
+LEFT = {
+    "a part of one": "for k in range(20):\n    p = (k, i, x)\n    q = p[1:]\n    x += q[0]",
+    "compared": "for k in range(20):\n    p = (k % 3, i)\n    if p == (1, 2):\n        x += 1",
+    "in another": "for k in range(20):\n    p = (k, (i, 2))\n    x += p[1][0]",
+    "an index into an array": "for k in range(20):\n    p = (k,)\n    y += real[p]",
+    "an index from the last on": "for k in range(20):\n    x += given[k % 3]\n    if k == 9: m += given[k - 11]",
+    "an index that is outside": "for k in range(5):\n    x += given[k % 2 - 1] + given[k]",
+    "not assigned": "for k in range(20):\n    if k > 3:\n        x += p[0]\n    if k > 9:\n        p = (k, i)",
+}
+
+
+def launch_of(lines, block):
+    text = FUNCTIONS + KERNEL.format(body=textwrap.indent(lines, "    "))
+
+    def launch():
+        out, real = np.zeros(64), np.sin(np.arange(40)).astype(np.float32)
+        return launch_text(text, out, real, 4, block=block, harmless=True), out
+
+    return launch
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("block", [1, 9])
+@pytest.mark.parametrize("lines", TUPLES.values(), ids=TUPLES)
+def test_loops_have_tuples_and_leave_the_same(monkeypatch, lines, block, way):
+    run_few(monkeypatch, way)
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, block))
+
+    assert alone == interpreted
+    assert ran > 0
+
+
+@pytest.mark.parametrize("block", [1, 9])
+@pytest.mark.parametrize("lines", LEFT.values(), ids=LEFT)
+def test_other_tuples_are_left_to_the_interpreter(monkeypatch, lines, block):
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines, block))
+
+    assert alone == interpreted
