@@ -79,8 +79,9 @@ class Functions(Numbers):
         rule = _CALLS.get(name)
         if rule is None:
             raise NotNativeError
-        (first, *_) = node.args
-        if name in (*_RESULTS, "complex") and isinstance(first, ast.Call) and ast.unparse(first.func) in self.constants:
+        first = node.args[0]
+        is_conversion = name in (*_RESULTS, "complex") and len(node.args) == 1
+        if is_conversion and isinstance(first, ast.Call) and ast.unparse(first.func) in self.constants:
             return rule(self, self._function(self.constants[ast.unparse(first.func)], first.args, name))
         return rule(self, *(self.value(argument) for argument in node.args))
 
