@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions.ufuncs import exponential
 from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     BIT,
     INT,
@@ -29,6 +30,7 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
 )
 from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
 from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
+from smemviz.engines.lockstep.python.one_thread.text import singles
 from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude
 from smemviz.engines.lockstep.python.one_thread.text.powers import (
     MOST_SQUARED,
@@ -99,6 +101,8 @@ class Functions(Numbers):
         if len(numbers) == len(given):
             if function in _KNOWN:
                 return self._known(function, numbers)
+            if function is exponential:
+                return self.exponential(numbers[0], types[0])
             fused = self._fused(numbers, types[0]) if function is intrinsics.fma and len({*types}) == 1 else None
             if fused is not None:
                 return fused
@@ -162,6 +166,8 @@ class Functions(Numbers):
         made = self.value(function.value)
         if function.attr == "index":
             return self._index(made, self.integer(arguments[0]))
+        if function.attr == "conjugate" and made.kind is Complex:
+            return Made(Complex, parts=(made.parts[0], self.builder.fneg(made.parts[1])))
         if function.attr not in ("bit_count", "bit_length"):
             raise NotNativeError
         number, builder = self.as_integer(made), self.builder
@@ -225,6 +231,30 @@ class Functions(Numbers):
         if made.kind is not Complex:
             raise NotNativeError
         return Made(REAL, self.by_numpy(np.hypot, *made.parts))
+
+    def rounded(self, made: Made) -> Made:
+        """Round a complex number to single precision."""
+        if made.kind is not Complex:
+            raise NotNativeError
+        return Made(Complex, parts=tuple(self.single(Made(REAL, part)).value for part in made.parts))
+
+    def product_of_singles(self, left: Made, right: Made) -> Made:
+        """Multiply complex numbers in single precision."""
+        if left.kind is not Complex or right.kind is not Complex:
+            raise NotNativeError
+        return self.multiplied(left.parts, right.parts, self.single)
+
+    def exponential(self, made: Made, dtype: Dtype) -> Made:
+        """Return e to the power of a complex number."""
+        loop, builder = loop_of(np.exp, (dtype,)), self.builder
+        if made.kind is not Complex or loop is None:
+            raise NotNativeError
+        power = self.loaded(called(self, loop, [self.stored(made, dtype)]), dtype)
+        real, imaginary = made.parts
+        is_nothing = builder.fcmp_ordered("==", real, ir.Constant(REAL, -math.inf))
+        beside = self.of_library("fabs", imaginary)
+        is_nothing = builder.and_(is_nothing, builder.fcmp_unordered("==", beside, ir.Constant(REAL, math.inf)))
+        return Made(Complex, parts=tuple(builder.select(is_nothing, ir.Constant(REAL, 0.0), p) for p in power.parts))
 
     def range_of(self, *ends: Made) -> Made:
         """Return a range."""
@@ -328,6 +358,8 @@ _KNOWN: dict[Any, Callable[..., Made]] = {
     power_of_double: Functions.power_of_double,
     power_of_integer: Functions.power_of_integer,
     power_of_single: Functions.power_of_single,
+    singles.product: Functions.product_of_singles,
+    singles.rounded: Functions.rounded,
     np.float32: Functions.single,
 }
 _CALLS: dict[str, Callable[..., Made]] = {

@@ -18,9 +18,10 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
 from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.functions import part_of
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
+from smemviz.engines.lockstep.values.typing import BOOL, FLOAT64, INT64, UINT64
 
 # -- names and constants
 
@@ -60,10 +61,7 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
             return bound(writer, node)
         return literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
     if node.attr in ("real", "imag"):
-        atom = writer.write(node.value)
-        if atom.dtype == COMPLEX128:
-            return Atom(f"{atom.text}.{node.attr}", FLOAT64)
-        raise NotWrittenError
+        return part_of(value(writer, node.value), node.attr)
     return None
 
 
@@ -93,9 +91,9 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
     text = atom.text
     if isinstance(node.op, ast.Not) and dtype is not None:
         return Atom(f"(not {text})", BOOL)
-    if isinstance(node.op, ast.USub) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+    if isinstance(node.op, ast.USub) and dtype is not None and dtype.kind in "fc":
         return Atom(f"(-{text})", dtype)
-    if isinstance(node.op, ast.UAdd) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+    if isinstance(node.op, ast.UAdd) and dtype is not None and dtype.kind in "fc":
         return atom
     if dtype == BOOL:
         if isinstance(node.op, ast.Invert):

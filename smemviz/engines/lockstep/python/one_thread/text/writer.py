@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
 from smemviz.engines.lockstep.python.one_thread.values import open_value
-from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.
 _DEEPEST, _FURTHEST_IN = 12, 80
@@ -314,7 +314,7 @@ class Writer:
     def opened(self, atom: Atom) -> str:
         """Return the text of a number as an open value."""
         text, dtype = atom.text, atom.dtype
-        if dtype is None or dtype in (BOOL, INT64, FLOAT64) or dtype.kind == "c":
+        if dtype is None or dtype in (BOOL, INT64, FLOAT64, COMPLEX128):
             return text
         return f"{self.constant(dtype.type)}({text})"
 
