@@ -89,3 +89,76 @@ def test_complex_numbers(monkeypatch, made, lines, block):
     assert alone == interpreted
     assert ran > 0
     assert made is None or (made and all(made))
+
+
+ARRAYS = """
+    i = cuda.threadIdx.x
+    g = cuda.grid(1)
+    s, w = cuda.shared.array((4, 8), complex64), cuda.shared.array(32, complex128)
+    m, l = cuda.local.array(4, complex64), cuda.local.array(4, complex128)
+    s[0, i], s[1, i], w[i], w[8 + i] = complex64(1j), complex64(i), complex(i, -1), complex(0.1, i)
+    for k in range(4):
+        m[k], l[k] = complex64(k), complex(k)
+    f, x = float32(i + 0.3), 0.1
+"""
+APART = {
+    "shared": "for k in range(20):\n    s[k % 2, i] += s[(k + 1) % 2, i] * f\n    x += s[0, i].real",
+    "shared, wide": "for k in range(20):\n    w[i] -= w[i + 8] / (k + 1)\n    w[i + 8] = w[i].conjugate()",
+    "shared, both": "for k in range(20):\n    s[k % 4, i] = w[i] * k\n    w[i] += s[k % 4, i]",
+    "shared, again the same": "for k in range(20):\n    w[i] = complex(k % 3, 1)\n    s[2, i] = complex64(k % 4 // 2)",
+    "local": "for k in range(20):\n    m[k % 4] = m[(k + 1) % 4] * m[2] - f\n    l[k % 3] *= l[3] + m[k % 4]",
+    "global": "for k in range(20):\n    z[g] = z[g] * z[g] + c[k]\n    x += abs(z[g])",
+    "global, wide": "for k in range(20):\n    c[40 + g] += c[k] * 0.5 + z[100 + k]\n    x += c[40 + g].imag",
+    "a stride": "for k in range(i, 32, cuda.blockDim.x):\n    z[32 * cuda.blockIdx.x + k] += c[k] / 3",
+    "what is too large": "for k in range(20):\n    s[k % 2, i] *= s[k % 2, i] * 1e30\n    z[g] += c[k] * 1e40",
+    "rows": "row = s[1]\nfor k in range(20):\n    row[i] = row[i] * complex64(1j)\n    x += row[i].imag",
+    "a condition": "k = 0\nwhile k < 20 and abs(w[i]) < 99:\n    w[i] = w[i] * w[i] + c[k]\n    k += 1",
+    "what others load": "for k in range(20):\n"
+    "    x += w[(i + k) % cuda.blockDim.x].imag + s[1, k % cuda.blockDim.x].real",
+}
+WRONG = {
+    "what nobody wrote": "for k in range(9):\n    x += s[k % 4, i].real + w[16 + i].imag",
+    "what others store": "for k in range(9):\n    w[(i + k) % 8] = w[i] + k\n    x += s[1, (i + k) % 3].real",
+    "halves of what others store": "for k in range(9):\n"
+    "    w[0] = complex(3, i)\n    s[0, 1] = complex64(complex(i, 1))",
+    "what others store in global memory": "for k in range(9):\n    z[k % 3] = z[3] + k\n    c[g // 2] = x",
+    "the same as others behind it": "for k in range(9):\n"
+    "    w[i] = complex(3, i)\n    s[0, i] = complex64(complex(i, 1))\n"
+    "j = (i + 1) % 5\nw[j] = complex(3, j)\ns[0, j] = complex64(complex(j, 1))",
+    "another half behind it": "for k in range(9):\n"
+    "    w[i] = complex(3, i)\n    s[0, i] = complex64(complex(i, 1))\n"
+    "j = (i + 1) % 5\nw[j] = complex(3, 9)\ns[0, j] = complex64(complex(j, 2))",
+    "what is not there": "for k in range(9):\n    s[k % 4, i] = w[i + 4 * k]\n    z[g + 100 * k] = c[i]",
+}
+MIXED = "h = cuda.shared.array(8, float32)\nh[i] = i\n"
+
+
+def arrays_of(lines, block, grid=2, before=""):
+    def launch():
+        given = np.arange(1, 201)
+        z, c, out = (given * (1 - 0.5j)).astype(np.complex64), given / (3 + 1j), np.zeros(16)
+        text = f"{textwrap.dedent(ARRAYS)}{before}{lines}\nout[g] = x + m[0].real + l[1].imag"
+        return body(text, out, z, c, parameters="out, z, c", grid=grid, block=block, harmless=True), out, z, c
+
+    return launch
+
+
+@pytest.mark.parametrize("before", ["", MIXED], ids=["", "beside narrow ones"])
+@pytest.mark.parametrize(("block", "grid"), [(1, 1), (1, 2), (5, 2)])
+@pytest.mark.parametrize("lines", APART.values(), ids=APART)
+def test_complex_elements(monkeypatch, made, lines, block, grid, before):
+    alone, interpreted, ran = both_ways(monkeypatch, arrays_of(lines, block, grid, before))
+
+    assert alone == interpreted
+    assert ran > 0
+    assert made is None or (made and all(made))
+
+
+@pytest.mark.parametrize("before", ["", MIXED], ids=["", "beside narrow ones"])
+@pytest.mark.parametrize("block", [1, 5])
+@pytest.mark.parametrize("lines", WRONG.values(), ids=WRONG)
+def test_complex_elements_that_are_wrong(monkeypatch, made, lines, block, before):
+    alone, interpreted, _ = both_ways(monkeypatch, arrays_of(lines, block, before=before))
+
+    assert alone == interpreted
+    assert interpreted[1] or block == 1

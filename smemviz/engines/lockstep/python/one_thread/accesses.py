@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access
 from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.model.hardware.operations import effect_of
@@ -116,6 +117,7 @@ class Accesses:
         each = zip(effects, (access.update for _, access in sites), strict=True)
         self.touches = np.array([2 + kinds.index(kind) if kind else int(did != "load") for did, kind in each], np.int64)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
+        self.items = np.where(self.stores, in_pieces(self.size), 0)  # that each notes of what it stores
         by_memory: dict[Memory, list[int]] = {}
         for number, view in enumerate(reached):
             by_memory.setdefault(view.memory, []).append(number)
@@ -134,6 +136,7 @@ class Accesses:
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
         self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
+        self.items = first.items
         self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
@@ -161,7 +164,8 @@ class Accesses:
         become places in a memory by a factor, which is 1 but in local memory.
         """
         memory, slot, scale = view.memory, self.slot, self._scale_of(view)
-        flat = memoryview(memory.elements(view.dtype))  # type: ignore[arg-type]
+        flat: Any = memory.elements(view.dtype)
+        flat = flat if view.dtype.kind == "c" else memoryview(flat)  # which is faster, and has no complex numbers
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
         bound = (flat, self.start_of(view), *sizes, *strides)
@@ -203,21 +207,34 @@ class Accesses:
         self.only_counts = False
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
         self.left_out = 0
-        sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
-        values = np.full(len(sites), np.nan)
-        values[stores] = self.stored_values()
+        sites, addresses, items = self.site[numbers], self.addresses(numbers, places), self.items[numbers]
+        values, stores = np.full(len(sites), np.nan), np.flatnonzero(items)
         shared = np.flatnonzero(self.in_shared[numbers])
         if len(shared):
-            bits = self._bits(numbers, values)
-            slots = np.full(len(shared), self.slot)
-            did = OrderedAccesses(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
-            self._machine.hazards.add_serial(did)
+            stored = self.stored_values()
+            each = np.repeat(numbers, items)
+            bits = bits_of(self.dtypes, self.stores, lambda: each, stored, self.stored_whole)
+            values[stores] = stored[(np.cumsum(items) - items)[stores]]
+            self._tell_shared(numbers[shared], addresses[shared], bits)
         self.stored.clear()
         for watched, of_it in self._owned.items():
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_alone(sites, self.slot, addresses, values if stores.any() else None)
+        self._machine.log.add_alone(sites, self.slot, addresses, values if len(stores) else None)
+
+    def _tell_shared(
+        self, numbers: NDArray[np.int64], addresses: NDArray[np.int64], stored: NDArray[np.uint64]
+    ) -> None:
+        """Let the search for hazards have accesses to shared memory, piece by piece."""
+        many = in_pieces(self.size[numbers])
+        which = np.repeat(np.arange(len(numbers)), many)
+        piece = np.arange(len(which)) - (np.cumsum(many) - many)[which]
+        numbers, bits = numbers[which], np.zeros(len(which), np.uint64)
+        bits[self.stores[numbers]] = stored
+        slots = np.full(len(which), self.slot)
+        did = OrderedAccesses(self.site[numbers], slots, addresses[which] + PIECE * piece, bits, which)
+        self._machine.hazards.add_serial(did)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
@@ -353,20 +370,6 @@ class Accesses:
         elements *= self.size[numbers]
         elements += self._base[numbers]
         return np.asarray(elements)
-
-    def _bits(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Return what accesses stored in shared memory, of those whose ``values`` are known, one after the other."""
-        bits = np.zeros(len(numbers), np.uint64)
-        stores = np.flatnonzero(self.stores[numbers])
-        of_store, whole = numbers[stores], None
-        for number in np.flatnonzero(np.bincount(of_store)).tolist():
-            dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
-            if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
-                whole = self.stored_whole() if whole is None else whole
-                bits[stores[which]] = whole[which]
-            else:
-                bits[stores[which]] = values[stores[which]].astype(dtype).view(f"u{dtype.itemsize}")
-        return bits
 
 
 def _turns_and_groups(groups: NDArray[np.int64]) -> int:

@@ -10,7 +10,10 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalPieces, View
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype
+from smemviz.engines.lockstep.python.one_thread.values import is_known
+from smemviz.engines.lockstep.values.typing import Dtype
+
+_MOST_CELLS = 4  # of an element, each of which has an owner
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Array:
     """An array that a name stands for throughout a loop; a row or slice that a function is given has its ``layout``.
 
     ``unit`` tells that elements along the last axis follow each other, ``first`` that its element 0 is its memory's.
+    An element has so many ``cells`` that have owners.
     """
 
     dtype: Dtype
@@ -57,6 +61,7 @@ class Array:
     way: str
     unit: bool
     first: bool
+    cells: int = 1
     layout: Layout | None = None
 
     @property
@@ -67,13 +72,18 @@ class Array:
 
 def way_to(machine: Machine, view: View) -> str:
     """Return how elements of an array are reached: "free", "owned" after a look at who touched them, or "far"."""
-    simple = view.dtype.kind in "iub" or view.dtype in (FLOAT32, FLOAT64)
-    if not simple or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
+    if not is_known(view.dtype) or view.valid is not None or isinstance(view.memory, LocalPieces) or not _is_near(view):
         return "far"
     watched = machine.in_global.watched.get(view.memory)
     if watched is None or is_only_thread(machine):
         return "free"
-    return "owned" if watched.nbytes == view.dtype.itemsize else "far"
+    return "owned" if 1 <= view.dtype.itemsize / watched.nbytes <= _MOST_CELLS else "far"
+
+
+def cells_in(machine: Machine, view: View) -> int:
+    """Return in how many cells that have owners an element lies."""
+    watched = machine.in_global.watched.get(view.memory)
+    return 1 if watched is None else max(1, view.dtype.itemsize // watched.nbytes)
 
 
 def _is_near(view: View) -> bool:

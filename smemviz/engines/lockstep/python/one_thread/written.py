@@ -14,7 +14,7 @@ import numpy as np
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, cells_in, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
@@ -56,7 +56,8 @@ def kind_of(frame: Frame, value: Value) -> Kind:
         unit = whole and value.ndim > 0 and type(value.strides[-1]) is int and value.strides[-1] == 1
         start = value.memory.place(value.offset, value.dtype)
         first = whole and type(start) is int and start == 0
-        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first)
+        cells = cells_in(frame.machine, value)
+        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first, cells)
     return type_of(value)
 
 

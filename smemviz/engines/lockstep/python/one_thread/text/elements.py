@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
+from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_singles
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
 from smemviz.engines.lockstep.values.operators import NoRuleError
-from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
+from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, INT64, NotAScalarError
 from smemviz.errors import SmemvizError
 
 REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupError, ValueError, TypeError)
@@ -45,7 +46,12 @@ class Reached:
         """The text of the element."""
         return f"m{self.layout.access.number}[{self.place}]"
 
-    def note_unsafe(self, writer: Writer, site: int | None, stored: str = "") -> None:
+    @property
+    def loaded(self) -> str:
+        """The text of what the element holds."""
+        return closed(self.element, self.array.dtype) if self.array.dtype.kind == "c" else self.element
+
+    def note_unsafe(self, writer: Writer, site: int | None, stored: Sequence[str] = ()) -> None:
         """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
         if self.array.space == "shared":
             writer.note_unsafe(self.place, self.base, self.offset, site, stored)
@@ -236,7 +242,9 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
             place = writer.let(place, INT64).text
         spot = spot or place
     number = layout.access.number
-    own = f"((w := o{number}[{place} + f{number}]) == me or not w)" if array.way == "owned" else ""
+    cell = f"({place}) * {array.cells} + f{number}" if array.cells > 1 else f"{place} + f{number}"
+    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * (array.way == "owned")
+    own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
     texts = f"({', '.join(atom.text for atom in indices)},)"
     return Reached(layout, array, texts, " and ".join(tests), own, place, spot, constant)
 
@@ -254,13 +262,24 @@ def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, ins
     site = writer.frame.tree.stores.get(node)
     writer.stored.add(element.layout.access.name)
     writer.put(f"if {inside}:")
-    if element.array.space == "shared" and site is not None and not writer.only_counted:
-        writer.put(f"    stored({atom.text})")
+    is_noted = element.array.space == "shared" and site is not None
+    items = _items(writer, atom) if is_noted else []
+    for item in items if not writer.only_counted else []:
+        writer.put(f"    stored({item})")
     writer.put(f"    {element.element} = {atom.text}")
-    element.note_unsafe(writer, site, atom.text)
+    element.note_unsafe(writer, site, items)
     writer.put("else:")
     writer.astray(far, site)
     element.note(writer, site)
+
+
+def _items(writer: Writer, atom: Atom) -> list[str]:
+    """Return the texts of what a store notes."""
+    if atom.dtype == COMPLEX64:
+        return [f"{writer.constant(bits_of_singles)}({atom.text})"]
+    if atom.dtype == COMPLEX128:
+        return [f"{writer.constant(bits_of_double)}({atom.text}.{part})" for part in ("real", "imag")]
+    return [atom.text]
 
 
 def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:
@@ -288,7 +307,7 @@ def load(writer: Writer, node: ast.expr, made: Reached) -> Atom:
     """Write the load of an element that is reached."""
     result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
     writer.put(f"if {made.inside}:")
-    writer.put(f"    {result} = {made.element}")
+    writer.put(f"    {result} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")
     far = f"{writer.runner}.load({writer.constant(node)}, {made.layout.view}, {made.indices})"

@@ -176,7 +176,7 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     place = f"{writer.constant(target)}, {made.layout.view}"
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
-    writer.put(f"    {old_name} = {made.element}")
+    writer.put(f"    {old_name} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")
     writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", site)

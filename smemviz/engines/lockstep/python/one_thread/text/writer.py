@@ -174,12 +174,12 @@ class Writer:
         """Whether there is something to be noted."""
         return bool(self._noted.entries)
 
-    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: str) -> None:
+    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: Sequence[str]) -> None:
         """Note an access to shared memory that is only counted where its place may not have been written yet."""
         if not self.only_counted or site is None:
             return
         group = self._counted([(len(self.sites), 0, offset)])
-        lines = [f"stored({stored})"] * bool(stored) + [f"note({base})", f"group({group})", f"g{group} -= 1"]
+        lines = [f"stored({item})" for item in stored] + [f"note({base})", f"group({group})", f"g{group} -= 1"]
         self.put(f"    if not safe[{place}]: {'; '.join(lines)}")
 
     def flush(self) -> None:
