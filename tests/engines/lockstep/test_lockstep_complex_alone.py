@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from helpers.alone_both_ways import WAYS, both_ways, run_few
 from helpers.lockstep_text import body
+from helpers.same_launch import counted
 
+from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.python.one_thread import runner
 from smemviz.engines.lockstep.python.one_thread.native import compiled
+from smemviz.engines.lockstep.python.one_thread.text import loops
 
 HEAD = """
     i = cuda.threadIdx.x
@@ -109,6 +113,8 @@ APART = {
     "local": "for k in range(20):\n    m[k % 4] = m[(k + 1) % 4] * m[2] - f\n    l[k % 3] *= l[3] + m[k % 4]",
     "global": "for k in range(20):\n    z[g] = z[g] * z[g] + c[k]\n    x += abs(z[g])",
     "global, wide": "for k in range(20):\n    c[40 + g] += c[k] * 0.5 + z[100 + k]\n    x += c[40 + g].imag",
+    "halves": "for k in range(20):\n    z.imag[g] += z.real[g] * float32(0.1)\n    c.real[40 + g] = k\n"
+    "    s.real[k % 4, i] = k\n    x += w.imag[i] + s[k % 4, i].real",
     "a stride": "for k in range(i, 32, cuda.blockDim.x):\n    z[32 * cuda.blockIdx.x + k] += c[k] / 3",
     "what is too large": "for k in range(20):\n    s[k % 2, i] *= s[k % 2, i] * 1e30\n    z[g] += c[k] * 1e40",
     "rows": "row = s[1]\nfor k in range(20):\n    row[i] = row[i] * complex64(1j)\n    x += row[i].imag",
@@ -133,12 +139,13 @@ WRONG = {
 MIXED = "h = cuda.shared.array(8, float32)\nh[i] = i\n"
 
 
-def arrays_of(lines, block, grid=2, before=""):
+def arrays_of(lines, block, grid=2, before="", **options):
     def launch():
         given = np.arange(1, 201)
         z, c, out = (given * (1 - 0.5j)).astype(np.complex64), given / (3 + 1j), np.zeros(16)
         text = f"{textwrap.dedent(ARRAYS)}{before}{lines}\nout[g] = x + m[0].real + l[1].imag"
-        return body(text, out, z, c, parameters="out, z, c", grid=grid, block=block, harmless=True), out, z, c
+        given = {"parameters": "out, z, c", "grid": grid, "block": block, "harmless": True}
+        return body(text, out, z, c, **given, **options), out, z, c
 
     return launch
 
@@ -162,3 +169,15 @@ def test_complex_elements_that_are_wrong(monkeypatch, made, lines, block, before
 
     assert alone == interpreted
     assert interpreted[1] or block == 1
+
+
+@pytest.mark.parametrize(("rows", "grid"), [(5, 1), (60, 3)])
+@pytest.mark.parametrize("lines", APART.values(), ids=APART)
+def test_what_is_counted_and_not_kept_is_the_same(monkeypatch, lines, grid, rows):
+    monkeypatch.setattr(runner, "OFTEN", 8)
+    monkeypatch.setattr(loops, "OFTEN", 8)
+    launch = arrays_of(lines, 1, grid, log_bytes=rows * ROW_BYTES)
+    alone, interpreted, ran = both_ways(monkeypatch, launch, counted)
+
+    assert alone == interpreted
+    assert ran > 0

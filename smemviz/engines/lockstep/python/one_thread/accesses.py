@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.python.one_thread.atoms import Entry
 from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import UINT8, Dtype
 from smemviz.model.hardware.operations import effect_of
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
@@ -99,28 +100,33 @@ class Accesses:
     ) -> None:
         """Take what is noted: the site and the access of each number, and the numbers in each group."""
         made = self._machine.table.sites
-        reached = [views[access.name] for _, access in sites]
+        memories, dtypes = [views[access.name].memory for _, access in sites], [access.dtype for _, access in sites]
         self.site = np.array([site for site, _ in sites], np.int32)
-        self._scale = np.array([self._scale_of(view) for view in reached], np.int64)
-        self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
-        self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
-        self._base = np.array([view.memory.base for view in reached], np.int64)
-        self._even = not (self._base % self.size).any()
-        self.dtypes = [view.dtype for view in reached]
+        self._scale = np.array([_scale_of(memory) for memory in memories], np.int64)
+        self._shift = np.array([self._shift_of(*one) for one in zip(memories, dtypes, strict=True)], np.int64)
+        self._size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
+        self.width = np.array([access.width for _, access in sites], np.int64)
+        bases = [views[access.name].memory.base + (access.byte or 0) for _, access in sites]
+        self._base = np.array(bases, np.int64)
+        self._even = not (self._base % self.width).any()
+        self.dtypes = [
+            dtype if access.byte is None else UINT8 for dtype, (_, access) in zip(dtypes, sites, strict=True)
+        ]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
-        shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
+        shared = np.array([memory is self._machine.shared for memory in memories], np.bool_)
         width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
-        self._in_cells = all(view.memory is self._machine.shared and view.dtype.itemsize == width for view in shared)
+        self._in_cells = bool(((shared & (self._size == width)) | ~self.in_shared).all())
         kinds = sorted({access.update for _, access in sites} - {""})
         effects = [effect_of(made[site].op) for site, _ in sites]
         self.updates = np.array([effect == "update" for effect in effects], np.bool_)
         each = zip(effects, (access.update for _, access in sites), strict=True)
         self.touches = np.array([2 + kinds.index(kind) if kind else int(did != "load") for did, kind in each], np.int64)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
-        self.items = np.where(self.stores, in_pieces(self.size), 0)  # that each notes of what it stores
+        self.valued = self.stores & np.array([dtype.kind != "c" for dtype in dtypes], np.bool_)
+        self.items = np.where(self.stores, in_pieces(self.width), 0)  # that each notes of what it stores
         by_memory: dict[Memory, list[int]] = {}
-        for number, view in enumerate(reached):
-            by_memory.setdefault(view.memory, []).append(number)
+        for number, memory in enumerate(memories):
+            by_memory.setdefault(memory, []).append(number)
         self.by_memory = {memory: np.array(numbers) for memory, numbers in by_memory.items()}
         for number, (_, access) in enumerate(sites):
             watched = self._machine.in_global.watched.get(views[access.name].memory)
@@ -135,35 +141,35 @@ class Accesses:
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
-        self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
-        self.items = first.items
+        self.site, self._size, self.width, self.length = first.site, first._size, first.width, first.length
+        self.stores, self.valued, self.items = first.stores, first.valued, first.items
         self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
-            self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
+            own = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
+            self._shift = np.array(own, np.int64)
         self._names, self._which, self._constant = first._names, first._which, first._constant
         self._offset = self._constant + self._begins(sites, views)[self._numbers]
 
     def _begins(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
         """Return for every number the place of what the index 0 stands for, where accesses are noted by their index."""
-        own = [views[access.name] for _, access in sites]
-        begins = [open_value(view.offset, self.slot) + self._shift_of(view) for view in own]
-        by_index = [access.is_by_index for _, access in sites]
-        return np.where(np.array(by_index, np.bool_), np.array(begins, np.int64), 0)
+        begins = np.zeros(len(sites), np.int64)
+        for number, (_, access) in enumerate(sites):
+            if access.is_by_index:
+                view = views[access.name]
+                begins[number] = open_value(view.offset, self.slot) + self._shift_of(view.memory, view.dtype)
+        return begins
 
-    def _scale_of(self, view: View) -> int:
-        return len(view.memory.lanes) if isinstance(view.memory, LocalMemory) else 1
+    def _shift_of(self, memory: Memory, dtype: Dtype) -> int:
+        return int(open_value(memory.place(0, dtype), self.slot))
 
-    def _shift_of(self, view: View) -> int:
-        return int(open_value(view.memory.place(0, view.dtype), self.slot))
-
-    def reach(self, access: Access, view: View, way: str) -> tuple[Any, ...]:
+    def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
 
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
         become places in a memory by a factor, which is 1 but in local memory.
         """
-        memory, slot, scale = view.memory, self.slot, self._scale_of(view)
+        memory, slot, scale = view.memory, self.slot, _scale_of(view.memory)
         flat: Any = memory.elements(view.dtype)
         flat = flat if view.dtype.kind == "c" else memoryview(flat)  # which is faster, and has no complex numbers
         sizes = [open_value(size, slot) for size in view.shape]
@@ -178,7 +184,8 @@ class Accesses:
 
     def start_of(self, view: View) -> int:
         """Return the place in its memory of the first element of an array."""
-        return int(open_value(view.offset, self.slot)) * self._scale_of(view) + self._shift_of(view)
+        begin = int(open_value(view.offset, self.slot)) * _scale_of(view.memory)
+        return begin + self._shift_of(view.memory, view.dtype)
 
     def hand_on(self) -> None:
         """Let the log and the search for hazards have what was noted."""
@@ -213,7 +220,7 @@ class Accesses:
         if len(shared):
             stored = self.stored_values()
             each = np.repeat(numbers, items)
-            bits = bits_of(self.dtypes, self.stores, lambda: each, stored, self.stored_whole)
+            bits = bits_of(self.dtypes, self.stores, self.valued, lambda: each, stored, self.stored_whole)
             values[stores] = stored[(np.cumsum(items) - items)[stores]]
             self._tell_shared(numbers[shared], addresses[shared], bits)
         self.stored.clear()
@@ -227,7 +234,7 @@ class Accesses:
         self, numbers: NDArray[np.int64], addresses: NDArray[np.int64], stored: NDArray[np.uint64]
     ) -> None:
         """Let the search for hazards have accesses to shared memory, piece by piece."""
-        many = in_pieces(self.size[numbers])
+        many = in_pieces(self.width[numbers])
         which = np.repeat(np.arange(len(numbers)), many)
         piece = np.arange(len(which)) - (np.cumsum(many) - many)[which]
         numbers, bits = numbers[which], np.zeros(len(which), np.uint64)
@@ -333,7 +340,7 @@ class Accesses:
         number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self._base
+        return *of_groups, *of_entries, self._scale, self._size, self._base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:
@@ -367,9 +374,13 @@ class Accesses:
         elements = places - self._shift[numbers]
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
-        elements *= self.size[numbers]
+        elements *= self._size[numbers]
         elements += self._base[numbers]
         return np.asarray(elements)
+
+
+def _scale_of(memory: Memory) -> int:
+    return len(memory.lanes) if isinstance(memory, LocalMemory) else 1
 
 
 def _turns_and_groups(groups: NDArray[np.int64]) -> int:

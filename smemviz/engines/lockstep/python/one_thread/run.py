@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
-from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
+from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all, named_in
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
@@ -273,9 +273,7 @@ def _run(
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
         accesses = Accesses(machine, frame.mask, slot, pace, may_wait=held is not None and held.may_wait)
         if not threads or varied:
-            reached = [
-                memory for made, way in writer.accesses for memory in accesses.reach(made, inner[made.name], way)
-            ]
+            reached = [memory for made, way in writer.accesses for memory in accesses.reach(named_in(inner, made), way)]
         if not threads:
             accesses.prepare(writer.sites, writer.groups, inner)
         else:

@@ -16,6 +16,11 @@ from smemviz.engines.lockstep.values.typing import Dtype
 PIECE = 8  # bytes of an access that are looked at at once
 
 
+def bits_of_single(number: float) -> int:
+    """Return the bits of a number in single precision."""
+    return int.from_bytes(struct.pack("<f", number), "little")
+
+
 def bits_of_double(number: float) -> int:
     """Return the bits of a number in double precision."""
     return int.from_bytes(struct.pack("<d", number), "little")
@@ -34,17 +39,19 @@ def in_pieces(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 def bits_of(
     dtypes: Sequence[Dtype],
     stores: NDArray[np.bool_],
+    valued: NDArray[np.bool_],
     each: Callable[[], NDArray[np.integer]],
     values: NDArray[np.float64],
     whole: Callable[[], NDArray[np.uint64]],
 ) -> NDArray[np.uint64]:
-    """Return items as they are in shared memory; ``values`` that are no numbers become NaN.
+    """Return items as they are in shared memory; ``values`` of what is not recorded become NaN.
 
-    ``dtypes`` are those of accesses, of which some are ``stores``. Of all items ``each`` gives the access that stored
-    it, and ``whole`` what it is as an integer of 64 bits.
+    ``dtypes`` are those of accesses, of which some are ``stores``, and some of these ``valued``: what they store is
+    recorded. Of all items ``each`` gives the access that stored it, and ``whole`` what it is as an integer of 64 bits.
     """
     kinds = dict.fromkeys(dtype for dtype, is_store in zip(dtypes, stores.tolist(), strict=True) if is_store)
-    of_items = each() if len(kinds) > 1 else None
+    are_valued = not (stores & ~valued).any()
+    of_items = each() if len(kinds) > 1 or not are_valued else None
     integers = whole() if any(map(_is_whole, kinds)) else None
     bits = np.zeros(len(values), np.uint64)
     for dtype in kinds:
@@ -55,8 +62,8 @@ def bits_of(
             bits[own] = integers[own]
         else:
             bits[own] = values[own].astype(dtype).view(f"u{dtype.itemsize}")
-        if dtype.kind == "c":
-            values[own] = np.nan
+    if of_items is not None:
+        values[~valued[of_items]] = np.nan
     return bits
 
 

@@ -30,7 +30,7 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
 )
 from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
 from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
-from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_singles
+from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
 from smemviz.engines.lockstep.python.one_thread.text import singles
 from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude
 from smemviz.engines.lockstep.python.one_thread.text.powers import (
@@ -243,12 +243,16 @@ class Functions(Numbers):
         """Return the bits of a double."""
         return Made(Unsigned, self.builder.bitcast(self.as_real(made), INT))
 
+    def bits_of_single(self, made: Made) -> Made:
+        """Return the bits of a number in single precision."""
+        bits = self.builder.bitcast(self.stored(made, FLOAT32), ir.IntType(32))
+        return Made(Unsigned, self.builder.zext(bits, INT))
+
     def bits_of_singles(self, made: Made) -> Made:
         """Return the bits of a complex number in single precision."""
         if made.kind is not Complex:
             raise NotNativeError
-        halves = [self.builder.bitcast(self.stored(Made(REAL, part), FLOAT32), ir.IntType(32)) for part in made.parts]
-        low, high = (self.builder.zext(half, INT) for half in halves)
+        low, high = (self.bits_of_single(Made(REAL, part)).value for part in made.parts)
         return Made(Unsigned, self.builder.or_(low, self.builder.shl(high, ir.Constant(INT, 32))))
 
     def product_of_singles(self, left: Made, right: Made) -> Made:
@@ -372,6 +376,7 @@ _KNOWN: dict[Any, Callable[..., Made]] = {
     power_of_integer: Functions.power_of_integer,
     power_of_single: Functions.power_of_single,
     bits_of_double: Functions.bits_of_double,
+    bits_of_single: Functions.bits_of_single,
     bits_of_singles: Functions.bits_of_singles,
     singles.product: Functions.product_of_singles,
     singles.rounded: Functions.rounded,

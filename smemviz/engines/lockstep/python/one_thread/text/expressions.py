@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     value,
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
-from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, field, shape_of, subscript
 from smemviz.engines.lockstep.python.one_thread.text.functions import part_of
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
@@ -55,6 +55,9 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
     frame = writer.frame
     if frame.canonical(node) or frame.names.constant(node) is not None:
         return bound(writer, node)
+    loaded = field(writer, node)
+    if loaded is not None:
+        return loaded
     if node.attr in ("size", "ndim") and array_of(writer, node.value) is not None:
         sizes = shape_of(writer, node.value)
         if sizes is None:

@@ -162,12 +162,17 @@ class Writer:
     # -- what is noted
 
     def note(self, base: str, offset: int, site: int | None, access: Access) -> None:
-        """Note an access at what has a name and a constant, where it is a request."""
-        if site is not None:
-            if self.frame.machine.table.sites[site].pieces > 1:
-                raise NotWrittenError  # an element is one request here
+        """Note an access at what has a name and a constant, where it is a request, or one for each byte."""
+        if site is None:
+            return
+        pieces = self.pieces(site)
+        for byte in range(pieces):
             self._noted.add(len(self.sites), base, offset)
-            self.sites.append((site, access))
+            self.sites.append((site, replace(access, byte=byte if pieces > 1 else None)))
+
+    def pieces(self, site: int | None) -> int:
+        """Return how many requests an access is."""
+        return 0 if site is None else self.frame.machine.table.sites[site].pieces
 
     @property
     def has_to_note(self) -> bool:
@@ -178,7 +183,7 @@ class Writer:
         """Note an access to shared memory that is only counted where its place may not have been written yet."""
         if not self.only_counted or site is None:
             return
-        group = self._counted([(len(self.sites), 0, offset)])
+        group = self._counted(self._next(site, offset))
         lines = [f"stored({item})" for item in stored] + [f"note({base})", f"group({group})", f"g{group} -= 1"]
         self.put(f"    if not safe[{place}]: {'; '.join(lines)}")
 
@@ -193,6 +198,11 @@ class Writer:
         if self.only_counted:
             return [f"g{self._counted(self._noted.entries)} += 1"]
         return self._noted.noting(self._group(self._noted.entries))
+
+    def _next(self, site: int, offset: int) -> list[Entry]:
+        """Return what the next access will be noted as."""
+        first = len(self.sites)
+        return [(number, 0, offset) for number in range(first, first + self.pieces(site))]
 
     def _group(self, entries: Sequence[Entry]) -> int:
         return self.groups.setdefault(tuple(entries), len(self.groups))
@@ -212,9 +222,9 @@ class Writer:
         if self.only_counted or self.several:  # in any order; what several threads do instead, they do not keep
             self.put(f"    {done}")
             if self.only_counted and site is not None:  # which is counted once too often
-                self.put(f"    g{self._counted([(len(self.sites), 0, 0)])} -= 1")
+                self.put(f"    g{self._counted(self._next(site, 0))} -= 1")
             return
-        left_out = len(self._noted.entries) + (site is not None)
+        left_out = len(self._noted.entries) + self.pieces(site)
         for line in (*self._noting(), done, *[f"R.leave_out({left_out})"] * (left_out > 0)):
             self.put(f"    {line}")
 
@@ -359,20 +369,6 @@ class Writer:
         for name in sorted(stored):
             self.assign(name, Atom(f"V.get({self.constant(name)}, U)", None))
             self.sure.discard(name)
-
-    def leave(self, node: ast.stmt, *, ends: bool) -> None:
-        """Have the interpreter do a statement, after which the thread may have ended, and surely has if it ``ends``."""
-        stored = self.hand_over(node)
-        done = f"R.statement({self.constant(node)})"
-        if ends:
-            self.put(done)
-            self.end("False")
-            return
-        self.put(f"if not {done}:")
-        self.indent += 1
-        self.end("False")
-        self.indent -= 1
-        self.take_back(stored)
 
     def interpreted(self, node: ast.expr) -> Atom:
         """Have the interpreter evaluate an expression."""

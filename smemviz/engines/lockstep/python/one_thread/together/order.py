@@ -83,6 +83,7 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops, scratch: Scratch) -> Mad
     bits = bits_of(
         first.dtypes,
         first.stores,
+        first.valued,
         lambda: np.repeat(number, first.items[number]),
         stored,
         lambda: np.concatenate([run.stored_whole() for run in runs]),

@@ -59,7 +59,6 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
     found = made.begin.copy()  # what comes next of each thread
     written = made.begin.copy(), made.first_store.copy()
     what = made.begin, made.rows, made.number
-    valued = first.stores & np.array([dtype.kind != "c" for dtype in first.dtypes], np.bool_)
 
     def write(addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
         stored = _NO_VALUES if values is None else values
@@ -68,7 +67,7 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
 
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         for threads in several:
-            number, which, known = requests_of(threads, *what, valued, low, min(low + _AT_ONCE, count), found)
+            number, which, known = requests_of(threads, *what, first.valued, low, min(low + _AT_ONCE, count), found)
             if len(number):
                 machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
 
@@ -80,9 +79,9 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         touches = first.touches if watched is None else np.maximum(first.touches, 1)
         if not touches[numbers].any():
             continue
-        unit = min(int(first.size[numbers].min()), PIECE)
-        times = np.zeros(len(first.size), np.int64)
-        times[numbers] = first.size[numbers] // unit
+        unit = min(int(first.width[numbers].min()), PIECE)
+        times = np.zeros(len(first.width), np.int64)
+        times[numbers] = first.width[numbers] // unit
         shift, most = unit.bit_length() - 1, len(memory.data) // unit
         start = np.full(len(made.slots), memory.base >> shift)
         if memory.space == "shared":  # an address is the same in every block
@@ -145,7 +144,7 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
     cells = (nbytes >> shift) + 1
     before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    pieces = np.where(first.in_shared, in_pieces(first.size), 0)
+    pieces = np.where(first.in_shared, in_pieces(first.width), 0)
     size = 4 * int(made.times @ pieces)
     seen, found = (scratch.array(name, size, np.int64).reshape(4, -1) for name in ("seen", "found"))
     what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
