@@ -63,6 +63,8 @@ NATIVE = {
     "    x += (int64(w & uint64(7)) - k > 0) + int32(w) + uint32(w)\n    w += uint64(x)",
     "complex numbers": "for k in range(40):\n"
     "    c = c * c - complex(k, i) / (c + 1j)\n    y += c.real - abs(c) + (c == 1) + (not c)",
+    "complex numbers of parts": "for k in range(40):\n"
+    "    c = complex(abs(c), k) / complex(math.sqrt(k + 1.0), abs(c))\n    y += c.imag + complex(abs(c)).imag",
     "what only some assign": "for k in range(n):\n    if k > 1:\n        z = k\nif n > 2:\n    x += z",
 }
 BY_PYTHON = {

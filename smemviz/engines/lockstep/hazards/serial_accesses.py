@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.hazards.shared_accesses import Cells, phases_of
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Site
 
+_WIDEST = 8  # bytes of an access
 _MOST_AT_HAND = 1 << 20  # entries of a table that is faster than sorting
 
 
@@ -24,6 +25,7 @@ _MOST_AT_HAND = 1 << 20  # entries of a table that is faster than sorting
 class OrderedAccesses:
     """Accesses to shared memory in their order, all (k,): site, thread by its slot, address, what a store stored.
 
+    An access of more than 8 bytes is there as several, each of 8.
     ``rows`` ascend; those of one row were made at once, from one site, in the order of the threads.
     """
 
@@ -77,7 +79,7 @@ class SerialAccesses:
         places = [np.flatnonzero(accesses.sites == site) for site in np.flatnonzero(np.bincount(accesses.sites))]
         for here in sorted(places, key=lambda one: int(one[0])):
             site = sites[accesses.sites[here[0]]]
-            slots, width = accesses.slots[here], site.width
+            slots, width = accesses.slots[here], min(site.width, _WIDEST)
             own = where.of(accesses.addresses[here], slots, where.nbytes)
             once = _first_of_each_value(_keys(own, slots), accesses.bits[here])
             here, slots, parts = here[once], slots[once], max(1, width // where.nbytes)

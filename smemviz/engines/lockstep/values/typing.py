@@ -20,7 +20,8 @@ Value = Any
 Dtype = np.dtype[Any]
 
 BOOL = np.dtype(np.bool_)
-INT8, INT32, INT64, UINT64 = (np.dtype(t) for t in (np.int8, np.int32, np.int64, np.uint64))
+INT8, INT32, INT64 = (np.dtype(t) for t in (np.int8, np.int32, np.int64))
+UINT8, UINT64 = np.dtype(np.uint8), np.dtype(np.uint64)
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
 COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 

@@ -17,7 +17,17 @@ from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.python.kinds import kind_of
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.times import KINDS
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    Dtype,
+    Value,
+    cast,
+    dtype_of,
+)
 from smemviz.messages import english
 
 _UFUNCS = (  # those that numba-cuda compiles
@@ -55,11 +65,18 @@ _OPERATORS |= {
 }
 _UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "pos": ast.UAdd}
 
-_COMPLEX: dict[str, Callable[[Any], Any]] = {
+
+def exponential(z: Any) -> Any:
+    """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
+    power = np.exp(z)
+    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, power).astype(power.dtype)
+
+
+OF_COMPLEX: dict[str, Callable[[Any], Any]] = {
     **mathematics.INVERSE,
     "cos": np.cos,
     "cosh": np.cosh,
-    "exp": lambda z: _exp(z),
+    "exp": exponential,
     "isfinite": np.isfinite,
     "isinf": np.isinf,
     "isnan": np.isnan,
@@ -88,8 +105,12 @@ def _ufunc(function: np.ufunc) -> Callable[..., Value]:
 
 
 def _as_complex(x: Value) -> Value:
-    dtype = dtype_of(x)
-    return cast(x, COMPLEX64 if dtype in (COMPLEX64, FLOAT32) else COMPLEX128)
+    return cast(x, complex_type(dtype_of(x)))
+
+
+def complex_type(dtype: Dtype) -> Dtype:
+    """Return the type in which ``cmath`` computes with a number."""
+    return COMPLEX64 if dtype in (COMPLEX64, FLOAT32) else COMPLEX128
 
 
 def _complex(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
@@ -160,12 +181,6 @@ def complex_of(real: Value, imaginary: Value) -> Value:
     return numbers[()]
 
 
-def _exp(z: Any) -> Any:
-    """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
-    power = np.exp(z)
-    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, power).astype(power.dtype)
-
-
 def _binary(op: type[ast.AST]) -> Rule:
     """Return the rule of an operator as a function, which takes tuples and text where the operator does."""
 
@@ -232,7 +247,7 @@ def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], argument
 
 
 CALLS: dict[str, Rule] = {f"numpy.{name}": _rule(getattr(np, name)) for name in _UFUNCS}
-CALLS |= {f"cmath.{name}": plain(_complex(function), 1) for name, function in _COMPLEX.items()}
+CALLS |= {f"cmath.{name}": plain(_complex(function), 1) for name, function in OF_COMPLEX.items()}
 CALLS |= {
     "cmath.log": plain(_log, 1, 2),
     "cmath.polar": plain(_polar, 1),

@@ -18,8 +18,10 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access
 from smemviz.engines.lockstep.python.one_thread.atoms import Entry
 from smemviz.engines.lockstep.python.one_thread.printed import Printed
+from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import UINT8, Dtype
 from smemviz.model.hardware.operations import effect_of
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
@@ -101,27 +103,33 @@ class Accesses:
     ) -> None:
         """Take what is noted: the site and the access of each number, and the numbers in each group."""
         made = self._machine.table.sites
-        reached = [views[access.name] for _, access in sites]
+        memories, dtypes = [views[access.name].memory for _, access in sites], [access.dtype for _, access in sites]
         self.site = np.array([site for site, _ in sites], np.int32)
-        self._scale = np.array([self._scale_of(view) for view in reached], np.int64)
-        self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
-        self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
-        self._base = np.array([view.memory.base for view in reached], np.int64)
-        self._even = not (self._base % self.size).any()
-        self.dtypes = [view.dtype for view in reached]
+        self._scale = np.array([_scale_of(memory) for memory in memories], np.int64)
+        self._shift = np.array([self._shift_of(*one) for one in zip(memories, dtypes, strict=True)], np.int64)
+        self._size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
+        self.width = np.array([access.width for _, access in sites], np.int64)
+        bases = [views[access.name].memory.base + (access.byte or 0) for _, access in sites]
+        self._base = np.array(bases, np.int64)
+        self._even = not (self._base % self.width).any()
+        self.dtypes = [
+            dtype if access.byte is None else UINT8 for dtype, (_, access) in zip(dtypes, sites, strict=True)
+        ]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
-        shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
+        shared = np.array([memory is self._machine.shared for memory in memories], np.bool_)
         width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
-        self._in_cells = all(view.memory is self._machine.shared and view.dtype.itemsize == width for view in shared)
+        self._in_cells = bool(((shared & (self._size == width)) | ~self.in_shared).all())
         kinds = sorted({access.update for _, access in sites} - {""})
         effects = [effect_of(made[site].op) for site, _ in sites]
         self.updates = np.array([effect == "update" for effect in effects], np.bool_)
         each = zip(effects, (access.update for _, access in sites), strict=True)
         self.touches = np.array([2 + kinds.index(kind) if kind else int(did != "load") for did, kind in each], np.int64)
         self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
+        self.valued = self.stores & np.array([dtype.kind != "c" for dtype in dtypes], np.bool_)
+        self.items = np.where(self.stores, in_pieces(self.width), 0)  # that each notes of what it stores
         by_memory: dict[Memory, list[int]] = {}
-        for number, view in enumerate(reached):
-            by_memory.setdefault(view.memory, []).append(number)
+        for number, memory in enumerate(memories):
+            by_memory.setdefault(memory, []).append(number)
         self.by_memory = {memory: np.array(numbers) for memory, numbers in by_memory.items()}
         for number, (_, access) in enumerate(sites):
             watched = self._machine.in_global.watched.get(views[access.name].memory)
@@ -136,26 +144,27 @@ class Accesses:
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
-        self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
+        self.site, self._size, self.width, self.length = first.site, first._size, first.width, first.length
+        self.stores, self.valued, self.items = first.stores, first.valued, first.items
         self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
-            self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
+            own = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
+            self._shift = np.array(own, np.int64)
         self._names, self._which, self._constant = first._names, first._which, first._constant
         self._offset = self._constant + self._begins(sites, views)[self._numbers]
 
     def _begins(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
         """Return for every number the place of what the index 0 stands for, where accesses are noted by their index."""
-        own = [views[access.name] for _, access in sites]
-        begins = [open_value(view.offset, self.slot) + self._shift_of(view) for view in own]
-        by_index = [access.is_by_index for _, access in sites]
-        return np.where(np.array(by_index, np.bool_), np.array(begins, np.int64), 0)
+        begins = np.zeros(len(sites), np.int64)
+        for number, (_, access) in enumerate(sites):
+            if access.is_by_index:
+                view = views[access.name]
+                begins[number] = open_value(view.offset, self.slot) + self._shift_of(view.memory, view.dtype)
+        return begins
 
-    def _scale_of(self, view: View) -> int:
-        return len(view.memory.lanes) if isinstance(view.memory, LocalMemory) else 1
-
-    def _shift_of(self, view: View) -> int:
-        return int(open_value(view.memory.place(0, view.dtype), self.slot))
+    def _shift_of(self, memory: Memory, dtype: Dtype) -> int:
+        return int(open_value(memory.place(0, dtype), self.slot))
 
     def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
@@ -163,8 +172,9 @@ class Accesses:
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
         become places in a memory by a factor, which is 1 but in local memory.
         """
-        memory, slot, scale = view.memory, self.slot, self._scale_of(view)
-        flat = memoryview(memory.elements(view.dtype))  # type: ignore[arg-type]
+        memory, slot, scale = view.memory, self.slot, _scale_of(view.memory)
+        flat: Any = memory.elements(view.dtype)
+        flat = flat if view.dtype.kind == "c" else memoryview(flat)  # which is faster, and has no complex numbers
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
         bound = (flat, self.start_of(view), *sizes, *strides)
@@ -177,7 +187,8 @@ class Accesses:
 
     def start_of(self, view: View) -> int:
         """Return the place in its memory of the first element of an array."""
-        return int(open_value(view.offset, self.slot)) * self._scale_of(view) + self._shift_of(view)
+        begin = int(open_value(view.offset, self.slot)) * _scale_of(view.memory)
+        return begin + self._shift_of(view.memory, view.dtype)
 
     def hand_on(self) -> None:
         """Let the log and the search for hazards have what was noted."""
@@ -206,21 +217,34 @@ class Accesses:
         self.only_counts = False
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
         self.left_out = 0
-        sites, stores, addresses = self.site[numbers], self.stores[numbers], self.addresses(numbers, places)
-        values = np.full(len(sites), np.nan)
-        values[stores] = self.stored_values()
+        sites, addresses, items = self.site[numbers], self.addresses(numbers, places), self.items[numbers]
+        values, stores = np.full(len(sites), np.nan), np.flatnonzero(items)
         shared = np.flatnonzero(self.in_shared[numbers])
         if len(shared):
-            bits = self._bits(numbers, values)
-            slots = np.full(len(shared), self.slot)
-            did = OrderedAccesses(sites[shared], slots, addresses[shared], bits[shared], np.arange(len(shared)))
-            self._machine.hazards.add_serial(did)
+            stored = self.stored_values()
+            each = np.repeat(numbers, items)
+            bits = bits_of(self.dtypes, self.stores, self.valued, lambda: each, stored, self.stored_whole)
+            values[stores] = stored[(np.cumsum(items) - items)[stores]]
+            self._tell_shared(numbers[shared], addresses[shared], bits)
         self.stored.clear()
         for watched, of_it in self._owned.items():
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
                 self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
-        self._machine.log.add_alone(sites, self.slot, addresses, values if stores.any() else None)
+        self._machine.log.add_alone(sites, self.slot, addresses, values if len(stores) else None)
+
+    def _tell_shared(
+        self, numbers: NDArray[np.int64], addresses: NDArray[np.int64], stored: NDArray[np.uint64]
+    ) -> None:
+        """Let the search for hazards have accesses to shared memory, piece by piece."""
+        many = in_pieces(self.width[numbers])
+        which = np.repeat(np.arange(len(numbers)), many)
+        piece = np.arange(len(which)) - (np.cumsum(many) - many)[which]
+        numbers, bits = numbers[which], np.zeros(len(which), np.uint64)
+        bits[self.stores[numbers]] = stored
+        slots = np.full(len(which), self.slot)
+        did = OrderedAccesses(self.site[numbers], slots, addresses[which] + PIECE * piece, bits, which)
+        self._machine.hazards.add_serial(did)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
         """Keep what is handed on together with what others do, and let them stop when it is much."""
@@ -324,7 +348,7 @@ class Accesses:
         number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self._base
+        return *of_groups, *of_entries, self._scale, self._size, self._base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:
@@ -358,23 +382,13 @@ class Accesses:
         elements = places - self._shift[numbers]
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
-        elements *= self.size[numbers]
+        elements *= self._size[numbers]
         elements += self._base[numbers]
         return np.asarray(elements)
 
-    def _bits(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Return what accesses stored in shared memory, of those whose ``values`` are known, one after the other."""
-        bits = np.zeros(len(numbers), np.uint64)
-        stores = np.flatnonzero(self.stores[numbers])
-        of_store, whole = numbers[stores], None
-        for number in np.flatnonzero(np.bincount(of_store)).tolist():
-            dtype, which = self.dtypes[number], np.flatnonzero(of_store == number)
-            if dtype.kind in "iu" and dtype.itemsize == 8:  # which a float does not hold
-                whole = self.stored_whole() if whole is None else whole
-                bits[stores[which]] = whole[which]
-            else:
-                bits[stores[which]] = values[stores[which]].astype(dtype).view(f"u{dtype.itemsize}")
-        return bits
+
+def _scale_of(memory: Memory) -> int:
+    return len(memory.lanes) if isinstance(memory, LocalMemory) else 1
 
 
 def _turns_and_groups(groups: NDArray[np.int64]) -> int:

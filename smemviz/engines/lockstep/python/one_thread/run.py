@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
-from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all
+from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all, named_in
 from smemviz.engines.lockstep.python.one_thread.behind import UNASSIGNED, lanes_of, leave_behind
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
@@ -263,7 +263,7 @@ def _run(
     begin, while_began = machine.iterations, machine.while_began
     threads: list[Thread] = []
     varied = not all(is_same_for_all(inner[made.name]) for made, _ in writer.accesses)
-    reaching = [(made.name, way) for made, way in writer.accesses]
+    reaching = {(made.name, made.field, way): made for made, way in writer.accesses}
     held = None if alone else Undo([inner[name].memory for name in sorted(writer.stored)], _MOST_HELD)
     if held is not None and not held.is_possible:
         return [], None
@@ -289,8 +289,11 @@ def _run(
             inner |= {name: open_value(value, slot) for name, value in zip(used, outer, strict=True)}
         accesses = Accesses(machine, frame.mask, slot, pace, may_wait=may_wait)
         if not threads or varied:
-            of_each = {access: accesses.reach(inner[access[0]], access[1]) for access in {*reaching}}
-            reached = [memory for access in reaching for memory in of_each[access]]
+            of_each = {
+                (name, field, way): accesses.reach(named_in(inner, made), way)
+                for (name, field, way), made in reaching.items()
+            }
+            reached = [memory for made, way in writer.accesses for memory in of_each[made.name, made.field, way]]
         if not threads:
             accesses.prepare(writer.sites, writer.groups, inner)
         else:

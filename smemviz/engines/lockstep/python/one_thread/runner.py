@@ -13,8 +13,10 @@ from smemviz.engines.lockstep.python.functions import names, rules
 from smemviz.engines.lockstep.python.functions.output import line_of
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError
 from smemviz.engines.lockstep.python.one_thread.values import open_value, opened
+from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.frontends.numba.sites.visit import field_name
 from smemviz.messages import english
 
 OFTEN = 1 << 14  # turns after which what was noted is handed on
@@ -146,7 +148,8 @@ class Runner:
 
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""
-        return self.open(access.load(self._begin(), node, view, indices))
+        frame = self._begin()
+        return self.open(access.read(frame, node, *_element(frame, node, view, indices)))
 
     def atomic(self, node: ast.Call, used: bool, name: str, *operands: Value) -> Value:
         """Update an element, or find that there is none."""
@@ -157,15 +160,35 @@ class Runner:
     def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
         """Store in an element, or find that there is none."""
         frame = self._begin()
-        access.write(frame, node, view, *access.locate(frame, node, view, indices), value)
+        access.write(frame, node, *_element(frame, node, view, indices), value)
 
     def locate(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[Any, Value]:
         """Return an element for ``write``, and what it holds."""
         frame = self._begin()
-        place = access.locate(frame, node, view, indices)
-        return place, self.open(access.read(frame, node, view, *place))
+        place = _element(frame, node, view, indices)
+        return place, self.open(access.read(frame, node, *place))
 
-    def write(self, node: ast.expr, view: View, place: Any, value: Value) -> None:
+    def write(self, node: ast.expr, place: Any, value: Value) -> None:
         """Store in an element that was located."""
-        element, reached = place
+        view, element, reached = place
         access.write(self._begin(), node, view, element, reached, value)
+
+    def field(self, node: ast.Attribute | ast.Subscript, view: View) -> View:
+        """Return the array of a field."""
+        return arrays.field_of(self._frame, node, view, _field(node) or "")
+
+
+def _element(frame: Frame, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[View, Any, Mask]:
+    """Return an element, or the field of a record that a node names, where there is one."""
+    name = _field(node)
+    if name is None or not isinstance(node, ast.Attribute | ast.Subscript):
+        return view, *access.locate(frame, node, view, indices)
+    record = access.subview(frame, node.value, view, indices) if indices else view
+    part = arrays.field_of(frame, node, record, name)
+    return part, *access.whole(frame, part)
+
+
+def _field(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return field_name(node.slice) if isinstance(node, ast.Subscript) else None

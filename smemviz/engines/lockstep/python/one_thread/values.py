@@ -1,7 +1,7 @@
 """Numbers of one thread: those of a type that Python's own numbers hold exactly are kept as such, which is faster.
 
-Integers of all widths are ``int``, booleans ``bool``, float32 and float64 ``float``, complex128 ``complex``. A value
-whose type is not known beforehand is *open*: only int64 and float64 and not the narrower ones are Python's then.
+Integers of all widths are ``int``, booleans ``bool``, single and double precision ``float`` or ``complex``. A value
+whose type is not known beforehand is *open*: only the widest and not the narrower ones are Python's then.
 """
 
 from __future__ import annotations
@@ -13,14 +13,24 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Span, full
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value, dtype_of
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Dtype,
+    Value,
+    dtype_of,
+)
 
 _PYTHON: dict[Dtype, type] = {BOOL: bool, INT64: int, FLOAT64: float, COMPLEX128: complex}
 
 
 def is_known(dtype: Dtype) -> bool:
     """Tell whether numbers of a type are computed with here."""
-    return dtype.kind in "biu" or dtype in (FLOAT32, FLOAT64, COMPLEX128)
+    return dtype.kind in "biu" or dtype in (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
 
 
 def open_value(value: Value, slot: int) -> Value:
@@ -55,7 +65,9 @@ def items_by_name(name: str, value: Value, slot: int) -> dict[str, Value]:
 
 def known(value: Value, dtype: Dtype) -> Any:
     """Return an open number of a type that is known."""
-    return int(value) if dtype.kind in "iu" else float(value) if dtype == FLOAT32 else value
+    if dtype in _PYTHON:
+        return value
+    return {"i": int, "u": int, "f": float, "c": complex}[dtype.kind](value)
 
 
 def opened(value: Any, dtype: Dtype) -> Value:

@@ -15,7 +15,7 @@ from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, cells_in, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
@@ -82,7 +82,8 @@ def kind_of(frame: Frame, value: Value) -> Kind:
         unit = whole and value.ndim > 0 and type(value.strides[-1]) is int and value.strides[-1] == 1
         start = value.memory.place(value.offset, value.dtype)
         first = whole and type(start) is int and start == 0
-        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first)
+        cells = cells_in(frame.machine, value)
+        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first, cells)
     return type_of(value)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions.ufuncs import exponential
 from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     BIT,
     INT,
@@ -29,6 +30,8 @@ from smemviz.engines.lockstep.python.one_thread.native.kinds import (
 )
 from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
 from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
+from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
+from smemviz.engines.lockstep.python.one_thread.text import singles
 from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude
 from smemviz.engines.lockstep.python.one_thread.text.powers import (
     MOST_SQUARED,
@@ -79,8 +82,9 @@ class Functions(Numbers):
         rule = _CALLS.get(name)
         if rule is None:
             raise NotNativeError
-        (first, *_) = node.args
-        if name in (*_RESULTS, "complex") and isinstance(first, ast.Call) and ast.unparse(first.func) in self.constants:
+        first = node.args[0]
+        is_conversion = name in (*_RESULTS, "complex") and len(node.args) == 1
+        if is_conversion and isinstance(first, ast.Call) and ast.unparse(first.func) in self.constants:
             return rule(self, self._function(self.constants[ast.unparse(first.func)], first.args, name))
         return rule(self, *(self.value(argument) for argument in node.args))
 
@@ -98,6 +102,8 @@ class Functions(Numbers):
         if len(numbers) == len(given):
             if function in _KNOWN:
                 return self._known(function, numbers)
+            if function is exponential:
+                return self.exponential(numbers[0], types[0])
             fused = self._fused(numbers, types[0]) if function is intrinsics.fma and len({*types}) == 1 else None
             if fused is not None:
                 return fused
@@ -161,6 +167,8 @@ class Functions(Numbers):
         made = self.value(function.value)
         if function.attr == "index":
             return self._index(made, self.integer(arguments[0]))
+        if function.attr == "conjugate" and made.kind is Complex:
+            return Made(Complex, parts=(made.parts[0], self.builder.fneg(made.parts[1])))
         if function.attr not in ("bit_count", "bit_length"):
             raise NotNativeError
         number, builder = self.as_integer(made), self.builder
@@ -224,6 +232,46 @@ class Functions(Numbers):
         if made.kind is not Complex:
             raise NotNativeError
         return Made(REAL, self.by_numpy(np.hypot, *made.parts))
+
+    def rounded(self, made: Made) -> Made:
+        """Round a complex number to single precision."""
+        if made.kind is not Complex:
+            raise NotNativeError
+        return Made(Complex, parts=tuple(self.single(Made(REAL, part)).value for part in made.parts))
+
+    def bits_of_double(self, made: Made) -> Made:
+        """Return the bits of a double."""
+        return Made(Unsigned, self.builder.bitcast(self.as_real(made), INT))
+
+    def bits_of_single(self, made: Made) -> Made:
+        """Return the bits of a number in single precision."""
+        bits = self.builder.bitcast(self.stored(made, FLOAT32), ir.IntType(32))
+        return Made(Unsigned, self.builder.zext(bits, INT))
+
+    def bits_of_singles(self, made: Made) -> Made:
+        """Return the bits of a complex number in single precision."""
+        if made.kind is not Complex:
+            raise NotNativeError
+        low, high = (self.bits_of_single(Made(REAL, part)).value for part in made.parts)
+        return Made(Unsigned, self.builder.or_(low, self.builder.shl(high, ir.Constant(INT, 32))))
+
+    def product_of_singles(self, left: Made, right: Made) -> Made:
+        """Multiply complex numbers in single precision."""
+        if left.kind is not Complex or right.kind is not Complex:
+            raise NotNativeError
+        return self.multiplied(left.parts, right.parts, self.single)
+
+    def exponential(self, made: Made, dtype: Dtype) -> Made:
+        """Return e to the power of a complex number."""
+        loop, builder = loop_of(np.exp, (dtype,)), self.builder
+        if made.kind is not Complex or loop is None:
+            raise NotNativeError
+        power = self.loaded(called(self, loop, [self.stored(made, dtype)]), dtype)
+        real, imaginary = made.parts
+        is_nothing = builder.fcmp_ordered("==", real, ir.Constant(REAL, -math.inf))
+        beside = self.of_library("fabs", imaginary)
+        is_nothing = builder.and_(is_nothing, builder.fcmp_unordered("==", beside, ir.Constant(REAL, math.inf)))
+        return Made(Complex, parts=tuple(builder.select(is_nothing, ir.Constant(REAL, 0.0), p) for p in power.parts))
 
     def range_of(self, *ends: Made) -> Made:
         """Return a range."""
@@ -327,6 +375,11 @@ _KNOWN: dict[Any, Callable[..., Made]] = {
     power_of_double: Functions.power_of_double,
     power_of_integer: Functions.power_of_integer,
     power_of_single: Functions.power_of_single,
+    bits_of_double: Functions.bits_of_double,
+    bits_of_single: Functions.bits_of_single,
+    bits_of_singles: Functions.bits_of_singles,
+    singles.product: Functions.product_of_singles,
+    singles.rounded: Functions.rounded,
     np.float32: Functions.single,
 }
 _CALLS: dict[str, Callable[..., Made]] = {

@@ -16,7 +16,12 @@ from smemviz.engines.lockstep.values.typing import UINT64
 
 INT, REAL, BIT, SINGLE = ir.IntType(64), ir.DoubleType(), ir.IntType(1), ir.FloatType()
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_FLOATS = {"float32": SINGLE, "float64": REAL, "complex128": ir.ArrayType(REAL, 2)}
+_FLOATS = {
+    "float32": SINGLE,
+    "float64": REAL,
+    "complex64": ir.ArrayType(SINGLE, 2),
+    "complex128": ir.ArrayType(REAL, 2),
+}
 
 
 class NotNativeError(Exception):
@@ -179,7 +184,8 @@ class Cells:
         if dtype.kind == "b":
             return Made(BIT, self.builder.icmp_signed("!=", number, ir.Constant(number.type, 0)))
         if dtype.kind == "c":
-            return Made(Complex, parts=tuple(self.builder.extract_value(number, part) for part in range(2)))
+            halves = [self.builder.extract_value(number, half) for half in range(2)]
+            return Made(Complex, parts=tuple(self.loaded(half, part_type(dtype)).value for half in halves))
         if dtype.itemsize == 8:
             return Made(INT if dtype.kind == "i" else Unsigned, number)
         return Made(INT, (self.builder.sext if dtype.kind == "i" else self.builder.zext)(number, INT))
@@ -189,10 +195,11 @@ class Cells:
         if dtype.kind == "f":
             number = self.as_real(made)
             return number if dtype.itemsize == 8 else self.builder.fptrunc(number, SINGLE)
-        if dtype.kind == "c":
+        if dtype.kind == "c" and made.kind is Complex:
             number = ir.Constant(in_memory(dtype), ir.Undefined)
             for place, part in enumerate(made.parts):
-                number = self.builder.insert_value(number, part, place)
+                half = self.stored(Made(REAL, part), part_type(dtype))
+                number = self.builder.insert_value(number, half, place)
             return number
         number = self.builder.zext(self.as_truth(made), INT) if dtype.kind == "b" else self.as_integer(made)
         return number if dtype.itemsize == 8 else self.builder.trunc(number, in_memory(dtype))
@@ -216,6 +223,11 @@ def in_memory(dtype: np.dtype[Any]) -> Any:
     if dtype.name not in _FLOATS:
         raise NotNativeError
     return _FLOATS[dtype.name]
+
+
+def part_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of the parts of a complex number."""
+    return np.dtype(f"f{dtype.itemsize // 2}")
 
 
 def kind_of(dtype: np.dtype[Any]) -> Any:

@@ -156,14 +156,20 @@ class Numbers(Cells):
         return Made(Unsigned, divide(left.value, right.value))
 
     def _complex(self, op: type[ast.operator], left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Made:
-        builder, (a, b), (c, d) = self.builder, left, right
+        (a, b), (c, d) = left, right
         if op in (ast.Add, ast.Sub):
-            combine = getattr(builder, _OF_REALS[op])
+            combine = getattr(self.builder, _OF_REALS[op])
             return Made(Complex, parts=(combine(a, c), combine(b, d)))
         if op is not ast.Mult:
             raise NotNativeError
-        real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
-        return Made(Complex, parts=(real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c))))
+        return self.multiplied(left, right, lambda made: made)
+
+    def multiplied(self, left: Sequence[ir.Value], right: Sequence[ir.Value], rounded: Callable[[Made], Made]) -> Made:
+        """Multiply complex numbers, every product and sum rounded."""
+        multiply, pairs = self.builder.fmul, ((0, 0), (1, 1), (0, 1), (1, 0))
+        a, b, c, d = (rounded(Made(REAL, multiply(left[i], right[k]))).value for i, k in pairs)
+        sums = self.builder.fsub(a, b), self.builder.fadd(c, d)
+        return Made(Complex, parts=tuple(rounded(Made(REAL, part)).value for part in sums))
 
     def only_if(self, test: ir.Value) -> None:
         """Leave the loop to the text where a test fails."""

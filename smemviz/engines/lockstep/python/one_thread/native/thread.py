@@ -128,7 +128,7 @@ class Loop:
             return
         kind = native.kinds[name]
         kept[place + len(cells_of(kind))] = 1
-        if isinstance(value, memoryview):
+        if isinstance(value, memoryview | np.ndarray):
             kept[place] = np.asarray(value).ctypes.data
         elif kind is Complex:
             kept.view(np.float64)[place : place + 2] = value.real, value.imag

@@ -2,7 +2,7 @@
 
 Sums and products of integers are wrapped where somebody looks at them, and not before: what is beyond 64 bits makes no
 difference below. Numbers in single precision are Python's: of two of them, what an operator gives in double precision
-and rounded to single is what it gives in single precision.
+and rounded to single is what it gives in single precision. Of complex ones every product is rounded before the sum.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, combined, full
-from smemviz.engines.lockstep.python.one_thread.text import powers
+from smemviz.engines.lockstep.python.one_thread.text import powers, singles
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
 from smemviz.engines.lockstep.values.operators import (
@@ -26,7 +26,17 @@ from smemviz.engines.lockstep.values.operators import (
     binary,
     rule_of,
 )
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64, Dtype, cast
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Dtype,
+    cast,
+)
 
 _SIGNS, _BITS, ORDERS = (
     {op: SYMBOLS[op] for op in ops}
@@ -46,6 +56,8 @@ def settled(writer: Writer, atom: Atom) -> Atom:
         return atom
     dtype = atom.dtype
     assert dtype is not None
+    if atom.loose and dtype == COMPLEX64:
+        return writer.let(f"{writer.constant(singles.rounded)}({atom.text})", dtype)
     if atom.loose:
         return writer.rounded(atom.text)
     (low, high), (least, most) = full(dtype), atom.within
@@ -84,11 +96,16 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
     if own == FLOAT64 and dtype == FLOAT32:
         near = float(np.float32(float(atom.text))) if atom.is_number else math.inf
         return Atom(repr(near), dtype) if math.isfinite(near) else Atom(atom.text, dtype, loose=True)
+    if (own, dtype) == (COMPLEX128, COMPLEX64):
+        return Atom(atom.text, dtype, loose=True)
+    if own.kind != "c" and dtype.kind == "c":
+        part = settled(writer, converted(writer, atom, FLOAT32 if dtype == COMPLEX64 else FLOAT64))
+        return Atom(f"complex({part.text})", dtype)
     atom = settled(writer, atom)
     text = atom.text
     if own.kind in "biu" and dtype == FLOAT64:
         return Atom(repr(float(text.strip("()"))) if atom.is_literal else f"float({text})", dtype)
-    if own == FLOAT32 and dtype == FLOAT64:
+    if (own, dtype) in ((FLOAT32, FLOAT64), (COMPLEX64, COMPLEX128)):
         return Atom(text, dtype)
     if own == BOOL and dtype.kind in "iu":
         return Atom(f"int({text})", dtype, (0, 1))
@@ -102,8 +119,6 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
         return writer.let(f"{exact} if {inside} else {_cast(writer, atom, dtype)}", dtype)
     if own in (FLOAT64, FLOAT32) and dtype.kind in "iu":
         return _cut_off(writer, simple(writer, atom), dtype)
-    if own != COMPLEX128 and dtype == COMPLEX128:
-        return Atom(f"complex({text})", dtype)
     return writer.let(_cast(writer, atom, dtype), dtype)
 
 
@@ -157,7 +172,7 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
     if made is not None:
         return made
     a, b = settled(writer, a), settled(writer, b)
-    if op in ORDERS and left_type == right_type and left_type.kind != "c":
+    if op in ORDERS and left_type == right_type:
         return Atom(f"({a.text} {ORDERS[op]} {b.text})", BOOL)
     if left_type == right_type == dtype:
         made = _arithmetic(writer, op, a, b, dtype)
@@ -237,8 +252,10 @@ def _combined(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype)
 
 def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtype) -> Atom | None:
     """Write an operator on two numbers of one type where Python has it."""
-    if op in _SIGNS and dtype in (FLOAT64, FLOAT32, COMPLEX128):
-        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, loose=dtype == FLOAT32)
+    if op is ast.Mult and dtype == COMPLEX64:
+        return writer.let(f"{writer.constant(singles.product)}({a.text}, {b.text})", dtype)
+    if op in _SIGNS and dtype.kind in "fc":
+        return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, loose=dtype in (FLOAT32, COMPLEX64))
     if op in _BITS and dtype.kind in "biu":
         return Atom(f"({a.text} {_BITS[op]} {b.text})", dtype, _of_bits(op, a, b))
     if op is ast.Div and dtype in (FLOAT64, FLOAT32):

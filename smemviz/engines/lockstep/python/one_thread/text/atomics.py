@@ -29,7 +29,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     name = name.removeprefix("cuda.atomic.")
     if len(node.args) != (4 if name == _SWAP else 3) or name not in (*_ADDED, *_ORDERED, *_COUNTED, "exch", _SWAP):
         return None
-    made = reach(writer, *node.args[:2])
+    made = reach(writer, node.args[0], node.args[1])
     if made is None or made.array.space not in ("shared", "global"):
         return None
     dtype = made.array.dtype

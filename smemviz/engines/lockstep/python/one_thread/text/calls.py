@@ -42,7 +42,7 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
         return bound(writer, node)
     rule = names.CALLS.get(name)
     if rule is None:
-        return _conversion(writer, node)
+        return _conjugate(writer, node) or _conversion(writer, node)
     if rule.of_values is None and name not in ("builtins.min", "builtins.max"):
         return None
     given = [value(writer, argument) for argument in node.args]
@@ -62,6 +62,15 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     return called(writer, rule.of_values, given, result)
 
 
+def _conjugate(writer: Writer, node: ast.Call) -> Atom | None:
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "conjugate" or node.args:
+        return None
+    number = value(writer, node.func.value)
+    if number.dtype is None or number.dtype.kind != "c":
+        raise NotWrittenError
+    return Atom(f"{number.text}.conjugate()", number.dtype)
+
+
 def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
     target = writer.frame.names.constant(node.func)
     dtype = None if target is None or isinstance(target, str) else as_dtype(target)
@@ -70,7 +79,7 @@ def _conversion(writer: Writer, node: ast.Call) -> Atom | None:
     if isinstance(node.args[0], ast.Constant):
         return bound(writer, node)
     given = writer.write(node.args[0])
-    if given.dtype is None or not is_known(dtype) or dtype.kind == "c" or given.dtype.kind == "c":
+    if given.dtype is None or not is_known(dtype) or (given.dtype.kind == "c" and dtype.kind != "c"):
         raise NotWrittenError
     if (target is int and given.dtype.kind in "iu") or (target is float and given.dtype.kind == "f"):
         return given

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout
+from smemviz.engines.lockstep.memory.records import field_view
+from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout, cells_in, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
 from smemviz.engines.lockstep.python.one_thread.renamed import names_in
+from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
 from smemviz.engines.lockstep.values.operators import NoRuleError
-from smemviz.engines.lockstep.values.typing import INT64, NotAScalarError
+from smemviz.engines.lockstep.values.typing import (
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Dtype,
+    NotAScalarError,
+)
 from smemviz.errors import SmemvizError
+from smemviz.frontends.numba.sites.visit import field_name
 
+_BITS: dict[Dtype, Callable[..., int]] = {
+    FLOAT32: bits_of_single,
+    FLOAT64: bits_of_double,
+    COMPLEX64: bits_of_singles,
+    COMPLEX128: bits_of_double,
+}
 REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, ArithmeticError, LookupError, ValueError, TypeError)
 
 
@@ -46,7 +64,12 @@ class Reached:
         """The text of the element."""
         return f"m{self.layout.access.number}[{self.place}]"
 
-    def note_unsafe(self, writer: Writer, site: int | None, stored: str = "") -> None:
+    @property
+    def loaded(self) -> str:
+        """The text of what the element holds."""
+        return closed(self.element, self.array.dtype) if self.array.dtype.kind == "c" else self.element
+
+    def note_unsafe(self, writer: Writer, site: int | None, stored: Sequence[str] = ()) -> None:
         """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
         if self.array.space == "shared":
             writer.note_unsafe(self.place, self.base, self.offset, site, stored)
@@ -92,11 +115,47 @@ def held(writer: Writer, node: ast.expr) -> View:
 
 def base_of(writer: Writer, node: ast.expr) -> tuple[str, Array, View] | None:
     """Return an array that is reached, under its variable, or a row or slice of one, and one like it."""
+    part = _field_named(node)
+    if part is not None:
+        of_field = _field_of(writer, *part)
+        if of_field is None:
+            return None
+        name, array, view = of_field
+        layout = layout_of(writer, name, array, is_by_index=False)
+        text = f"{writer.runner}.field({writer.constant(node)}, {layout.view})"
+        return "", replace(array, layout=replace(layout, view=text)), view
     named = array_of(writer, node)
     if named is None:
         row = row_of(writer, node)
         return None if row is None else ("", *row)
-    return None if named[1].way == "far" else (*named, held(writer, node))
+    is_in_reach = named[1].way != "far" and named[1].dtype.fields is None
+    return (*named, held(writer, node)) if is_in_reach else None
+
+
+def _field_named(node: ast.expr) -> tuple[ast.expr, str] | None:
+    """Return of what a node names a field, and which."""
+    if isinstance(node, ast.Attribute):
+        return node.value, node.attr
+    name = field_name(node.slice) if isinstance(node, ast.Subscript) else None
+    return None if name is None or not isinstance(node, ast.Subscript) else (node.value, name)
+
+
+def _field_of(writer: Writer, node: ast.expr, field: str) -> tuple[str, Array, View] | None:
+    """Return the array of a field of an array that a name stands for, under its variable, and one like it."""
+    named = array_of(writer, node)
+    if named is None or named[1].layout is not None or named[1].way == "far":
+        return None
+    name, array = named
+    try:
+        view = field_view(held(writer, node), field)
+    except ValueError:
+        return None
+    if view is None or view.dtype.fields is not None or view.ndim != array.axes:
+        return None
+    machine = writer.frame.machine
+    way, cells = way_to(machine, view), cells_in(machine, view)
+    made = Array(view.dtype, view.ndim, array.space, way, unit=False, first=False, cells=cells, field=field)
+    return None if way == "far" else (name, made, view)
 
 
 def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
@@ -199,7 +258,7 @@ def layout_of(writer: Writer, name: str, array: Array, *, is_by_index: bool) -> 
     if array.layout is not None:
         return array.layout
     number = len(writer.accesses)
-    access = Access(name, array.dtype, array.axes, number, is_by_index)
+    access = Access(name, array.dtype, array.axes, number, is_by_index, field=array.field)
     writer.accesses.append((access, array.way))
     sizes, strides = ([f"{letter}{number}_{axis}" for axis in range(array.axes)] for letter in "ns")
     if array.unit:
@@ -208,11 +267,24 @@ def layout_of(writer: Writer, name: str, array: Array, *, is_by_index: bool) -> 
     return Layout(access, start, tuple(sizes), tuple(strides), f"V[{writer.constant(name)}]")
 
 
-def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
-    """Write the indices of an element, None for what is no element of an array that is reached here."""
-    parts, based = _parts(index), None
-    if parts and not any(isinstance(part, ast.Slice) or _is_foreign(part) for part in parts):
-        based = base_of(writer, base)
+def reach_at(writer: Writer, node: ast.expr) -> Reached | None:
+    """Write the indices of the element, or of the record whose field, a node names; None for what is not reached."""
+    named = _field_named(node)
+    if named is None:
+        return reach(writer, node.value, node.slice) if isinstance(node, ast.Subscript) else None
+    base, field = named
+    if isinstance(base, ast.Subscript) and _field_named(base) is None:
+        named_array = array_of(writer, base.value)
+        is_record = named_array is not None and named_array[1].dtype.fields is not None
+        return reach(writer, base.value, base.slice, field) if is_record else None
+    return reach(writer, base, None, field)
+
+
+def reach(writer: Writer, base: ast.expr, index: ast.expr | None, field: str = "") -> Reached | None:
+    """Write the indices of an element, or of the record of a field, None for what is not reached here."""
+    parts, based = [] if index is None else _parts(index), None
+    if (parts or field) and not any(isinstance(part, ast.Slice) or _is_foreign(part) for part in parts):
+        based = _field_of(writer, base, field) if field else base_of(writer, base)
     if based is None or len(parts) != based[1].axes:
         return None
     name, array, _ = based
@@ -235,13 +307,15 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
     else:
         terms = [_times(atom.text, stride) for atom, stride in zip(indices, layout.strides, strict=True)]
         place = " + ".join([layout.start, *terms] if layout.start else terms)
-        if place != indices[0].text:
+        if not indices or place != indices[0].text:
             place = writer.let(place, INT64).text
         spot = spot or place
     number = layout.access.number
-    own = f"((w := o{number}[{place} + f{number}]) == me or not w)" if array.way == "owned" else ""
-    texts = f"({', '.join(atom.text for atom in indices)},)"
-    return Reached(layout, array, texts, " and ".join(tests), own, place, spot, constant)
+    cell = f"({place}) * {array.cells} + f{number}" if array.cells > 1 else f"{place} + f{number}"
+    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * (array.way == "owned")
+    own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
+    texts = f"({''.join(f'{atom.text}, ' for atom in indices)})"
+    return Reached(layout, array, texts, " and ".join(tests) or "True", own, place, spot, constant)
 
 
 def shape_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
@@ -260,18 +334,35 @@ def _is_renamed(writer: Writer, node: ast.expr) -> bool:
     return renamed is not None and writer.scope is None and not names_in(node).isdisjoint(renamed.names)
 
 
-def store(writer: Writer, node: ast.Subscript, element: Reached, atom: Atom, inside: str, far: str) -> None:
+def store(writer: Writer, node: ast.expr, element: Reached, atom: Atom, inside: str, far: str) -> None:
     """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
     site = writer.frame.tree.stores.get(node)
     writer.stored.add(element.layout.access.name)
+    is_noted = element.array.space == "shared" and site is not None
+    items = _items(writer, atom, writer.pieces(site)) if is_noted else []
     writer.put(f"if {inside}:")
-    if element.array.space == "shared" and site is not None and not writer.only_counted:
-        writer.put(f"    stored({atom.text})")
+    for item in items if not writer.only_counted else []:
+        writer.put(f"    stored({item})")
     writer.put(f"    {element.element} = {atom.text}")
-    element.note_unsafe(writer, site, atom.text)
+    element.note_unsafe(writer, site, items)
     writer.put("else:")
     writer.astray(far, site)
     element.note(writer, site)
+
+
+def _items(writer: Writer, atom: Atom, pieces: int) -> list[str]:
+    """Return the texts of what a store notes, which may be in as many pieces as it has bytes."""
+    dtype = atom.dtype
+    assert dtype is not None
+    items = [atom.text]
+    if dtype.kind == "c" or (pieces > 1 and dtype.kind == "f"):
+        parts = [f"{atom.text}.real", f"{atom.text}.imag"] if dtype == COMPLEX128 else [atom.text]
+        function = writer.constant(_BITS[dtype])
+        items = [f"{function}({part})" for part in parts]
+    if pieces == 1:
+        return items
+    names = [writer.let(item, UINT64).text for item in items]
+    return [f"({name} >> {8 * byte} & 255)" for name in names for byte in range(pieces // len(names))]
 
 
 def fitting(writer: Writer, array: Array, atom: Atom) -> Atom:
@@ -291,7 +382,12 @@ def subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
         if sizes is None:
             return None if array_of(writer, node.value.value) is None else bound(writer, node)
         return sizes[axis] if type(axis) is int and 0 <= axis < len(sizes) else None
-    made = reach(writer, node.value, node.slice)
+    return field(writer, node)
+
+
+def field(writer: Writer, node: ast.expr) -> Atom | None:
+    """Write the load of an element, or of a field of a record."""
+    made = reach_at(writer, node)
     return None if made is None else load(writer, node, made)
 
 
@@ -299,7 +395,7 @@ def load(writer: Writer, node: ast.expr, made: Reached) -> Atom:
     """Write the load of an element that is reached."""
     result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
     writer.put(f"if {made.inside}:")
-    writer.put(f"    {result} = {made.element}")
+    writer.put(f"    {result} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")
     far = f"{writer.runner}.load({writer.constant(node)}, {made.layout.view}, {made.indices})"

@@ -17,12 +17,13 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     value,
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
-from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, field, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.functions import part_of
 from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.tuples import item
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
+from smemviz.engines.lockstep.values.typing import BOOL, FLOAT64, INT64, UINT64
 
 # -- names and constants
 
@@ -56,16 +57,16 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
     frame = writer.frame
     if frame.canonical(node) or frame.names.constant(node) is not None:
         return bound(writer, node)
+    loaded = field(writer, node)
+    if loaded is not None:
+        return loaded
     if node.attr in ("size", "ndim") and array_of(writer, node.value) is not None:
         sizes = shape_of(writer, node.value)
         if sizes is None:
             return bound(writer, node)
         return literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
     if node.attr in ("real", "imag"):
-        atom = writer.write(node.value)
-        if atom.dtype == COMPLEX128:
-            return Atom(f"{atom.text}.{node.attr}", FLOAT64)
-        raise NotWrittenError
+        return part_of(value(writer, node.value), node.attr)
     return None
 
 
@@ -95,9 +96,9 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
     text = atom.text
     if isinstance(node.op, ast.Not) and dtype is not None:
         return Atom(f"(not {text})", BOOL)
-    if isinstance(node.op, ast.USub) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+    if isinstance(node.op, ast.USub) and dtype is not None and dtype.kind in "fc":
         return Atom(f"(-{text})", dtype)
-    if isinstance(node.op, ast.UAdd) and dtype in (FLOAT64, FLOAT32, COMPLEX128):
+    if isinstance(node.op, ast.UAdd) and dtype is not None and dtype.kind in "fc":
         return atom
     if dtype == BOOL:
         if isinstance(node.op, ast.Invert):

@@ -9,10 +9,11 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.functions import intrinsics
 from smemviz.engines.lockstep.python.functions.mathematics import of_floats
+from smemviz.engines.lockstep.python.functions.ufuncs import OF_COMPLEX, complex_type, exponential
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
-from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
-from smemviz.engines.lockstep.values.typing import COMPLEX128, FLOAT32, FLOAT64, Dtype
+from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Dtype
 
 Atoms = list[Atom]
 
@@ -26,22 +27,46 @@ def of_numbers(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom |
 def _ufunc(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
     """Write a function of NumPy, of numbers of the type that it gives."""
     ufunc, types = of_floats(name), {atom.dtype for atom in atoms}
+    if name.startswith("cmath.") or _are_complex(atoms):
+        return _of_complex(writer, name, atoms, result)
     if ufunc is None and name.startswith("numpy.") and types == {result}:
         ufunc = getattr(np, name.removeprefix("numpy."))
-    if not isinstance(ufunc, np.ufunc) or result not in (FLOAT32, FLOAT64) or COMPLEX128 in types:
+    if not isinstance(ufunc, np.ufunc) or result not in (FLOAT32, FLOAT64):
         return None
     return called(writer, ufunc, [converted(writer, atom, result) for atom in atoms], result)
 
 
+def _are_complex(atoms: Atoms) -> bool:
+    return any(atom.dtype is not None and atom.dtype.kind == "c" for atom in atoms)
+
+
+def _of_complex(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    """Write a function of NumPy, or of ``cmath`` that is one, of complex numbers of one type."""
+    module, _, of_it = name.partition(".")
+    function = OF_COMPLEX.get(of_it) if module == "cmath" else getattr(np, of_it, None) if module == "numpy" else None
+    if module == "cmath":
+        atoms = [converted(writer, atom, complex_type(atom.dtype)) for atom in atoms if atom.dtype is not None]
+    if not isinstance(function, np.ufunc) and function is not exponential:
+        return None
+    return called(writer, function, atoms, result) if len({atom.dtype for atom in atoms}) == 1 else None
+
+
+def part_of(atom: Atom, name: str) -> Atom:
+    """Write the real or the imaginary part of a complex number."""
+    if atom.dtype not in (COMPLEX64, COMPLEX128):
+        raise NotWrittenError
+    return Atom(f"{atom.text}.{name}", FLOAT32 if atom.dtype == COMPLEX64 else FLOAT64)
+
+
 def called(writer: Writer, function: Callable[..., object], atoms: Atoms, result: Dtype) -> Atom:
     """Write the call of a function of open numbers."""
-    writer.is_dear |= not isinstance(function, np.ufunc) and function is not intrinsics.fma
+    writer.is_dear |= not isinstance(function, np.ufunc) and function not in (intrinsics.fma, exponential)
     numbers = ", ".join([writer.opened(settled(writer, atom)) for atom in atoms])
     return writer.let(closed(f"{writer.constant(function)}({numbers})", result), result)
 
 
 def _root(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
-    if result not in (FLOAT32, FLOAT64) or atoms[0].dtype == COMPLEX128:
+    if result not in (FLOAT32, FLOAT64) or _are_complex(atoms):
         return None
     number = simple(writer, converted(writer, atoms[0], result))
     far = closed(f"{writer.constant(np.sqrt)}({writer.opened(number)})", result)
@@ -53,6 +78,9 @@ def _magnitude(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom |
     (atom,) = atoms
     if atom.dtype == COMPLEX128:
         return Atom(f"{writer.constant(magnitude)}({atom.text})", result)
+    if atom.dtype == COMPLEX64:
+        atom = simple(writer, atom)
+        return called(writer, np.hypot, [part_of(atom, name) for name in ("real", "imag")], result)
     if atom.dtype != result:
         return None
     span = (0, max(abs(end) for end in atom.within)) if result.kind in "iu" else None
@@ -68,10 +96,15 @@ def magnitude(z: complex) -> float:
 
 
 def _complex(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
-    if result != COMPLEX128 or any(atom.dtype == COMPLEX128 for atom in atoms):
-        return None
-    parts = [converted(writer, atom, FLOAT64).text for atom in atoms]
+    if _are_complex(atoms):
+        return atoms[0]
+    part = FLOAT32 if result == COMPLEX64 else FLOAT64
+    parts = [settled(writer, converted(writer, atom, part)).text for atom in atoms]
     return Atom(f"complex({', '.join([*parts, '0.0'][:2])})", result)
+
+
+def _half(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    return part_of(atoms[0], name.removeprefix("numpy.")) if _are_complex(atoms) else None
 
 
 def _extreme(writer: Writer, name: str, operands: Atoms, dtype: Dtype) -> Atom | None:
@@ -160,7 +193,7 @@ def _selected(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | 
 
 
 def _round(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
-    if len(atoms) > 1 or atoms[0].dtype == COMPLEX128:
+    if len(atoms) > 1 or _are_complex(atoms):
         return None
     return converted(writer, called(writer, np.rint, [converted(writer, atoms[0], FLOAT64)], FLOAT64), result)
 
@@ -182,4 +215,6 @@ _RULES: dict[str, Rule] = {
     "math.isinf": _below_infinity("=="),
     "math.isnan": _isnan,
     "math.sqrt": _root,
+    "numpy.imag": _half,
+    "numpy.real": _half,
 }

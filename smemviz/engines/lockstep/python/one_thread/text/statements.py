@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
 from smemviz.engines.lockstep.python.one_thread.text import loops, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
-from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach, row_of, store
+from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach_at, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, is_number, own_array, tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
@@ -61,10 +61,7 @@ def _leave(writer: Writer, node: ast.stmt, *, ends: bool) -> None:
     writer.indent += 1
     writer.end("False")
     writer.indent -= 1
-    writer.count_on()
-    for name in sorted(stored):
-        writer.assign(name, Atom(f"V.get({writer.constant(name)}, U)", None))
-        writer.sure.discard(name)
+    writer.take_back(stored)
 
 
 # -- assignments
@@ -113,7 +110,7 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
     names = node.targets[0]
     if len(node.targets) == 1 and isinstance(names, ast.Tuple):
         return _unpacked(writer, names, node.value)
-    if not all(isinstance(target, ast.Name | ast.Subscript) for target in node.targets):
+    if not all(isinstance(target, ast.Name | ast.Subscript | ast.Attribute) for target in node.targets):
         raise NotWrittenError
     atoms = tuple_of(writer, node.value)
     if atoms is not None and not is_number(writer, node.value, atoms):
@@ -156,7 +153,7 @@ def _is_used_behind(function: ast.AST, node: ast.Assign, name: str) -> bool:
 def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
     if isinstance(target, ast.Name):
         assign(writer, target, target.id, atom)
-    elif isinstance(target, ast.Subscript):
+    elif isinstance(target, ast.Subscript | ast.Attribute):
         _store(writer, target, atom)
     else:
         raise NotWrittenError
@@ -192,8 +189,8 @@ def _annotated(writer: Writer, node: ast.AnnAssign) -> bool:
     return True
 
 
-def _store(writer: Writer, node: ast.Subscript, atom: Atom) -> None:
-    made = reach(writer, node.value, node.slice)
+def _store(writer: Writer, node: ast.expr, atom: Atom) -> None:
+    made = reach_at(writer, node)
     if made is None:
         raise NotWrittenError
     place = f"{writer.constant(node)}, {made.layout.view}, {made.indices}"
@@ -208,18 +205,18 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
         old = writer.number(writer.variable_name(node, target.id), target, node)
         assign(writer, target, target.id, operate(writer, node, type(node.op), old, writer.write(node.value)))
         return True
-    made = reach(writer, target.value, target.slice) if isinstance(target, ast.Subscript) else None
-    if made is None or made.array.space == "constant" or not isinstance(target, ast.Subscript):
+    made = reach_at(writer, target)
+    if made is None or made.array.space == "constant":
         raise NotWrittenError
     site = writer.frame.tree.loads.get(target)
     near, held, old_name = writer.new(), writer.new(), writer.new()
-    place = f"{writer.constant(target)}, {made.layout.view}"
+    place = writer.constant(target)
     writer.put(f"{near} = {made.inside}")
     writer.put(f"if {near}:")
-    writer.put(f"    {old_name} = {made.element}")
+    writer.put(f"    {old_name} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")
-    writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.indices})", site)
+    writer.astray(f"{held}, {old_name} = {writer.runner}.locate({place}, {made.layout.view}, {made.indices})", site)
     writer.put(f"    {old_name} = {closed(old_name, made.array.dtype)}")
     made.note(writer, site)
     new = operate(writer, node, type(node.op), of_load(old_name, made.array.dtype), writer.write(node.value))

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed, States, names_in
 from smemviz.engines.lockstep.python.one_thread.values import items_in, open_value
-from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64, Dtype, Value
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value
 
 # Loops in each other and levels of indentation; Python has limits.
 _DEEPEST, _FURTHEST_IN = 12, 80
@@ -171,24 +171,29 @@ class Writer:
     # -- what is noted
 
     def note(self, base: str, offset: int, site: int | None, access: Access) -> None:
-        """Note an access at what has a name and a constant, where it is a request."""
-        if site is not None:
-            if self.frame.machine.table.sites[site].pieces > 1:
-                raise NotWrittenError  # an element is one request here
+        """Note an access at what has a name and a constant, where it is a request, or one for each byte."""
+        if site is None:
+            return
+        pieces = self.pieces(site)
+        for byte in range(pieces):
             self._noted.add(len(self.sites), base, offset)
-            self.sites.append((site, access))
+            self.sites.append((site, replace(access, byte=byte if pieces > 1 else None)))
+
+    def pieces(self, site: int | None) -> int:
+        """Return how many requests an access is."""
+        return 0 if site is None else self.frame.machine.table.sites[site].pieces
 
     @property
     def has_to_note(self) -> bool:
         """Whether there is something to be noted."""
         return bool(self._noted.entries)
 
-    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: str) -> None:
+    def note_unsafe(self, place: str, base: str, offset: int, site: int | None, stored: Sequence[str]) -> None:
         """Note an access to shared memory that is only counted where its place may not have been written yet."""
         if not self.only_counted or site is None:
             return
-        group = self._counted([(len(self.sites), 0, offset)])
-        lines = [f"stored({stored})"] * bool(stored) + [f"note({base})", f"group({group})", f"g{group} -= 1"]
+        group = self._counted(self._next(site, offset))
+        lines = [f"stored({item})" for item in stored] + [f"note({base})", f"group({group})", f"g{group} -= 1"]
         self.put(f"    if not safe[{place}]: {'; '.join(lines)}")
 
     def flush(self) -> None:
@@ -202,6 +207,11 @@ class Writer:
         if self.only_counted:
             return [f"g{self._counted(self._noted.entries)} += 1"]
         return self._noted.noting(self._group(self._noted.entries))
+
+    def _next(self, site: int, offset: int) -> list[Entry]:
+        """Return what the next access will be noted as."""
+        first = len(self.sites)
+        return [(number, 0, offset) for number in range(first, first + self.pieces(site))]
 
     def _group(self, entries: Sequence[Entry]) -> int:
         return self.groups.setdefault(tuple(entries), len(self.groups))
@@ -221,9 +231,9 @@ class Writer:
         if self.only_counted or self.several:  # in any order; what several threads do instead, they do not keep
             self.put(f"    {done}")
             if self.only_counted and site is not None:  # which is counted once too often
-                self.put(f"    g{self._counted([(len(self.sites), 0, 0)])} -= 1")
+                self.put(f"    g{self._counted(self._next(site, 0))} -= 1")
             return
-        left_out = len(self._noted.entries) + (site is not None)
+        left_out = len(self._noted.entries) + self.pieces(site)
         for line in (*self._noting(), done, *[f"R.leave_out({left_out})"] * (left_out > 0)):
             self.put(f"    {line}")
 
@@ -326,7 +336,7 @@ class Writer:
     def opened(self, atom: Atom) -> str:
         """Return the text of a number as an open value."""
         text, dtype = atom.text, atom.dtype
-        if dtype is None or dtype in (BOOL, INT64, FLOAT64) or dtype.kind == "c":
+        if dtype is None or dtype in (BOOL, INT64, FLOAT64, COMPLEX128):
             return text
         return f"{self.constant(dtype.type)}({text})"
 
@@ -371,6 +381,13 @@ class Writer:
         variable = self.variable(name)
         text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"
         self.put(text if name in self.sure else f"if {variable} is not U: {text}")
+
+    def take_back(self, stored: set[str]) -> None:
+        """Go on with what the interpreter assigned."""
+        self.count_on()
+        for name in sorted(stored):
+            self.assign(name, Atom(f"V.get({self.constant(name)}, U)", None))
+            self.sure.discard(name)
 
     def interpreted(self, node: ast.expr) -> Atom:
         """Have the interpreter evaluate an expression."""

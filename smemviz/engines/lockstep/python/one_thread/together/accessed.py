@@ -74,7 +74,7 @@ def note_first(
     stores: Numbers,
     first_store: Numbers,
     bits: Numbers,
-    chosen: Numbers,
+    pieces: Numbers,
     start: int,
     shift: int,
     cells: int,
@@ -86,8 +86,9 @@ def note_first(
 ) -> int:
     """Find where each thread touches a cell first by an access of some, and where first with other bits.
 
-    ``found`` becomes these accesses in the order of their rows, the thread of each and its bits, and ``seen`` the same
-    thread after thread; return how many. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so
+    Each access has ``pieces`` of 8 bytes, or one of fewer; none if it is not asked for. ``found`` becomes these pieces
+    in the order of their rows: the access, the thread, the bits, and which piece it is; ``seen`` the same thread after
+    thread; return how many. A cell is ``2 ** shift`` bytes, the first begins at ``start``; there are so
     many ``cells``. ``before`` and ``stamps`` are for each access and cell what was in it, and by whom: nobody;
     ``ends`` are 0 of each row and behind the last.
     """
@@ -96,29 +97,29 @@ def note_first(
         once, store = 2 * thread + 1, first_store[thread]
         for i in range(begin[thread], begin[thread + 1]):
             access = number[i]
-            if not chosen[access]:
-                continue
-            new = np.uint64(0)
-            if stores[access]:
-                new = bits[store]
-                store += 1
-            at = access * cells + ((addresses[i] - start) >> shift)
-            if stamps[at] < once:
-                stamps[at] = once
-                before[at] = new
-            elif stamps[at] == once and before[at] != new:
-                stamps[at] = once + 1
-            else:
-                continue
-            seen[0, many], seen[1, many], seen[2, many] = i, thread, new
-            ends[rows[i] + 1] += 1
-            many += 1
+            for piece in range(pieces[access]):
+                new = np.uint64(0)
+                if stores[access]:
+                    new = bits[store]
+                    store += 1
+                at = access * cells + ((addresses[i] + 8 * piece - start) >> shift)
+                if stamps[at] < once:
+                    stamps[at] = once
+                    before[at] = new
+                elif stamps[at] == once and before[at] != new:
+                    stamps[at] = once + 1
+                else:
+                    continue
+                seen[0, many], seen[1, many], seen[2, many], seen[3, many] = i, thread, new, piece
+                ends[rows[i] + 1] += 1
+                many += 1
     for row in range(len(ends) - 1):
         ends[row + 1] += ends[row]
     for k in range(many):
         row = rows[seen[0, k]]
         to = ends[row]
-        found[0, to], found[1, to], found[2, to] = seen[0, k], seen[1, k], seen[2, k]
+        for part in range(4):
+            found[part, to] = seen[part, k]
         ends[row] += 1
     return many
 
@@ -129,14 +130,15 @@ def requests_of(
     begin: Numbers,
     rows: Numbers,
     number: Numbers,
-    stores: Numbers,
+    valued: Numbers,
     low: int,
     high: int,
     now: Numbers,
 ) -> tuple[Numbers, Numbers, bool]:
     """Find the requests of some threads, of one warp, from row ``low`` to ``high``.
 
-    Returns the number of the access of each, for each row which of the requests it is, and whether any stores.
+    Returns the number of the access of each, for each row which of the requests it is, and whether of any it is
+    ``valued`` what it stores.
     ``now`` is what comes next of each thread, and moves on.
     """
     access_of, which = np.full(high - low, -1, np.int32), np.zeros(high - low, np.int32)
@@ -147,15 +149,15 @@ def requests_of(
             i += 1
         now[thread] = i
     many = 0
-    any_stores = False
+    any_valued = False
     for row in range(high - low):
         access = access_of[row]
         if access >= 0:
-            any_stores |= stores[access]
+            any_valued |= valued[access]
             which[row] = many
             access_of[many] = access
             many += 1
-    return access_of[:many], which, any_stores
+    return access_of[:many], which, any_valued
 
 
 @compiled
@@ -166,7 +168,7 @@ def write_requests(
     rows: Numbers,
     number: Numbers,
     addresses: Numbers,
-    stores: Numbers,
+    items: Numbers,
     values: Numbers,
     low: int,
     which: Numbers,
@@ -177,6 +179,7 @@ def write_requests(
 ) -> None:
     """Write down the requests that ``requests_of`` has found: addresses in a table and values in another one, if any.
 
+    Each access has noted so many ``items`` of what it stores, of which the first is the value.
     ``now`` and ``next_store`` are what comes next of each thread, and move on.
     """
     table[:] = -1
@@ -188,9 +191,9 @@ def write_requests(
         while i < begin[thread + 1] and rows[i] < high:
             row = which[rows[i] - low]
             table[row, lane] = addresses[i]
-            if stores[number[i]]:
+            if items[number[i]]:
                 if len(stored):
                     stored[row, lane] = values[store]
-                store += 1
+                store += items[number[i]]
             i += 1
         now[thread], next_store[thread] = i, store

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
+from smemviz.engines.lockstep.python.one_thread.stored import bits_of
 from smemviz.engines.lockstep.python.one_thread.together.places import place, places_of
 from smemviz.engines.lockstep.python.one_thread.together.scratch import Scratch
 from smemviz.engines.lockstep.python.one_thread.together.straight import each_turn
@@ -79,7 +80,14 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops, scratch: Scratch) -> Mad
     of_groups, made = (groups, begin, places, noted, noted_begin), (rows, number, addresses)
     place(*of_groups, where[2], first.tables, add, row_of, access_begin, *made)
     stored, first_store = _joined([[run.stored_values()] for run in runs], scratch, "stored", np.float64)
-    bits = _bits(runs, number, stored)
+    bits = bits_of(
+        first.dtypes,
+        first.stores,
+        first.valued,
+        lambda: np.repeat(number, first.items[number]),
+        stored,
+        lambda: np.concatenate([run.stored_whole() for run in runs]),
+    )
     slots = np.array([run.slot for run in runs])
     return Made(slots, access_begin, times, rows, number, addresses, first_store, stored, bits)
 
@@ -91,25 +99,6 @@ def _joined(
     begin = np.zeros(len(arrays) + 1, np.int64)
     np.cumsum([sum(map(len, own)) for own in arrays], out=begin[1:])
     return scratch.joined(name, [array for own in arrays for array in own], dtype), begin
-
-
-def _bits(runs: Sequence[Accesses], number: NDArray[np.int32], stored: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return what was stored in shared memory, as it is there."""
-    first = runs[0]
-    of_store = [first.dtypes[access] for access in np.flatnonzero(first.stores).tolist()]
-    if any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in of_store):  # which a float does not hold
-        whole = np.concatenate([run.stored_whole() for run in runs])
-    bits = np.zeros(len(stored), np.uint64)
-    each = None
-    for dtype in dict.fromkeys(of_store):
-        if len(set(of_store)) > 1:
-            each = number[first.stores[number]] if each is None else each
-            own: Any = np.flatnonzero(np.array([of == dtype for of in first.dtypes])[each])
-        else:
-            own = slice(None)
-        is_whole = dtype.kind in "iu" and dtype.itemsize == 8
-        bits[own] = whole[own] if is_whole else stored[own].astype(dtype).view(f"u{dtype.itemsize}")
-    return bits
 
 
 def _loops_of(first: Accesses, loops: Loops) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:

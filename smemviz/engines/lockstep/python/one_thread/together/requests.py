@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Updates, Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
+from smemviz.engines.lockstep.python.one_thread.stored import PIECE, in_pieces
 from smemviz.engines.lockstep.python.one_thread.together.accessed import (
     find_cells,
     meet,
@@ -61,12 +62,12 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
 
     def write(addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
         stored = _NO_VALUES if values is None else values
-        of_accesses = *what, made.addresses, first.stores, made.values
+        of_accesses = *what, made.addresses, first.items, made.values
         write_requests(threads, slots[threads] % WARP_SIZE, *of_accesses, low, which, *written, addresses, stored)
 
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         for threads in several:
-            number, which, known = requests_of(threads, *what, first.stores, low, min(low + _AT_ONCE, count), found)
+            number, which, known = requests_of(threads, *what, first.valued, low, min(low + _AT_ONCE, count), found)
             if len(number):
                 machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
 
@@ -78,9 +79,9 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
         touches = first.touches if watched is None else np.maximum(first.touches, 1)
         if not touches[numbers].any():
             continue
-        unit = int(first.size[numbers].min())
-        times = np.zeros(len(first.size), np.int64)
-        times[numbers] = first.size[numbers] // unit
+        unit = min(int(first.width[numbers].min()), PIECE)
+        times = np.zeros(len(first.width), np.int64)
+        times[numbers] = first.width[numbers] // unit
         shift, most = unit.bit_length() - 1, len(memory.data) // unit
         start = np.full(len(made.slots), memory.base >> shift)
         if memory.space == "shared":  # an address is the same in every block
@@ -143,11 +144,13 @@ def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
     cells = (nbytes >> shift) + 1
     before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    seen, found = (scratch.array(name, 3 * len(made.rows), np.int64).reshape(3, -1) for name in ("seen", "found"))
+    pieces = np.where(first.in_shared, in_pieces(first.width), 0)
+    size = 4 * int(made.times @ pieces)
+    seen, found = (scratch.array(name, size, np.int64).reshape(4, -1) for name in ("seen", "found"))
     what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
     ends = np.zeros(made.count + 1, np.int32)
-    many = note_first(*what, first.in_shared, start, shift, cells, before, stamps, ends, seen, found)
-    which, threads, bits = found[:, :many]
+    many = note_first(*what, pieces, start, shift, cells, before, stamps, ends, seen, found)
+    which, threads, bits, piece = found[:, :many]
     sites, slots, rows = first.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
-    did = OrderedAccesses(sites, slots, made.addresses[which], bits.view(np.uint64), rows)
+    did = OrderedAccesses(sites, slots, made.addresses[which] + PIECE * piece, bits.view(np.uint64), rows)
     machine.hazards.add_serial(did)
