@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -159,8 +159,7 @@ class Accesses:
         begins = np.zeros(len(sites), np.int64)
         for number, (_, access) in enumerate(sites):
             if access.is_by_index:
-                view = views[access.name]
-                begins[number] = open_value(view.offset, self.slot) + self._shift_of(view.memory, view.dtype)
+                begins[number] = open_value(views[access.name].offset, self.slot) + self._shift[number]
         return begins
 
     def _shift_of(self, memory: Memory, dtype: Dtype) -> int:
@@ -222,9 +221,9 @@ class Accesses:
         shared = np.flatnonzero(self.in_shared[numbers])
         if len(shared):
             stored = self.stored_values()
-            each = np.repeat(numbers, items)
-            bits = bits_of(self.dtypes, self.stores, self.valued, lambda: each, stored, self.stored_whole)
-            values[stores] = stored[(np.cumsum(items) - items)[stores]]
+            of_items = partial(np.repeat, numbers, items)
+            bits = bits_of(self.dtypes, self.stores, self.valued, of_items, stored, self.stored_whole)
+            values[stores] = stored if len(stored) == len(stores) else stored[(np.cumsum(items) - items)[stores]]
             self._tell_shared(numbers[shared], addresses[shared], bits)
         self.stored.clear()
         for watched, of_it in self._owned.items():
@@ -237,13 +236,15 @@ class Accesses:
         self, numbers: NDArray[np.int64], addresses: NDArray[np.int64], stored: NDArray[np.uint64]
     ) -> None:
         """Let the search for hazards have accesses to shared memory, piece by piece."""
-        many = in_pieces(self.width[numbers])
-        which = np.repeat(np.arange(len(numbers)), many)
-        piece = np.arange(len(which)) - (np.cumsum(many) - many)[which]
-        numbers, bits = numbers[which], np.zeros(len(which), np.uint64)
+        rows = np.arange(len(numbers))
+        if self.width.max() > PIECE:
+            many = in_pieces(self.width[numbers])
+            rows = np.repeat(rows, many)
+            piece = np.arange(len(rows)) - (np.cumsum(many) - many)[rows]
+            numbers, addresses = numbers[rows], addresses[rows] + PIECE * piece
+        bits, slots = np.zeros(len(rows), np.uint64), np.full(len(rows), self.slot)
         bits[self.stores[numbers]] = stored
-        slots = np.full(len(which), self.slot)
-        did = OrderedAccesses(self.site[numbers], slots, addresses[which] + PIECE * piece, bits, which)
+        did = OrderedAccesses(self.site[numbers], slots, addresses, bits, rows)
         self._machine.hazards.add_serial(did)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
