@@ -1,7 +1,10 @@
 """Threads that wait for a lock get it one after the other, and what it guards is theirs meanwhile."""
 
+from textwrap import indent
+
 import numpy as np
 import pytest
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import START, body, launch_text
 
 from smemviz.engines.lockstep import Limits
@@ -59,7 +62,7 @@ def test_every_thread_gets_the_lock_once(text, threads):
 
 
 def test_one_thread_of_each_block_gets_it_too():
-    text = "if cuda.threadIdx.x == 5:\n" + "".join(f"    {line}\n" for line in (LOCK + ADD).splitlines())
+    text = "if cuda.threadIdx.x == 5:\n" + indent(LOCK + ADD, "    ")
     assert run(text) == (5 + 69, ())
 
 
@@ -169,3 +172,32 @@ def test_a_wait_that_nobody_ends_is_said_at_once(text, code):
     assert error.value.what == (
         f"{code} nobody is left to end this wait; release the lock, or do first what is waited for"
     )
+
+
+RELEASE = "cuda.threadfence_block()\ncuda.atomic.exch(shared, 0, 0)\n"
+WAIT = LOCK.replace("lock", "shared")
+LOOPS = {
+    "a loop with the lock held": f"{WAIT}for k in range(20):\n    s[k % 4] += k + i\n{RELEASE}",
+    "a thread takes it again and again": "if i == 2:\n    for k in range(20):\n"
+    + indent(f"{WAIT}s[0] += k\n{RELEASE}", " " * 8),
+    "a loop that tries": TRY.replace("lock", "shared").replace("total", "s").replace("FENCE", "cuda.threadfence()"),
+    "a loop with a lock in global memory": f"{LOCK}for k in range(20):\n    total[k % 3] += k\n{ADD}",
+}
+
+
+@pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("block", [3, 40])
+def test_loops_that_threads_run_alone_are_guarded_as_well(monkeypatch, text, block):
+    start = "shared = cuda.shared.array(1, int32)\ns = cuda.shared.array(4, int32)\ni = cuda.threadIdx.x\n"
+    start += "if i == 0:\n    shared[0] = 0\n    for k in range(4):\n        s[k] = 0\ncuda.syncthreads()\n"
+    end = "cuda.syncthreads()\nif i == 0:\n    for k in range(4):\n        out[k] = s[k]\n"
+
+    def launch():
+        lock, total, out = np.zeros(1, np.int32), np.zeros(3, np.int64), np.zeros(4, np.int64)
+        made = body(start + text + end, lock, total, out, parameters="lock, total, out", block=block, harmless=True)
+        return made, total, out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+    assert alone == interpreted
+    assert alone[1] == ()
+    assert ran > 0

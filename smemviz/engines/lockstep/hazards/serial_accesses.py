@@ -64,17 +64,23 @@ class SerialAccess:
         """Return the part of it that happened in one phase."""
         if not isinstance(self.phase, np.ndarray):
             return self if self.phase == phase else None
-        here = np.flatnonzero(self.phase[self.threads] == phase)
+        return self.of(self.phase == phase, self.site, phase)
+
+    def of(self, lanes: NDArray[np.bool_], site: Site, phase: Any = None) -> SerialAccess | None:
+        """Return the part of it that some threads made, as of another site or in one phase."""
+        here = np.flatnonzero(lanes[self.threads])
         if not len(here):
             return None
-        cells, threads, bits = self.cells[here], self.threads[here], self.bits[here]
-        return replace(self, cells=cells, threads=threads, bits=bits, rows=self.rows[here], phase=phase)
+        cells, threads, bits, rows = self.cells[here], self.threads[here], self.bits[here], self.rows[here]
+        phase = self.phase if phase is None else phase
+        return replace(self, site=site, cells=cells, threads=threads, bits=bits, rows=rows, phase=phase)
 
 
 class SerialAccesses:
     """What threads did from several sites, as one site execution after the other; ``parts`` has each site's."""
 
     def __init__(self, where: Cells, number: int, sites: Sequence[Site], accesses: OrderedAccesses, phase: Any) -> None:
+        self.number = number
         self.parts: list[SerialAccess] = []
         places = [np.flatnonzero(accesses.sites == site) for site in np.flatnonzero(np.bincount(accesses.sites))]
         for here in sorted(places, key=lambda one: int(one[0])):

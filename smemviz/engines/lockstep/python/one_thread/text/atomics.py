@@ -32,6 +32,8 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     made = reach(writer, node.args[0], node.args[1])
     if made is None or made.array.space not in ("shared", "global"):
         return None
+    if name in ("exch", _SWAP) and made.array.space == "shared" and _may_lock(writer):
+        raise NotWrittenError
     dtype = made.array.dtype
     if dtype.name not in ATOMICS["exch" if name == _SWAP else name].dtypes:
         return None
@@ -58,6 +60,12 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     writer.astray(f"{old} = {closed(far, dtype) if used else far}", site)
     made.note(writer, site, update)
     return of_load(old, dtype)
+
+
+def _may_lock(writer: Writer) -> bool:
+    """Tell whether an element of shared memory may be a lock, which the interpreter looks at: that needs a fence."""
+    functions = writer.frame.function, writer.frame.machine.table.root.function
+    return any("threadfence" in function.source for function in functions)
 
 
 def _operand(writer: Writer, node: ast.expr, dtype: Dtype) -> Atom:
