@@ -103,8 +103,8 @@ class Accesses:
         self._scale = np.array([self._scale_of(view) for view in reached], np.int64)
         self._shift = np.array([self._shift_of(view) for view in reached], np.int64)
         self.size = np.array([view.dtype.itemsize for view in reached], np.int64)
-        self._base = np.array([view.memory.base for view in reached], np.int64)
-        self._even = not (self._base % self.size).any()
+        self.base = np.array([view.memory.base for view in reached], np.int64)
+        self.is_even = not (self.base % self.size).any()
         self.dtypes = [view.dtype for view in reached]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
         shared = [view for view, inside in zip(reached, self.in_shared, strict=True) if inside]
@@ -134,7 +134,7 @@ class Accesses:
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
         self.site, self.size, self.stores, self.length = first.site, first.size, first.stores, first.length
-        self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
+        self._scale, self.base, self._first, self._numbers = first._scale, first.base, first._first, first._numbers
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
             self._shift = np.array([self._shift_of(views[access.name]) for _, access in sites], np.int64)
@@ -192,12 +192,8 @@ class Accesses:
         """Let the log and the search for hazards have what the only active thread did."""
         if not len(groups):
             return
-        is_only_counted = self._is_only_counted
-        if is_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
-            self._count(groups)
-            return
         noted = np.asarray(noted, np.int64)
-        if is_only_counted and self._are_safe(groups, noted):
+        if self.have_no_order or (self._are_only_counted and self._are_safe(groups, noted)):
             self._count(groups)
             return
         self.only_counts = False
@@ -244,14 +240,14 @@ class Accesses:
             self._keep(groups, noted, self._pace)
 
     @property
-    def may_meet(self) -> bool:
-        """Whether threads may update one element in any order."""
-        return bool((self.touches > 1).any())
+    def _are_only_counted(self) -> bool:
+        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
+        return self.is_even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
 
     @property
-    def _is_only_counted(self) -> bool:
-        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
-        return self._even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
+    def have_no_order(self) -> bool:
+        """Whether nobody asks which elements are loaded and stored."""
+        return self._are_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over)
 
     def _are_safe(self, groups: NDArray[np.int64], noted: NDArray[np.int64]) -> bool:
         if not self._in_cells:
@@ -293,7 +289,7 @@ class Accesses:
 
     def _tell(self, times: NDArray[np.int64]) -> None:
         numbers = np.flatnonzero(times)
-        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
+        self._machine.log.count_alone(self.slot, self.site[numbers], self.base[numbers], times[numbers])
 
     def start_over(self) -> None:
         """Forget what has been handed on together with what others did."""
@@ -316,7 +312,7 @@ class Accesses:
         number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self._base
+        return *of_groups, *of_entries, self._scale, self.size, self.base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:
@@ -351,7 +347,7 @@ class Accesses:
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
         elements *= self.size[numbers]
-        elements += self._base[numbers]
+        elements += self.base[numbers]
         return np.asarray(elements)
 
     def _bits(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.uint64]:
