@@ -13,6 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from smemviz.engines.limits import Limits
+from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.python.one_thread import accesses
 
 
@@ -326,3 +327,32 @@ def test_random_programs_that_only_compute_leave_the_same_in_few_threads(seed):
     with pytest.MonkeyPatch.context() as patch:
         alone, interpreted, _ = both_ways(patch, launch)
     assert alone == interpreted
+
+
+def test_what_one_thread_of_a_warp_does_is_counted_without_a_request_for_each_access(monkeypatch):
+    text = """
+        if cuda.threadIdx.x == 3:
+            s = cuda.shared.array(40, int32)
+            for k in range(2000):
+                s[k * 7 % 40] = k
+                s[k % 40] += 1
+            for k in range(40):
+                out[cuda.blockIdx.x * 40 + k] = s[k]
+    """
+    written = []
+    add_serial = Log.add_serial
+    monkeypatch.setattr(
+        Log,
+        "add_serial",
+        lambda log, sites, *rest, **of: written.append(len(sites)) or add_serial(log, sites, *rest, **of),
+    )
+
+    def launch():
+        out = np.zeros(240, np.int32)
+        return body(text, out, grid=6, log_bytes=1000), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch, counted)
+
+    assert alone == interpreted
+    assert ran == 2
+    assert 0 < sum(written) < 2 * 6080  # of six threads with so many each

@@ -107,18 +107,18 @@ class Accesses:
         self.site = np.array([site for site, _ in sites], np.int32)
         self._scale = np.array([_scale_of(memory) for memory in memories], np.int64)
         self._shift = np.array([self._shift_of(*one) for one in zip(memories, dtypes, strict=True)], np.int64)
-        self._size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
+        self.size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
         self.width = np.array([access.width for _, access in sites], np.int64)
         bases = [views[access.name].memory.base + (access.byte or 0) for _, access in sites]
-        self._base = np.array(bases, np.int64)
-        self._even = not (self._base % self.width).any()
+        self.base = np.array(bases, np.int64)
+        self.is_even = not (self.base % self.width).any()
         self.dtypes = [
             dtype if access.byte is None else UINT8 for dtype, (_, access) in zip(dtypes, sites, strict=True)
         ]
         self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
         shared = np.array([memory is self._machine.shared for memory in memories], np.bool_)
         width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
-        self._in_cells = bool(((shared & (self._size == width)) | ~self.in_shared).all())
+        self._in_cells = bool(((shared & (self.size == width)) | ~self.in_shared).all())
         kinds = sorted({access.update for _, access in sites} - {""})
         effects = [effect_of(made[site].op) for site, _ in sites]
         self.updates = np.array([effect == "update" for effect in effects], np.bool_)
@@ -144,9 +144,9 @@ class Accesses:
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
-        self.site, self._size, self.width, self.length = first.site, first._size, first.width, first.length
+        self.site, self.size, self.width, self.length = first.site, first.size, first.width, first.length
         self.stores, self.valued, self.items = first.stores, first.valued, first.items
-        self._scale, self._base, self._first, self._numbers = first._scale, first._base, first._first, first._numbers
+        self._scale, self.base, self._first, self._numbers = first._scale, first.base, first._first, first._numbers
         self._shift, self.dtypes = first._shift, first.dtypes
         if first.in_shared.any():  # each block has its own
             own = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
@@ -205,12 +205,8 @@ class Accesses:
         """Let the log and the search for hazards have what the only active thread did."""
         if not len(groups):
             return
-        is_only_counted = self._is_only_counted
-        if is_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over):
-            self._count(groups)
-            return
         noted = np.asarray(noted, np.int64)
-        if is_only_counted and self._are_safe(groups, noted):
+        if self.have_no_order or (self._are_only_counted and self._are_safe(groups, noted)):
             self._count(groups)
             return
         self.only_counts = False
@@ -277,14 +273,14 @@ class Accesses:
             self._keep(groups, noted, self._pace)
 
     @property
-    def may_meet(self) -> bool:
-        """Whether threads may update one element in any order."""
-        return bool((self.touches > 1).any())
+    def _are_only_counted(self) -> bool:
+        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
+        return self.is_even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
 
     @property
-    def _is_only_counted(self) -> bool:
-        """Whether nobody but the search for hazards in shared memory asks which elements are loaded and stored."""
-        return self._even and not any(self._owned.values()) and not self._machine.log.keeps(self.slot)
+    def have_no_order(self) -> bool:
+        """Whether nobody asks which elements are loaded and stored."""
+        return self._are_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over)
 
     def _are_safe(self, groups: NDArray[np.int64], noted: NDArray[np.int64]) -> bool:
         if not self._in_cells:
@@ -326,7 +322,7 @@ class Accesses:
 
     def _tell(self, times: NDArray[np.int64]) -> None:
         numbers = np.flatnonzero(times)
-        self._machine.log.count_alone(self.slot, self.site[numbers], self._base[numbers], times[numbers])
+        self._machine.log.count_alone(self.slot, self.site[numbers], self.base[numbers], times[numbers])
 
     def start_over(self) -> None:
         """Forget what has been handed on together with what others did."""
@@ -349,7 +345,7 @@ class Accesses:
         number, and which item; of each number what makes addresses of elements.
         """
         of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self._size, self._base
+        return *of_groups, *of_entries, self._scale, self.size, self.base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:
@@ -383,8 +379,8 @@ class Accesses:
         elements = places - self._shift[numbers]
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
-        elements *= self._size[numbers]
-        elements += self._base[numbers]
+        elements *= self.size[numbers]
+        elements += self.base[numbers]
         return np.asarray(elements)
 
 

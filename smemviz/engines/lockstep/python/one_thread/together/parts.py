@@ -71,10 +71,10 @@ def run_together(
                     stopped[place] = _went_on(machine, thread, pace)
                     thread.accesses.hand_on()
                     most = max(most, machine.iterations)
-            if len(threads) > 1 or threads[0].accesses.may_meet:
-                hand_on(machine, [thread.accesses for thread in threads], loops)
-            else:
+            if len(threads) == 1 and threads[0].accesses.have_no_order:
                 threads[0].accesses.tell(*all_turns(threads[0].accesses))
+            else:
+                hand_on(machine, [thread.accesses for thread in threads], loops)
         except NotTogetherError as error:
             machine.iterations, machine.while_began = begin, while_began
             undo.undo()

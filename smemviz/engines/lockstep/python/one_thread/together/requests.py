@@ -46,7 +46,8 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     if made is None:
         return
     first = runs[0]
-    _look_for_meetings(machine, first, made)
+    if len(runs) > 1:
+        _look_for_meetings(machine, first, made)
     _tell_global(machine, first, made)
     _tell_shared(machine, first, made, scratch)
     _tell_log(machine, first, made)
@@ -66,10 +67,24 @@ def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
         write_requests(threads, slots[threads] % WARP_SIZE, *of_accesses, low, which, *written, addresses, stored)
 
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
+        several = [threads for threads in several if not _are_counted(machine, first, made, threads, found)]
         for threads in several:
             number, which, known = requests_of(threads, *what, first.valued, low, min(low + _AT_ONCE, count), found)
             if len(number):
                 machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
+
+
+def _are_counted(
+    machine: Machine, first: Accesses, made: Made, threads: NDArray[np.intp], found: NDArray[np.int64]
+) -> bool:
+    """Let the log count what is left of the only thread of a warp where it keeps nothing; tell whether it has."""
+    thread = int(threads[0])
+    if len(threads) > 1 or not first.is_even or machine.log.keeps(int(made.slots[thread])):
+        return False
+    times = np.bincount(made.number[found[thread] : made.begin[thread + 1]])
+    which = np.flatnonzero(times)
+    machine.log.count_alone(int(made.slots[thread]), first.site[which], first.base[which], times[which])
+    return True
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
