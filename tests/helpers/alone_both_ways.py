@@ -1,5 +1,7 @@
 """A launch with loops that threads run alone, and without."""
 
+import pytest
+
 from helpers.same_launch import recorded
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.one_thread import accesses, runner
@@ -35,7 +37,12 @@ def both_ways(monkeypatch, launch, of_launch=recorded):
     return left[0], left[1], len(ran)
 
 
-WAYS = ["text", "text in parts", "machine code", "machine code in parts"]
+WAYS = [
+    pytest.param("text", marks=pytest.mark.exhaustive),
+    "text in parts",
+    "machine code",
+    pytest.param("machine code in parts", marks=pytest.mark.exhaustive),
+]
 
 
 def run_few(monkeypatch, way):
