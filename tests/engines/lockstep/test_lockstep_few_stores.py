@@ -73,6 +73,24 @@ APART = {
             if x > 2 and out[g] < 3:
                 out[g] += 1
     """,
+    "a loop one way and an access the other": """
+        for k in range(9):
+            out[g] = k
+            if i % 3 == 0:
+                for m in range(4):
+                    out[g] += m
+            elif i % 3 == 1:
+                x += real[g]
+    """,
+    "a loop before the next turn and an access otherwise": """
+        for k in range(9):
+            out[g] = k
+            if i % 3 == 0:
+                for m in range(4):
+                    out[g] += m
+                continue
+            x += real[g]
+    """,
     "before and behind a barrier": """
         for k in range(9):
             tile[i] = k

@@ -231,7 +231,7 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 
 def _branch(writer: Writer, node: ast.If) -> bool:
     test = truth(writer, writer.write(node.test))
-    before, states = set(writer.sure), writer.states
+    before, states, loops_before = set(writer.sure), writer.states, len(writer.loops)
     ends: list[tuple[bool, set[str], States]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
         empty = word == "else:" and not part and (node, way) not in writer.frame.versions.moves
@@ -239,17 +239,22 @@ def _branch(writer: Writer, node: ast.If) -> bool:
             ends.append((True, set(before), states))
             continue
         writer.sure, writer.states = set(before), states
-        write = partial(inner, writer, partial(_way, writer, node, way, part))
+        apart = len(writer.loops) > loops_before  # what was done before the loops of the other way goes before them
+        write = partial(inner, writer, partial(_way, writer, node, way, part, apart=apart))
         ends.append((writer.part_ways(word, write), writer.sure, writer.states))
     if ends[0][0] or not empty:
         writer.all_noted()
+    elif len(writer.loops) > loops_before:
+        writer.flush()
     writer.states = frozenset().union(*(own for goes_on, _, own in ends if goes_on))
     sure = [assigned for goes_on, assigned, _ in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
 
 
-def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt]) -> bool:
+def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt], *, apart: bool) -> bool:
+    if apart:
+        writer.flush()
     goes_on = block(writer, part)
     if goes_on:
         moves(writer, node, way)
