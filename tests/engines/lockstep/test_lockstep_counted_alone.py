@@ -135,7 +135,9 @@ for k in range(24):
 """
 # Rows, grid, block, and what is written before: each two of rows, shape and that occur together.
 CASES = [
-    pytest.param(rows, *shape, ("pass", ALL)[(k + j) % 2], marks=[pytest.mark.exhaustive] * (rows == 60 or j == 1))
+    pytest.param(
+        rows, *shape, ("pass", ALL)[(k + j) % 2], marks=[pytest.mark.exhaustive] * (rows in (60, 100) or j == 1)
+    )
     for k, rows in enumerate([5, 60, 100, 5000])
     for j, shape in enumerate([(1, 1), (3, 1), (1, 40)])
 ]

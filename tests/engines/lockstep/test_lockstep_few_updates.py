@@ -11,6 +11,8 @@ from helpers.same_launch import recorded
 
 from smemviz.engines.limits import Limits
 
+SEEDS = [pytest.param(seed, marks=[pytest.mark.exhaustive] * (seed % 3 > 0)) for seed in range(40)]
+
 
 @pytest.fixture(params=WAYS, autouse=True)
 def way(request, monkeypatch):
@@ -165,7 +167,7 @@ def test_where_the_order_of_updates_matters_threads_run_in_lockstep(monkeypatch,
     assert ran == 0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_races_with_what_is_updated_in_a_loop_are_found_alike(monkeypatch, seed):
     draw = random.Random(seed)
     statements = [

@@ -110,7 +110,7 @@ def launch_of(lines, block, grid, align, **options):
 
 
 @pytest.mark.parametrize("align", [True, False], ids=["aligned", "byte by byte"])
-@pytest.mark.parametrize(("block", "grid"), [(1, 1), (1, 2), (5, 2)])
+@pytest.mark.parametrize(("block", "grid"), [(1, 1), pytest.param(1, 2, marks=pytest.mark.exhaustive), (5, 2)])
 @pytest.mark.parametrize("lines", APART.values(), ids=APART)
 def test_fields(monkeypatch, made, lines, block, grid, align):
     alone, interpreted, ran = both_ways(monkeypatch, launch_of(lines, block, grid, align))
@@ -131,7 +131,7 @@ def test_fields_that_are_wrong(monkeypatch, made, lines, block, align):
 
 
 @pytest.mark.parametrize("align", [True, False], ids=["aligned", "byte by byte"])
-@pytest.mark.parametrize(("rows", "grid"), [(5, 1), (60, 3)])
+@pytest.mark.parametrize(("rows", "grid"), [(5, 1), pytest.param(60, 3, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("lines", APART.values(), ids=APART)
 def test_what_is_counted_and_not_kept_is_the_same(monkeypatch, lines, grid, rows, align):
     monkeypatch.setattr(runner, "OFTEN", 8)
