@@ -1,7 +1,6 @@
 """A launch with loops that threads run alone, and without."""
 
 import numpy as np
-import pytest
 
 from helpers.same_launch import recorded
 from smemviz.engines.lockstep.python import loops
@@ -45,12 +44,7 @@ def _bits(array):
     return (np.where(np.isnan(array), np.nan, array) if array.dtype.kind == "f" else array).tobytes()
 
 
-WAYS = [
-    pytest.param("text", marks=pytest.mark.exhaustive),
-    "text in parts",
-    "machine code",
-    pytest.param("machine code in parts", marks=pytest.mark.exhaustive),
-]
+WAYS = ["text", "text in parts", "machine code", "machine code in parts"]
 
 
 def run_few(monkeypatch, way):
