@@ -1,10 +1,11 @@
 """What comes after first steps: a block of few threads that loop over shared memory, by their number."""
 
 import numpy as np
-from numba import cuda, float32, int32
+from numba import complex64, cuda, float32, int32
 
 FLOORS = {"columns": 2, "rows_by_insertion": 1, "rows_by_bubbles": 1, "stacks": 1, "fill": 1}
 FLOORS |= {"partial_sums": 2, "life": 1.2, "ring": 20, "odd_even": 15, "scan": 30, "product": 15, "diffusion": 10}
+FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "launches": 1.2}
 NAMES = list(FLOORS)
 KERNEL = 0
 SCALE = 1.0
@@ -18,6 +19,8 @@ QUEUE = 4 * THREADS
 FILLED = THREADS * PITCH
 SORTED = 2 * SORTERS
 TILE = 8
+MANY = 256
+BALL = np.dtype([("x", np.float32), ("v", np.float32), ("hits", np.int32)])
 
 
 @cuda.jit
@@ -249,6 +252,81 @@ def life(cells, steps):
         cells[y, x] = now[y, x]
 
 
+@cuda.jit
+def search(values, found):
+    """Look for a number of each thread's own, and return where it is."""
+    tx = cuda.threadIdx.x
+    for k in range(values.shape[0]):
+        if values[k] == 31 * tx:
+            found[tx] = k
+            return
+    found[tx] = -1
+
+
+@cuda.jit
+def julia(out, turns):
+    """Follow a point of each thread's own, in complex numbers of single precision."""
+    tx = cuda.threadIdx.x
+    z = complex64(complex((tx % 8) / 32.0, (tx // 8) / 32.0))
+    c = complex64(complex(-0.1, 0.1))
+    k = 0
+    while k < turns and abs(z) < 2.0:
+        z = z * z + c
+        k += 1
+    out[tx] = k
+
+
+@cuda.jit
+def bounce(balls, steps):
+    """Let balls fly to and fro, each a record."""
+    tx = cuda.threadIdx.x
+    for _step in range(steps):
+        balls[tx].x += balls[tx].v * float32(0.01)
+        if balls[tx].x > float32(1.0):
+            balls[tx].v = -balls[tx].v
+            balls[tx].hits += 1
+
+
+@cuda.jit
+def collatz(out, n):
+    """Count the steps of numbers of each of many threads."""
+    tx = cuda.threadIdx.x
+    total = 0
+    for first in range(tx + 1, n, MANY):
+        k = first
+        while k != 1:
+            k = k // 2 if k % 2 == 0 else 3 * k + 1
+            total += 1
+    out[tx] = total
+
+
+@cuda.jit
+def exchanged(values, out):
+    """Fill one row from another, and let them change their names."""
+    tx = cuda.threadIdx.x
+    before = cuda.local.array(THREADS, int32)
+    after = cuda.local.array(THREADS, int32)
+    for k in range(THREADS):
+        before[k] = k
+    for i in range(values.shape[1]):
+        after[0] = i
+        for k in range(1, THREADS):
+            after[k] = min(before[k] + 1, after[k - 1] + 1, before[k - 1] + (values[tx, i] != k))
+        before, after = after, before
+    out[tx] = before[THREADS - 1]
+
+
+@cuda.jit
+def forces(places, out):
+    """Add up what all points do to a thread's own."""
+    tx = cuda.threadIdx.x
+    total = 0.0
+    for k in range(places.shape[0]):
+        d = places[k] - places[tx]
+        total += d / (d * d + 0.01)
+    out[tx] = total
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(1, int(n * SCALE ** (1 / power)))
@@ -295,4 +373,26 @@ def main():
         case "life":
             out = rng.integers(0, 2, (THREADS, THREADS), dtype=np.int32)
             life[1, THREADS](out, size(48))
+        case "search":
+            out = np.zeros(SORTERS, np.int32)
+            search[1, SORTERS](rng.permutation(size(40_000)).astype(np.int32), out)
+        case "julia":
+            out = np.zeros(SORTERS, np.int32)
+            julia[1, SORTERS](out, size(20_000))
+        case "bounce":
+            balls = np.zeros(THREADS, BALL)
+            balls["v"] = rng.random(THREADS)
+            bounce[1, THREADS](balls, size(1500))
+            out = balls["x"]
+        case "collatz":
+            out = np.zeros(MANY, np.int32)
+            collatz[1, MANY](out, size(20_000))
+        case "exchanged":
+            out = np.zeros(8, np.int32)
+            exchanged[1, 8](rng.integers(0, THREADS, (8, size(2000)), dtype=np.int32), out)
+        case "launches":
+            out = rng.random(THREADS)
+            for _ in range(size(150)):
+                places = out.copy()
+                forces[1, THREADS](places, out)
     return out
