@@ -85,6 +85,22 @@ def test_threads_may_wait_for_their_turn():
     assert (total[0], lock[0]) == (expected, 16)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("while cuda.atomic.add(total, 0, 1) < 5000:\n    pass\n", 5000 + 128),
+        ("while draw(mine) > 0:\n    pass\ncuda.atomic.add(total, 0, mine[0])\n", 0),
+    ],
+    ids=["a counter", "a function that changes something"],
+)
+def test_a_loop_whose_condition_changes_something_does_not_only_wait(text, expected):
+    before = "@cuda.jit(device=True)\ndef draw(left):\n    left[0] -= 1\n    return left[0]\n\n"
+    mine = "mine = cuda.local.array(1, int32)\nmine[0] = 300 + i\n"
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    body(NUMBER + mine + text, lock, total, parameters="lock, total", before=before, grid=2, block=64)
+    assert total[0] == expected
+
+
 def test_who_has_the_lock_may_return():
     total, findings = run(LOCK + ADD + "if i % 2:\n    return\ncuda.atomic.add(total, 1, 1000)\n")
     assert total == sum(range(128)) + 64 * 1000

@@ -12,6 +12,8 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 
 _IN_VAIN = 100  # turns
+# Calls that change nothing by being made once more.
+_LOOKS = ("cas", "compare_and_swap", "exch", "ldca", "ldcg", "ldcs", "ldcv", "ldlu")
 _IDLE = ("nanosleep", "threadfence", "threadfence_block", "threadfence_system", "syncwarp")
 
 
@@ -20,8 +22,11 @@ def only_waits(node: ast.stmt) -> bool:
     """Tell whether a statement is a loop that does nothing but look whether it may end."""
     if not isinstance(node, ast.While) or node.orelse or isinstance(node.test, ast.Constant):
         return False
-    assigns = any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test))
-    return not assigns and all(map(_does_nothing, node.body))
+    changes = any(
+        isinstance(part, ast.NamedExpr) or (isinstance(part, ast.Call) and _called(part) not in _LOOKS)
+        for part in ast.walk(node.test)
+    )
+    return not changes and all(map(_does_nothing, node.body))
 
 
 def _does_nothing(node: ast.stmt) -> bool:
@@ -30,8 +35,12 @@ def _does_nothing(node: ast.stmt) -> bool:
         return isinstance(node, ast.Pass | ast.Continue)
     if not isinstance(node.value, ast.Call):
         return isinstance(node.value, ast.Constant)
-    called = node.value.func
-    return (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) in _IDLE
+    return _called(node.value) in _IDLE
+
+
+def _called(node: ast.Call) -> str:
+    """Return the last part of the name of a function that is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 @lru_cache(maxsize=4096)
