@@ -57,3 +57,16 @@ def run_few(monkeypatch, way):
         monkeypatch.setattr(compiled, "native_of", lambda *text: None)
     else:
         monkeypatch.setattr(runner, "OFTEN_TOGETHER", 1)
+
+
+def note_machine_code(monkeypatch):
+    """Return a list that grows by whether each loop is made machine code."""
+    found, native_of = [], compiled.native_of
+
+    def noted(*text):
+        native = native_of(*text)
+        found.append(native is not None)
+        return native
+
+    monkeypatch.setattr(compiled, "native_of", noted)
+    return found

@@ -4,13 +4,12 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import WAYS, both_ways, note_machine_code, run_few
 from helpers.lockstep_text import body
 from helpers.same_launch import counted
 
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.python.one_thread import runner
-from smemviz.engines.lockstep.python.one_thread.native import compiled
 from smemviz.engines.lockstep.python.one_thread.text import loops
 
 RECORDS = """
@@ -81,15 +80,7 @@ def made(request, monkeypatch):
     run_few(monkeypatch, request.param)
     if "text" in request.param:
         return None
-    found, native_of = [], compiled.native_of
-
-    def noted(*text):
-        native = native_of(*text)
-        found.append(native is not None)
-        return native
-
-    monkeypatch.setattr(compiled, "native_of", noted)
-    return found
+    return note_machine_code(monkeypatch)
 
 
 def launch_of(lines, block, grid, align, **options):

@@ -5,7 +5,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import both_ways, run_few
+from helpers.alone_both_ways import both_ways, note_machine_code, run_few
 from helpers.lockstep_text import body
 
 from smemviz.engines.lockstep.hazards.watched import Watched
@@ -90,15 +90,7 @@ FUNCTION = "@cuda.jit(device=True)\ndef least(a, b):\n    if a < b:\n        ret
 def made(monkeypatch):
     """Whether loops are made machine code, one after the other."""
     run_few(monkeypatch, "machine code")
-    found, native_of = [], compiled.native_of
-
-    def noted(*text):
-        native = native_of(*text)
-        found.append(native is not None)
-        return native
-
-    monkeypatch.setattr(compiled, "native_of", noted)
-    return found
+    return note_machine_code(monkeypatch)
 
 
 def launch_of(lines, block):

@@ -55,8 +55,8 @@ class Sections:
         """Note an update; where it releases a lock, ``pending`` has what was done since it was taken."""
         if access.site.op not in _LOCKING:
             return
-        lanes, first = np.unique(access.threads, return_index=True)
-        cells = access.cells[first]
+        parts = access.site.width // access.where.nbytes
+        lanes, cells = access.threads[::parts], access.cells[::parts]
         released = lanes[self._fenced[lanes] & (self._lock[lanes] == cells)]
         if len(released):
             self._guard(released, pending)
