@@ -88,7 +88,7 @@ def test_threads_may_wait_for_their_turn():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("while cuda.atomic.add(total, 0, 1) < 5000:\n    pass\n", 5000 + 128),
+        ("while cuda.atomic.add(total, 0, 1) < 50000:\n    pass\n", 50000 + 128),
         ("while draw(mine) > 0:\n    pass\ncuda.atomic.add(total, 0, mine[0])\n", 0),
     ],
     ids=["a counter", "a function that changes something"],
