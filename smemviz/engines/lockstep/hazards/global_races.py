@@ -12,9 +12,10 @@ Only arrays that the launch writes are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,15 @@ from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
-from smemviz.engines.lockstep.hazards.watched import Threads, Updates, Watched
+from smemviz.engines.lockstep.hazards.watched import EFFECTS, Threads, Updates, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.hazards.in_order import Did, Order
 
 _OTHERS: dict[Effect, tuple[Effect, ...]] = {
     "load": ("store", "update"),
@@ -58,7 +62,7 @@ class GlobalRaces:
         self._grid_blocks = blocks
         self._slots = slots_per_block
         self._findings = findings
-        self._executed: list[int] = [0]  # the site of each execution, by its number
+        self._executed = array("i", [0])  # the site of each execution, by its number
         self._grid_synced = 0
         self._ordered = False  # whether anything ordered threads
         self._messages: Messages | None = None
@@ -106,7 +110,7 @@ class GlobalRaces:
         bits = None
         if effect == "store":
             bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
-        self._meet(watched, site, effect, cells[several], threads[several], bits)
+        self._meet(watched, site, effect, cells[several], threads[several], bits, self._number)
 
     def number_of(self, slot: int) -> int:
         """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
@@ -115,7 +119,7 @@ class GlobalRaces:
     def add_serial(self, watched: Watched, thread: int, sites: NDArray[np.int32], addresses: NDArray[np.int64]) -> None:
         """Note what a thread did one after the other to cells that nobody else touched; sites and addresses (k,)."""
         first = self._number + 1
-        self._executed += sites.tolist()
+        self._executed.extend(sites.tolist())
         for number in np.unique(sites).tolist():
             site, here = self._sites[number], np.flatnonzero(sites == number)
             cells = watched.cells(addresses[here], None, len(here), site.width)
@@ -152,11 +156,74 @@ class GlobalRaces:
         _, first, which = np.unique(did.rows, return_index=True, return_inverse=True)
         begin = len(self._executed)
         numbers = (begin + which).astype(np.int32)
-        self._executed += did.sites[first].tolist()
+        self._executed.extend(did.sites[first].tolist())
         watched.share(did.cells)
         watched.forget("update", did.cells[~is_beside])
         watched.update(did.cells, did.threads, numbers)
         self._exchange_serial(int(did.threads[0]), did.sites, begin)
+
+    def add_in_order(self, done: Sequence[tuple[Watched, Did, NDArray[np.int64]]]) -> None:
+        """Note what threads did to allocations, request after request, while there are no messages.
+
+        With each go the rows of its accesses among those of all.
+        """
+        noting = [self._note_in_order(*one) for one in done]
+        following = [next(rows, None) for rows in noting]
+        while any(row is not None for row in following):
+            _, at = min((row, at) for at, row in enumerate(following) if row is not None)
+            following[at] = next(noting[at], None)
+
+    def _note_in_order(self, watched: Watched, did: Did, rows: NDArray[np.int64]) -> Iterator[int]:
+        """Note accesses; yields before each row of which there is something to say."""
+        from smemviz.engines.lockstep.hazards import in_order
+
+        first = np.flatnonzero(np.diff(did.row, prepend=-1))
+        base, (number, cells, threads) = len(self._executed), watched.last_store
+        stored = cells, threads.astype(did.thread.dtype)
+        self._executed.extend(did.site[first].tolist())
+        several, last = np.zeros(len(did.row), np.uint8), np.array([number, -1, -1])
+        at = 0
+        while at < len(did.row):
+            state = watched.state()
+            at = in_order.note(did, state, self._order(did, stored), base, at, several, last)
+            watched.noted_in(state, did, several, last)
+            if at < len(did.row):
+                yield int(rows[at])
+                end = int(np.searchsorted(did.row, did.row[at], "right"))
+                places = at + np.flatnonzero(several[at:end])
+                self._meet_in_order(watched, did, places, state.content, base + int(did.row[at]))
+                if effect_of(self._sites[did.site[at]].op) == "store":
+                    last[:] = base + did.row[at], at, end
+                at = end
+
+    def _meet_in_order(
+        self, watched: Watched, did: Did, places: NDArray[np.intp], content: NDArray[np.uint64], number: int
+    ) -> None:
+        """Hold a row against what others did, with memory as it was before."""
+        site, cells = self._sites[did.site[places[0]]], did.cell[places]
+        effect, contents = effect_of(site.op), watched.contents
+        bits = did.after[places].astype(contents.dtype) if effect == "store" else None
+        now = contents[cells]
+        contents[cells] = content[cells]
+        self._meet(watched, site, effect, cells, did.thread[places], bits, number)
+        contents[cells] = now
+
+    def _order(self, did: Did, stored: Sequence[NDArray[Any]]) -> Order:
+        """Return what orders threads, and what is known of the races between sites."""
+        from smemviz.engines.lockstep.hazards.in_order import FINAL, KNOWN, UNKNOWN, Order
+
+        sites, findings = self._sites, self._findings
+        races, benign = np.full((len(sites), len(sites)), UNKNOWN, np.int8), np.zeros(len(sites), np.bool_)
+        for late in np.unique(did.site).tolist():
+            benign[late] = (BENIGN_RACE, place_of(sites[late])) in findings
+            for early, site in enumerate(sites):
+                race = findings.race(race_key(site, sites[late])) if site.space == "global" else None
+                if race is not None:
+                    races[early, late] = FINAL if _is_final(race) else KNOWN
+        effects = np.array([EFFECTS.index(effect_of(site.op)) for site in sites])
+        passed = np.zeros(0, np.int32) if self._warp_synced is None else self._warp_synced
+        ordering = self._slots, self._first, self._synced, passed, self._grid_synced, self._ordered
+        return Order(*ordering, effects, races, benign, np.frombuffer(self._executed, np.int32), *stored)
 
     @property
     def has_messages(self) -> bool:
@@ -230,6 +297,7 @@ class GlobalRaces:
         cells: NDArray[np.int64],
         threads: Threads,
         bits: NDArray[Any] | None,
+        number: int,
     ) -> None:
         """Hold what threads do to cells against what others did, and note it."""
         for earlier in _OTHERS[effect]:
@@ -245,7 +313,7 @@ class GlobalRaces:
             for mark, by in watched.marks(effect):
                 open_ |= self._unordered(mark.take(cells), by.take(cells), threads)
             watched.forget(effect, cells[~open_])
-        watched.mark(effect, cells, threads, self._number)
+        watched.mark(effect, cells, threads, number)
 
     def _compare(
         self,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,13 @@ from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Site
 from smemviz.recordings.spelling import Spelling
 
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.hazards.in_order import Did, State
+
 Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
 Numbers = NDArray[np.int32]  # of site executions
 
+EFFECTS: tuple[Effect, ...] = ("load", "store", "update")
 _SEVERAL = -1
 _WIDEST_CELL = 8
 _MOST_PENDING = 1 << 20  # cells
@@ -74,14 +79,12 @@ class Watched:
         self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
         self._owner = self._nobody()
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
-        self._numbers: dict[Effect, Numbers] = {
-            effect: np.zeros(len(self.contents), np.int32) for effect in ("load", "store", "update")
-        }
+        self._numbers: dict[Effect, Numbers] = {effect: np.zeros(len(self.contents), np.int32) for effect in EFFECTS}
         self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
         nobody = np.zeros(0, np.int64)
-        self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
+        self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
         self.shared: set[Effect] = set()  # what was done to cells of several threads
 
     def _nobody(self) -> Threads:
@@ -203,6 +206,37 @@ class Watched:
             places = places[np.lexsort((numbers[places], -threads[places] if is_low else threads[places]))]
             mark[cells[places]], by[cells[places]] = threads[places], numbers[places]
 
+    def noted_in(self, state: State, did: Did, several: NDArray[np.uint8], last: NDArray[np.int64]) -> None:
+        """Take what was noted of rows in the state of all cells; ``last`` is which of them stored last."""
+        self.shared |= {effect for effect, marked in zip(EFFECTS, state.marked.tolist(), strict=True) if marked}
+        number, begin, end = last.tolist()
+        if begin >= 0:
+            places = begin + np.flatnonzero(several[begin:end])
+            self.last_store = number, did.cell[places], did.thread[places]
+
+    @cached_property
+    def _seen(self) -> tuple[Numbers, NDArray[np.uint64], Numbers]:
+        many = len(self.contents)
+        return np.zeros(many, np.int32), np.zeros(many, np.uint64), np.zeros(many, np.int32)
+
+    def state(self) -> State:
+        """Return what is known of all cells, to be noted in."""
+        from smemviz.engines.lockstep.hazards.in_order import State
+
+        if self._pending:
+            self._settle()
+        by_effect = [self.marks(effect) for effect in EFFECTS]
+        low, high = ([marks[at] for marks in by_effect] for at in (0, -1))  # of stores there is one only
+        numbers, low_marks, high_marks, low_by, high_by = (
+            (column[0], column[1], column[2])
+            for column in (
+                [self._numbers[effect] for effect in EFFECTS],
+                *([mark[at] for mark in marks] for at in (0, 1) for marks in (low, high)),
+            )
+        )
+        marked = np.array([effect in self.shared for effect in EFFECTS])
+        return State(self._owner, numbers, low_marks, high_marks, low_by, high_by, *self._seen, marked)
+
     def _settle(self) -> None:
         for pattern in self._pending:
             for effect, number in pattern.numbers.items():
@@ -240,7 +274,7 @@ class Watched:
         """Note what threads in ascending order did to cells of several threads."""
         self.shared.add(effect)
         if effect == "store":
-            self._last_store = number, cells, threads
+            self.last_store = number, cells, threads
             ((last, by),) = self.marks("store")
             last[cells], by[cells] = threads, number
             return
@@ -254,7 +288,7 @@ class Watched:
 
     def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
-        number, stored, storing = self._last_store
+        number, stored, storing = self.last_store
         took_part = then == number
         lanes = np.flatnonzero(took_part)
         if len(lanes):

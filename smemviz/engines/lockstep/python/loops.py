@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 from smemviz.engines.lockstep.python import assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
+from smemviz.engines.lockstep.python.one_thread.in_order.run import go_on_in_order, seen_of
 from smemviz.engines.lockstep.python.one_thread.run import Begun, run_alone
 from smemviz.engines.lockstep.python.waiting import only_waits, wait
 from smemviz.engines.lockstep.values.masks import Mask
@@ -21,59 +24,108 @@ from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
 
 
+class _Conditions:
+    """The turns of a loop with a condition: in which threads it holds."""
+
+    left = None
+
+    def __init__(self, frame: Frame, node: ast.While) -> None:
+        self._frame, self._node = frame, node
+
+    def __iter__(self) -> Iterator[Value]:
+        while True:
+            yield truth(self._frame.value(self._node.test))
+
+
+class _Numbers:
+    """The turns of a loop over a range, or over what is ``left`` of it: in which threads there is a next number.
+
+    The target is bound to that.
+    """
+
+    def __init__(self, frame: Frame, node: ast.For, call: ast.Call, left: Range | None) -> None:
+        self._frame, self._node, self._call = frame, node, call
+        self._left = left
+        self._had = 0
+
+    @cached_property
+    def _whole(self) -> Range:
+        return self._left or range_of(self._frame, self._call, expressions.values(self._frame, self._call.args))
+
+    def __iter__(self) -> Iterator[Value]:
+        for test, number in self._whole.numbers():
+            _bind(self._frame, self._node, test, partial(_same, number), self._call)
+            self._had += 1
+            yield test
+
+    @property
+    def left(self) -> Range:
+        """What there is behind the turns so far."""
+        start, stop, step = self._whole.ends
+        return Range(start + self._had * step, stop, step) if self._had else self._whole
+
+
+class _Items:
+    """The turns of a loop over tuples and arrays, as above.
+
+    ``left`` are the positions of items that are left to threads, which have all had as many.
+    """
+
+    def __init__(self, frame: Frame, node: ast.For, left: Range | None) -> None:
+        self._frame, self._node = frame, node
+        self._had = 0 if left is None else int(np.max(left.start))
+
+    def __iter__(self) -> Iterator[Value]:
+        for test, item in islice(iterables.items_of(self._frame, self._node.iter), self._had, None):
+            _bind(self._frame, self._node, test, item, self._node.iter)
+            self._had += 1
+            yield test
+
+    @property
+    def left(self) -> Range:
+        """The positions behind the turns so far, of which there may be fewer."""
+        return Range(self._had, NEAR[1], 1)
+
+
+def _bind(frame: Frame, node: ast.For, test: Value, item: Callable[[], Value], at: ast.expr) -> None:
+    """Bind the target of a loop in the threads that have a next item."""
+    outer = frame.mask
+    running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
+    if running.count:
+        frame.mask = running
+        assignments.bind(frame, node.target, item(), at)
+        frame.mask = outer
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+Turns = _Conditions | _Numbers | _Items
+
+
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
     if only_waits(node):
         return wait(frame, node)
     begun = run_alone(frame, node)
-    if isinstance(begun, Mask):
-        return begun
-
-    def conditions() -> Iterator[Value]:
-        while True:
-            yield truth(frame.value(node.test))
-
-    return _loop(frame, node, conditions(), begun)
+    return begun if isinstance(begun, Mask) else _loop(frame, node, begun)
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
     begun = run_alone(frame, node)
-    if isinstance(begun, Mask):
-        return begun
+    return begun if isinstance(begun, Mask) else _loop(frame, node, begun)
+
+
+def _turns(frame: Frame, node: ast.While | ast.For, left: Range | None) -> Turns:
+    """Return the turns of a loop, or what is left of them."""
+    if isinstance(node, ast.While):
+        return _Conditions(frame, node)
     if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":
-        return _loop(frame, node, _counted(frame, node, node.iter, None if begun is None else begun.left), begun)
-    return _loop(frame, node, _over_items(frame, node, None if begun is None else begun.left), begun)
+        return _Numbers(frame, node, node.iter, left)
+    return _Items(frame, node, left)
 
 
-def _counted(frame: Frame, node: ast.For, call: ast.Call, left: Range | None) -> Iterator[Value]:
-    """Count a range, or what is ``left`` of it, binding the target; yields which threads have a next number."""
-    whole = left or range_of(frame, call, expressions.values(frame, call.args))
-    for test, number in whole.numbers():
-        outer = frame.mask
-        running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
-        if running.count:
-            frame.mask = running
-            assignments.bind(frame, node.target, number, call)
-            frame.mask = outer
-        yield test
-
-
-def _over_items(frame: Frame, node: ast.For, left: Range | None) -> Iterator[Value]:
-    """Go over tuples and arrays, binding the target; yields which threads have a next item.
-
-    ``left`` are the positions of items that are left to threads, which have all had as many.
-    """
-    had = 0 if left is None else int(np.max(left.start))
-    for test, item in islice(iterables.items_of(frame, node.iter), had, None):
-        outer = frame.mask
-        running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
-        if running.count:
-            frame.mask = running
-            assignments.bind(frame, node.target, item(), node.iter)
-            frame.mask = outer
-        yield test
-
-
-def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], begun: Begun | None = None) -> Mask:
+def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None) -> Mask:
     """Run a loop while its conditions hold, each thread until its own does not; or what is left of it."""
     machine = frame.machine
     while_began = machine.begin_while(machine.iterations) if isinstance(node, ast.While) else machine.while_began
@@ -87,7 +139,20 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], 
     else:
         frame.mask = active = begun.going
         loop.broken = begun.ended if begun.ended.count else None
-    for test in conditions:
+    turns = _turns(frame, node, None if begun is None else begun.left)
+    conditions, seen, begin = iter(turns), seen_of(frame, node), machine.iterations
+    while True:
+        if seen.is_worth(machine.iterations - begin, active):
+            went = go_on_in_order(frame, node, turns.left, seen)
+            if went is not None:
+                begun = Begun(frame.nobody, went, None) if isinstance(went, Mask) else went
+                loop.broken = begun.ended if loop.broken is None else outer.rejoin(loop.broken, begun.ended)
+                frame.mask = active = begun.going.under(outer)
+                if not active.count:
+                    break
+                turns = _turns(frame, node, begun.left)
+                conditions = iter(turns)
+        test = next(conditions, False)
         if isinstance(test, np.ndarray):
             running = active.narrow(test)
             if running is not active:
@@ -107,6 +172,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value], 
         frame.mask = active
         if not active.count:
             break
+    seen.times, seen.turns = seen.times + 1, seen.turns + machine.iterations - begin
     ended = outer.rejoin(ended, active).under(outer)
     frame.loops.pop()
     machine.while_began = while_began

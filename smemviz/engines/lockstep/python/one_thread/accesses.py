@@ -105,7 +105,7 @@ class Accesses:
         made = self._machine.table.sites
         memories, dtypes = [views[access.name].memory for _, access in sites], [access.dtype for _, access in sites]
         self.site = np.array([site for site, _ in sites], np.int32)
-        self._scale = np.array([_scale_of(memory) for memory in memories], np.int64)
+        self._scale = np.array([scale_of(memory) for memory in memories], np.int64)
         self._shift = np.array([self._shift_of(*one) for one in zip(memories, dtypes, strict=True)], np.int64)
         self.size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
         self.width = np.array([access.width for _, access in sites], np.int64)
@@ -171,7 +171,7 @@ class Accesses:
         Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
         become places in a memory by a factor, which is 1 but in local memory.
         """
-        memory, slot, scale = view.memory, self.slot, _scale_of(view.memory)
+        memory, slot, scale = view.memory, self.slot, scale_of(view.memory)
         flat: Any = memory.elements(view.dtype)
         flat = flat if view.dtype.kind == "c" else memoryview(flat)  # which is faster, and has no complex numbers
         sizes = [open_value(size, slot) for size in view.shape]
@@ -186,7 +186,7 @@ class Accesses:
 
     def start_of(self, view: View) -> int:
         """Return the place in its memory of the first element of an array."""
-        begin = int(open_value(view.offset, self.slot)) * _scale_of(view.memory)
+        begin = int(open_value(view.offset, self.slot)) * scale_of(view.memory)
         return begin + self._shift_of(view.memory, view.dtype)
 
     def hand_on(self) -> None:
@@ -384,7 +384,8 @@ class Accesses:
         return np.asarray(elements)
 
 
-def _scale_of(memory: Memory) -> int:
+def scale_of(memory: Memory) -> int:
+    """Return how far elements of an array are apart: in local memory those of all threads lie between."""
     return len(memory.lanes) if isinstance(memory, LocalMemory) else 1
 
 

@@ -12,21 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all, named_in
 from smemviz.engines.lockstep.python.one_thread.behind import UNASSIGNED, lanes_of, leave_behind
+from smemviz.engines.lockstep.python.one_thread.entry import enter, entry_of, give_arrays
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due, often_as_text
 from smemviz.engines.lockstep.python.one_thread.text.iterables import leaves_nothing
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
-from smemviz.engines.lockstep.python.one_thread.values import items_by_name, known, open_value, span_of, type_of
-from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, kind_of, text_of
+from smemviz.engines.lockstep.python.one_thread.values import known, open_value, span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, text_of
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites import SiteTree
@@ -147,27 +145,19 @@ def _run_alone(
     """
     mask, variables, owners = frame.mask, frame.variables, frame.owners
     slots = np.flatnonzero(mask.lanes)
-    used = [name for name in _used(frame, node) if name in variables]
-    if any(type(variables[name]) in (Apart, Optional) for name in used):
+    entry = entry_of(frame, node, int(slots[0]))
+    if entry is None:
         return None
-    slot = int(slots[0])
-    items = {key: item for name in used for key, item in items_by_name(name, variables[name], slot).items()}
-    held = {name: variables[name] for name in used} | items
-    inner = {name: open_value(value, slot) for name, value in held.items()}
-    kinds = {name: kind_of(frame, value) for name, value in inner.items()}
-    spans = {name: span_of(held[name], kind) for name, kind in kinds.items() if isinstance(kind, np.dtype)}
-    frame.variables, frame.owners = inner, defaultdict(lambda: mask)
+    held = entry.held
+    frame.variables, frame.owners = dict(entry.inner), defaultdict(lambda: mask)
     try:
-        near = {name: span for name, span in spans.items() if span}
         outer = list(held.values())
         for anew in (False, True):
-            text = text_of(frame, node, int(slots[0]), kinds, near, together=together, anew=anew)
+            text = text_of(frame, node, entry, way="together" if together else "alone", anew=anew)
             if text is None or (together and not text.writer.together):
                 return None
             writer = text.writer
-            if writer.is_dear and len(slots) > _FEW_DEAR:
-                return None
-            if writer.renamed and len(slots) > 1 and not _are_alike(writer.renamed, variables, slots):
+            if not can_run(writer, variables, slots):
                 return None
             try:
                 results, begun = _run(frame, node, slots, text, list(held), outer, left, is_tried=is_tried)
@@ -182,50 +172,19 @@ def _run_alone(
     return goes_on if begun is None else begun
 
 
+def can_run(writer: Writer, variables: dict[str, Value], slots: NDArray[np.intp]) -> bool:
+    """Tell whether several threads may run a text, and soon enough."""
+    if writer.is_dear and len(slots) > _FEW_DEAR:
+        return False
+    return not writer.renamed or len(slots) == 1 or _are_alike(writer.renamed, variables, slots)
+
+
 def _are_alike(renamed: Renamed, variables: dict[str, Value], slots: NDArray[np.intp]) -> bool:
     """Tell whether several threads give names to the same arrays at the same time."""
     held = [variables[name] for name in renamed.same if name in variables]
     return renamed.is_alike and all(
         not isinstance(value, np.ndarray) or (value[slots] == value[slots[0]]).all() for value in held
     )
-
-
-def _used(frame: Frame, node: Loop) -> list[str]:
-    """Return the variables that a loop names."""
-    cache, key = frame.machine.known.names, (id(frame.tree), node, id(frame.versions))
-    if key not in cache:
-        kept, moves = frame.versions.variables, frame.versions.moves
-        used: dict[str, None] = {}
-        for part in ast.walk(node):
-            target = part.target if isinstance(part, ast.AugAssign) else part
-            if isinstance(target, ast.Name) and target.id in frame.names.locals:
-                used[kept[part][0] if part in kept else target.id] = None
-            for edge in ("enter", "turn", "leave", "end", "body", "orelse"):
-                for move in moves.get((part, edge), ()):
-                    used |= {move.source: None, move.target: None}
-        cache[key] = list(used), frame.versions  # which keeps them, and their number, from being another's
-    return list(cache[key][0])
-
-
-def _own(frame: Frame, name: str, written: View) -> View:
-    """Return a local array of a function that is called in a loop, for this batch of blocks."""
-    machine, lanes = frame.machine, written.memory.lanes if isinstance(written.memory, LocalMemory) else ()
-    if len(lanes) == machine.slots:
-        return written
-    key = "own", id(written), name, machine.slots
-    if key not in machine.alone:
-        machine.alone[key] = machine.local_array(written.name, written.shape, written.dtype)
-    view: View = machine.alone[key]
-    return view
-
-
-def _give_arrays(writer: Writer, variables: dict[str, Value], mask: Mask) -> None:
-    """Let the functions that a loop calls have the arrays of the loop."""
-    for scope in writer.scopes:
-        scope.frame.mask = mask
-        scope.frame.variables = {
-            parameter: variables[name] for parameter, name in scope.arrays.items() if name in variables
-        }
 
 
 def _run(
@@ -245,13 +204,7 @@ def _run(
     what is to be done by the interpreter if only the first turns could.
     """
     writer, machine, inner = text.writer, frame.machine, frame.variables
-    for scope in writer.scopes:
-        inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
-    _give_arrays(writer, inner, frame.mask)
-    frames = {writer.frame: frame}  # the text may have been written in another call of the function
-    frame.variables = {**inner, **dict(zip(used, outer, strict=True))}
-    throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
-    frame.variables = inner
+    throughout = enter(frame, writer, inner, dict(zip(used, outer, strict=True)))
     for slot in slots.tolist():
         for value, bound in throughout:
             own = open_value(value, slot)
@@ -298,7 +251,7 @@ def _run(
             accesses.prepare(writer.sites, writer.groups, inner)
         else:
             accesses.prepare_like(threads[0].accesses, writer.sites, inner)
-        _give_arrays(writer, inner, frame.mask)
+        give_arrays(writer, inner, frame.mask)
         given: list[Any] = []
         for name in writer.names:
             value, kind = inner.get(name, UNASSIGNED), writer.kinds.get(name)

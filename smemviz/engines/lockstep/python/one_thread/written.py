@@ -7,30 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import LocalMemory, View
+from smemviz.engines.lockstep.memory.memory import LocalMemory
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.arrays import Array, cells_in, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
+from smemviz.engines.lockstep.python.one_thread.entry import Entry
 from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.atomics import IN_TURN
+from smemviz.engines.lockstep.python.one_thread.text.in_order import ENDS
 from smemviz.engines.lockstep.python.one_thread.text.renamed import begin
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.together.straight import noted_once
-from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.values.typing import Value
 
 if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
     from smemviz.engines.lockstep.python.one_thread.native.thread import Buffers
 
 Loop = ast.For | ast.While
+Way = Literal["alone", "together", "in order"]
 
 _PASSES = 6  # over a loop until the types of its variables stay
 _NO_MEMORY = LocalMemory(np.zeros(0, np.uint8), np.arange(0))
@@ -43,7 +44,8 @@ class Text:
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
     One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One ``in_turn`` is run by
-    several threads turn by turn, in each one after the other, and not in machine code.
+    several threads turn by turn, in each one after the other, and not in machine code. One that threads run in order
+    is ``native``.
     """
 
     run: Callable[..., Any]
@@ -55,6 +57,7 @@ class Text:
     is_long: bool = False
     turns: int = 0
     buffers: Buffers | None = None
+    native: Native | None = None
     is_kept: bool = False
 
     def enter(self, frame: Frame) -> None:
@@ -74,42 +77,27 @@ class Text:
                 scope.own[name] = replace(view, memory=_NO_MEMORY)
 
 
-def kind_of(frame: Frame, value: Value) -> Kind:
-    """Return what a variable is known to hold: an array, or a number of a type."""
-    if isinstance(value, View):
-        way = way_to(frame.machine, value)
-        whole = not isinstance(value.memory, LocalMemory) and way != "far"
-        unit = whole and value.ndim > 0 and type(value.strides[-1]) is int and value.strides[-1] == 1
-        start = value.memory.place(value.offset, value.dtype)
-        first = whole and type(start) is int and start == 0
-        cells = cells_in(frame.machine, value)
-        return Array(value.dtype, value.ndim, value.memory.space, way, unit, first, cells)
-    return type_of(value)
-
-
 def text_of(
     frame: Frame,
     node: Loop,
-    slot: int,
-    kinds: dict[str, Kind],
-    spans: dict[str, Span],
+    entry: Entry,
     *,
-    together: bool,
+    way: Way,
     anew: bool = False,
 ) -> Text | None:
-    """Return a loop as text for these types of its variables, None where it is not written so.
+    """Return a loop as text for what it begins with, None where it is not written so.
 
     It may have been written in a launch of another, if it is not written ``anew``.
     """
     machine, configuration = frame.machine, frame.machine.configuration
     shape = configuration.grid, configuration.block, configuration.dynamic_shared, machine.limits
-    types = tuple(kinds.items()), tuple(spans.items())
-    key = (id(frame.tree), node, id(frame.versions), together, *types, shape)
+    types = tuple(entry.kinds.items()), tuple(entry.near.items())
+    key = (id(frame.tree), node, id(frame.versions), way, *types, shape)
     if key not in machine.alone or anew:
         versions, text = machine.known.texts.get(key, (None, None))
         if versions is None or anew:
             try:
-                text = _compiled(_written(frame, node, slot, kinds, spans, several=together))
+                text = _compiled(_written(frame, node, entry, way))
             except NotWrittenError:
                 text = None
             # This keeps the versions, and their number, from being another's.
@@ -121,15 +109,15 @@ def text_of(
     return found
 
 
-def _written(
-    frame: Frame, node: Loop, slot: int, entry: dict[str, Kind], near: dict[str, Span], *, several: bool
-) -> Writer:
+def _written(frame: Frame, node: Loop, begun: Entry, way: Way) -> Writer:
     """Write a loop until nothing changes: from any integer to what is known of it by what it is given."""
+    entry, near, several = begun.kinds, begun.near, way != "alone"
     kinds: dict[str, Kind] = entry
     spans: dict[str, Span] = {}
     renamed = renamed_in(frame, node, entry)
     for _ in range(_PASSES):
-        writer = Writer(frame, expressions.RULES, statements.block, slot, several, dict(kinds), set(entry), spans)
+        given = frame, expressions.RULES, statements.block, begun.slot, several, dict(kinds), set(entry), spans
+        writer = Writer(*given, in_order=way == "in order")
         if renamed is not None:
             begin(writer, renamed)
         statements.loop(writer, node)
@@ -169,12 +157,27 @@ def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns
 
 
 def _compiled(writer: Writer) -> Text:
+    if writer.in_order:
+        if not writer.together:
+            raise NotWrittenError
+        from smemviz.engines.lockstep.python.one_thread.native.compiled import native_of
+
+        text, wanted = whole(writer, writer.lines)
+        native = native_of(writer.frame.machine, writer, text, [*wanted, *ENDS])
+        if native is None:
+            raise NotWrittenError
+        return Text(_never, writer, wanted, may_be_long=False, prints=False, in_turn=False, native=native)
     text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     prints = any(".prints(" in line for line in writer.lines)
     in_turn = any(access.update.startswith(IN_TURN) for _, access in writer.sites)
     return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints, in_turn)
+
+
+def _never(*_given: Any) -> Any:
+    """Stand for the text of a loop that is run in machine code only."""
+    raise AssertionError
 
 
 def in_machine_code(machine: Machine, text: Text) -> Buffers | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, is_known, is_number
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, NotNativeError, kind_of
+from smemviz.engines.lockstep.python.one_thread.native.module import engine_of
 from smemviz.engines.lockstep.python.one_thread.native.translated import Translator
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 
@@ -22,7 +22,9 @@ Items = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Native:
-    """Machine code of a text; ``run`` is given the address of what a thread keeps and returns why it stopped.
+    """Machine code of a text at an ``address``.
+
+    ``run`` is given the address of what a thread keeps and returns why it stopped.
 
     ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
     thread keeps, and how many it notes in a turn at most; ``prints`` are the constant that says what is printed, and
@@ -31,6 +33,7 @@ class Native:
     """
 
     run: Callable[[int], int]
+    address: int
     places: Mapping[str, int]
     kinds: Mapping[str, Any]
     size: int
@@ -80,25 +83,8 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     given = dict.fromkeys((*wanted, "it", "due", "me"), INT) | {name: kind_of(dtype) for name, dtype in kinds}
     values = {name: constant.value for name, constant in constants}
     made = Translator(values, dict(dtypes)).translate(text, given)
-    machine = _target_machine()
-    module = llvm.parse_assembly(str(made.module))
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("loop"))
-    return Native(run, made.places, made.kinds, made.size, made.items, made.prints, (engine, made.python), made.failed)
-
-
-def _target_machine() -> llvm.TargetMachine:
-    """Return a machine to compile for, which belongs to the engine that is made with it."""
-    _initialize()
-    return llvm.Target.from_default_triple().create_target_machine(opt=1)
-
-
-@cache
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    engine = engine_of(str(made.module))
+    address = engine.get_function_address("loop")
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
+    of_state = made.places, made.kinds, made.size, made.items
+    return Native(run, address, *of_state, made.prints, (engine, made.python), made.failed)

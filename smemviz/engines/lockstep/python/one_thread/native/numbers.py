@@ -287,10 +287,11 @@ class Numbers(Cells):
             return self._part(self.read(name), node.slice)
         if name == "z":
             return self.read("z")
-        dtype, element = self._element(name, node.slice)
+        dtype, element = self.element(name, node.slice)
         return self.loaded(self.builder.load(element), dtype)
 
-    def _element(self, name: str, index: ast.expr) -> tuple[np.dtype[Any], ir.Value]:
+    def element(self, name: str, index: ast.expr) -> tuple[np.dtype[Any], ir.Value]:
+        """Return the type of an element of an array, and its address."""
         dtype = self.dtypes.get(name)
         if dtype is None:
             raise NotNativeError
@@ -303,7 +304,7 @@ class Numbers(Cells):
         if name == "z":
             self.assign("z", self.single(made))
             return
-        dtype, element = self._element(name, index)
+        dtype, element = self.element(name, index)
         self.builder.store(self.stored(made, dtype), element)
 
     def single(self, made: Made) -> Made:

@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.atoms import Scope
-from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
-from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, INT, REAL, Complex, Unsigned, cells_of
-from smemviz.engines.lockstep.python.one_thread.native.translated import (
+from smemviz.engines.lockstep.python.one_thread.native.board import (
     BEGAN,
-    BUFFERS,
     DUE,
     END,
     LEAST,
@@ -30,6 +27,9 @@ from smemviz.engines.lockstep.python.one_thread.native.translated import (
     STOP,
     TURN,
 )
+from smemviz.engines.lockstep.python.one_thread.native.compiled import Native
+from smemviz.engines.lockstep.python.one_thread.native.kinds import BIT, INT, REAL, Complex, Unsigned, cells_of
+from smemviz.engines.lockstep.python.one_thread.native.translated import BUFFERS
 from smemviz.engines.lockstep.python.one_thread.runner import Runner, due
 
 _OFTEN = 1 << 13  # turns after which what was noted is taken, and they are counted

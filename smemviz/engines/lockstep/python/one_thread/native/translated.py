@@ -14,12 +14,32 @@ from typing import Any
 
 from llvmlite import ir
 
-from smemviz.engines.lockstep.python.one_thread.native.functions import Failed, Functions
+from smemviz.engines.lockstep.python.one_thread.native.board import (
+    BEGAN,
+    DUE,
+    END,
+    FAR,
+    FIRST,
+    GROUPS,
+    LEAST,
+    LEFT_OF,
+    LINE,
+    MOST,
+    NOTED,
+    OTHER,
+    PRINT,
+    RESUME,
+    RETURNED,
+    SCOPE,
+    STOP,
+    STORED,
+    TURN,
+    WHOLE,
+)
+from smemviz.engines.lockstep.python.one_thread.native.functions import Failed
+from smemviz.engines.lockstep.python.one_thread.native.in_order import InOrder
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range, Unsigned
 
-END, RETURNED, STOP, DUE, FAR, OTHER, PRINT = range(7)  # why it returns
-HEADER = RESUME, LINE, SCOPE, TURN, LEFT_OF, MOST, LEAST, BEGAN, NOTED, GROUPS, STORED, WHOLE = range(12)
-FIRST = len(HEADER)  # of the places of variables in what a thread keeps: behind those above
 _LEFT = re.compile(
     r"R\d*\.(load|store|locate|write|atomic|place|item|unpack|no_step)\(|F\.read\("
 )  # only one thread alone does it
@@ -55,7 +75,7 @@ class Translated:
 
 
 @dataclass
-class Translator(Functions):
+class Translator(InOrder):
     """Translates a text; ``resumed`` are the places to go on from, ``items`` how much it notes."""
 
     resumed: list[ir.Block] = field(default_factory=list)
@@ -137,7 +157,7 @@ class Translator(Functions):
         self.builder.store(ir.Constant(INT, reason), self.reason)
         self.builder.branch(self.leave)
 
-    def _pause(self, reason: int) -> None:
+    def pause(self, reason: int) -> None:
         """Return, and go on from here when called again."""
         self.put(RESUME, ir.Constant(INT, len(self.resumed) + 1))
         self._end(reason)
@@ -199,7 +219,7 @@ class Translator(Functions):
         self.put(TURN, self.integer(call.args[0]))
         self.put(LINE, self.integer(call.args[1]))
         self.put(SCOPE, ir.Constant(INT, int(function[1:-4] or 0)))
-        self._pause(DUE)
+        self.pause(DUE)
 
     def _of_attribute(self, node: ast.Attribute) -> Made:
         if ast.unparse(node) != "P.stop":
@@ -225,7 +245,7 @@ class Translator(Functions):
                 part = self.value(left)
                 self.assign("=left", part)
             self.put(LEFT_OF, ir.Constant(INT, int(not _is_none(left))))
-            self._pause(STOP)
+            self.pause(STOP)
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("note", "group"):
             self._append("=group" if value.func.id == "group" else "=noted", self.integer(value.args[0]))
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "stored":
@@ -233,6 +253,8 @@ class Translator(Functions):
             number, whole = self.as_real(made), self.as_whole(made)
             self._append("=stored", self.builder.bitcast(number, INT))
             self._append("=whole", whole)
+        elif isinstance(value, ast.Call) and self.in_order(value):
+            pass
         elif isinstance(value, ast.Call) and (printing := _PRINTS.fullmatch(ast.unparse(value.func))):
             self._print(value, int(printing[1] or 0))
         else:
@@ -247,7 +269,7 @@ class Translator(Functions):
         self.put(LINE, ir.Constant(INT, len(self.prints)))
         self.put(SCOPE, ir.Constant(INT, scope))
         self.prints.append((ast.unparse(parts), names))
-        self._pause(PRINT)
+        self.pause(PRINT)
 
     def _append(self, name: str, item: ir.Value) -> None:
         """Put an item behind others that are noted; who calls has seen to it that there is room."""

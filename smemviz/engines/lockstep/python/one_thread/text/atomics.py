@@ -6,6 +6,7 @@ import ast
 
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
+from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, operate, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, reach
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -41,17 +42,22 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     operands = [_operand(writer, argument, dtype) for argument in node.args[2:]]
     update = "" if used or site is None else _in_any_order(writer, node, name, dtype)
     has_order = not update and (used or name != "exch")
-    if has_order and writer.several and site is not None and len(writer.turns) == 1:
+    if writer.in_order:
+        update = ""
+    elif has_order and writer.several and site is not None and len(writer.turns) == 1:
         update = f"{IN_TURN} {site}"
         writer.counts = True
     elif has_order:
         writer.together = False  # threads that update one element would meet
     writer.stored.add(made.layout.access.name)
+    in_order.wait(writer, made.array)
     writer.put(f"if {made.is_there if update and writer.several else made.inside}:")
+    in_order.note(writer, made.layout.access, made.place, site)
     writer.indent += 1
     writer.put(f"{old} = {made.element}")
     writer.put(f"{made.element} = {_updated(writer, node, name, of_load(old, dtype), operands)}")
     writer.indent -= 1
+    in_order.note_changed(writer, made.layout.access, made.place, site)
     made.note_unsafe(writer, site)
     writer.put("else:")
     call = f"{writer.constant(node)}, {writer.constant(used)}, {writer.constant(f'cuda.atomic.{name}')}"

@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Lay
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
 from smemviz.engines.lockstep.python.one_thread.renamed import names_in
 from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
+from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
@@ -312,7 +313,8 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
         spot = spot or place
     number = layout.access.number
     cell = f"({place}) * {array.cells} + f{number}" if array.cells > 1 else f"{place} + f{number}"
-    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * (array.way == "owned")
+    is_owned = array.way == "owned" and not writer.in_order
+    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * is_owned
     own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
     texts = f"({''.join(f'{atom.text}, ' for atom in indices)})"
     return Reached(layout, array, texts, " and ".join(tests) or "True", own, place, spot, constant)
@@ -338,12 +340,15 @@ def store(writer: Writer, node: ast.expr, element: Reached, atom: Atom, inside: 
     """Write a store of what fits the array where the element is ``inside``, and what is done instead elsewhere."""
     site = writer.frame.tree.stores.get(node)
     writer.stored.add(element.layout.access.name)
-    is_noted = element.array.space == "shared" and site is not None
+    is_noted = element.array.space == "shared" and site is not None and not writer.in_order
     items = _items(writer, atom, writer.pieces(site)) if is_noted else []
+    in_order.wait(writer, element.array)
     writer.put(f"if {inside}:")
+    in_order.note(writer, element.layout.access, element.place, site)
     for item in items if not writer.only_counted else []:
         writer.put(f"    stored({item})")
     writer.put(f"    {element.element} = {atom.text}")
+    in_order.note_changed(writer, element.layout.access, element.place, site)
     element.note_unsafe(writer, site, items)
     writer.put("else:")
     writer.astray(far, site)
@@ -394,7 +399,9 @@ def field(writer: Writer, node: ast.expr) -> Atom | None:
 def load(writer: Writer, node: ast.expr, made: Reached) -> Atom:
     """Write the load of an element that is reached."""
     result, dtype, site = writer.new(), made.array.dtype, writer.frame.tree.loads.get(node)
+    in_order.wait(writer, made.array)
     writer.put(f"if {made.inside}:")
+    in_order.note(writer, made.layout.access, made.place, site)
     writer.put(f"    {result} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")

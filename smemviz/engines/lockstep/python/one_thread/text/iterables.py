@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, union
+from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.elements import (
     REFUSALS,
@@ -59,7 +60,8 @@ def _numbers(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], None
     target = node.target
     if not isinstance(target, ast.Name):
         raise NotWrittenError
-    ends = _ends(writer, node.iter)
+    is_left = writer.in_order and not writer.turns
+    ends = [Atom(end, INT64, NEAR) for end in in_order.ENDS] if is_left else _ends(writer, node.iter)
     name, kept = writer.inside(target.id), target in writer.frame.versions.variables
     again = any(part.id == target.id and isinstance(part.ctx, ast.Store) for part in _names_in(node.body))
     plain = not kept and not again and writer.kinds.get(name, INT64) == INT64
@@ -80,7 +82,14 @@ def _positions(writer: Writer, node: ast.For) -> tuple[str, str, Callable[[], No
         raise NotWrittenError
     items = _items_of(writer, node.iter)
     position = Atom(writer.new(), INT64, (0, max(items.count.within[1] - 1, 0)))
-    return f"range({items.count.text})", position.text, lambda: _bind(writer, node, node.target, items.at(position))
+    begin = f"{in_order.START}, " if writer.in_order and outermost else ""
+    bind = partial(_bind_at, writer, node, items, position)
+    return f"range({begin}{items.count.text})", position.text, bind
+
+
+def _bind_at(writer: Writer, node: ast.For, items: _Items, position: Atom) -> None:
+    """Give the target of a loop the item at a position."""
+    _bind(writer, node, node.target, items.at(position))
 
 
 def _stays(node: ast.For) -> bool:

@@ -13,11 +13,13 @@ from typing import Any
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
+from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.expressions import conditions, least, truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.text.iterables import gone_over
 from smemviz.engines.lockstep.python.one_thread.text.variables import inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.waiting import only_waits
 from smemviz.engines.lockstep.values.typing import BOOL
 
 _LOOPS = (ast.For, ast.While)
@@ -30,18 +32,20 @@ Block = Callable[[Sequence[ast.stmt]], bool]
 
 def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -> bool:
     """Write a loop over items, or one with a condition; ``turn`` writes its body, ``block`` what is behind it."""
-    if node.orelse and not writer.turns:
+    if (node.orelse and not writer.turns) or (writer.in_order and only_waits(node)):
         raise NotWrittenError
     if node.orelse:
         writer.ended[node] = writer.let("False", BOOL).text
     writer.enter()
     writer.least.clear()
-    moves(writer, node, "enter")
+    if writer.turns or not writer.in_order:
+        moves(writer, node, "enter")
     forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
     level, first, begin = len(writer.turns) + 1, len(writer.sites), len(writer.lines)
     if level > 1:
         writer.mark_order(entry_of(level))
-    outer, writer.counts = writer.counts, any(isinstance(part, _LOOPS) for part in _inside(node))
+    in_order.enter_loop(writer)
+    outer, writer.counts = writer.counts, writer.in_order or any(isinstance(part, _LOOPS) for part in _inside(node))
     leaves = _enter_while(writer) if isinstance(node, ast.While) and not writer.in_while else None
     writer.turn = writer.turn if writer.turns else "it"
     mark = writer.mark()
@@ -51,6 +55,7 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
             writer.back(mark)
     if writer.counts:
         forms[1](writer, node, turn)
+    in_order.leave_loop(writer)
     writer.counts = writer.counts or outer
     writer.depth -= 1
     writer.least.clear()
@@ -113,6 +118,7 @@ def _counted(writer: Writer, node: ast.AST, turn: Turn) -> None:
 
 
 def _begin_turn(writer: Writer) -> None:
+    in_order.begin_turn(writer)
     writer.mark_order(turn_of(len(writer.turns) + 1))
 
 

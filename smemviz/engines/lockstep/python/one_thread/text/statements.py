@@ -10,7 +10,7 @@ from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
-from smemviz.engines.lockstep.python.one_thread.text import loops, tuples
+from smemviz.engines.lockstep.python.one_thread.text import in_order, loops, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach_at, row_of, store
@@ -86,7 +86,7 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
 
 def _print(writer: Writer, node: ast.Call) -> None:
     """Write that texts and numbers are printed: what one of several threads prints is kept until all is done."""
-    if not writer.several or node.keywords:
+    if not writer.several or writer.in_order or node.keywords:
         raise NotWrittenError
     parts: list[Any] = []
     numbers: list[str] = []
@@ -212,7 +212,9 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
     near, held, old_name = writer.new(), writer.new(), writer.new()
     place = writer.constant(target)
     writer.put(f"{near} = {made.inside}")
+    in_order.wait(writer, made.array)
     writer.put(f"if {near}:")
+    in_order.note(writer, made.layout.access, made.place, site)
     writer.put(f"    {old_name} = {made.loaded}")
     made.note_unsafe(writer, site)
     writer.put("else:")

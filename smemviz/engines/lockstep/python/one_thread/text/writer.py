@@ -46,7 +46,8 @@ class Writer:
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
     ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
-    that may be.
+    that may be. Threads that run it ``in_order`` wait for each other; ``around`` are the first accesses of the loops
+    around what is written then.
     """
 
     frame: Frame
@@ -81,6 +82,8 @@ class Writer:
     least: dict[str, int] = field(default_factory=dict)
     is_dear: bool = False
     turn: str = ""
+    in_order: bool = False
+    around: list[int] = field(default_factory=list)
     renamed: Renamed | None = None
     states: States = frozenset()
     ended: dict[ast.AST, str] = field(default_factory=dict)  # whether a loop has, which something is to be done behind
@@ -120,13 +123,14 @@ class Writer:
         assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         grown: tuple[Any, ...] = self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups
-        return *[len(each) for each in grown], *state, self.in_while, self.states
+        return *[len(each) for each in grown], *state, self.in_while, self.states, len(self.around)
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, turns, groups, *state, self.in_while, self.states = mark
+        lines, accesses, sites, loops, turns, groups, *state, self.in_while, self.states, around = mark
         self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
+        del self.around[around:]
         self.groups = dict(list(self.groups.items())[:groups])
         self.least.clear()
 
@@ -173,6 +177,9 @@ class Writer:
     def note(self, base: str, offset: int, site: int | None, access: Access) -> None:
         """Note an access at what has a name and a constant, where it is a request, or one for each byte."""
         if site is None:
+            return
+        if self.in_order:
+            self.sites.append((site, access))
             return
         pieces = self.pieces(site)
         for byte in range(pieces):
@@ -223,7 +230,7 @@ class Writer:
 
     def mark_order(self, mark: int) -> None:
         """Mark among the groups that a loop or a turn begins, where several threads are to be put in order."""
-        if self.several:
+        if self.several and not self.in_order:
             self.fork(f"group({mark})")
 
     def astray(self, done: str, site: int | None) -> None:
@@ -349,7 +356,7 @@ class Writer:
 
     def hand_over(self, node: ast.AST) -> set[str]:
         """Let the interpreter have the variables that a part of the loop names; return those that it assigns."""
-        if self.scope is not None or (self.renamed and names_in(node) & {*self.renamed.names}):
+        if self.in_order or self.scope is not None or (self.renamed and names_in(node) & {*self.renamed.names}):
             raise NotWrittenError
         self.flush()
         self.together, self.counts = False, True

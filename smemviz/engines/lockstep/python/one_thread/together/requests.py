@@ -41,7 +41,7 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     Raises:
         NotTogetherError: when it matters that one thread did it after the other; nothing has been handed on then.
     """
-    scratch = machine.alone.setdefault("scratch", Scratch())
+    scratch = scratch_of(machine)
     made = in_lockstep(runs, loops, scratch)
     if made is None:
         return
@@ -49,11 +49,17 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     if len(runs) > 1:
         _look_for_meetings(machine, first, made)
     _tell_global(machine, first, made)
-    _tell_shared(machine, first, made, scratch)
-    _tell_log(machine, first, made)
+    tell_shared(machine, first, made, scratch)
+    tell_log(machine, first, made)
 
 
-def _tell_log(machine: Machine, first: Accesses, made: Made) -> None:
+def scratch_of(machine: Machine) -> Scratch:
+    """Return what is used again part after part."""
+    scratch: Scratch = machine.alone.setdefault("scratch", Scratch())
+    return scratch
+
+
+def tell_log(machine: Machine, first: Accesses, made: Made) -> None:
     """Let the log have the requests of each warp."""
     slots, count = made.slots, made.count
     several = [np.flatnonzero(slots // WARP_SIZE == warp) for warp in np.unique(slots // WARP_SIZE).tolist()]
@@ -149,7 +155,7 @@ def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
             in_global.add_updates(watched, updates)
 
 
-def _tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:
+def tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:
     """Let the search for hazards have accesses to shared memory, request after request.
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.

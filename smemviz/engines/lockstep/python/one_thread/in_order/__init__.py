@@ -1,0 +1,1 @@
+"""Loops that several threads run in order: each access when it comes in lockstep, whatever the others do."""
