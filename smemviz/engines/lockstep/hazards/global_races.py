@@ -262,12 +262,17 @@ class GlobalRaces:
         self._grid_synced = self._number
         self._ordered = True
 
-    def exchange(self, mask: Mask, *, returns: bool, of_block: bool = False) -> None:
-        """Let threads update what others look at, or those of their block; one that ``returns`` a value hears them."""
-        if self._messages is not None and not of_block:
+    def exchange(self, mask: Mask, *, returns: bool) -> None:
+        """Let threads update what others look at; one that ``returns`` a value hears them."""
+        if self._messages is not None:
             self._messages.update(self._blocks_of(mask), self._number, returns=returns)
         if self._between_threads is not None:
             self._between_threads.update(np.flatnonzero(mask.lanes), self._number, returns=returns)
+
+    def exchange_in_block(self, slots: NDArray[np.integer]) -> None:
+        """Let threads update what others of their block look at, and hear them."""
+        if self._between_threads is not None:
+            self._between_threads.update(slots.astype(np.intp), self._number, returns=True)
 
     def fence(self, mask: Mask, *, of_block: bool = False) -> None:
         """Let threads pass a fence: what they did comes before what they do now, for all or for those of their block.

@@ -64,7 +64,7 @@ class Hazards:
         self._pending_lanes += mask.count
         access = SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
         if not access.loads and not access.stores:
-            self._in_global.exchange(mask, returns=True, of_block=True)
+            self._in_global.exchange_in_block(np.flatnonzero(mask.lanes))
             self._sections.update(access, self._pending)
         self._pending.append(access)
         if self._pending_lanes > _KEPT:
@@ -74,6 +74,9 @@ class Hazards:
         """Note what threads did one after the other, or in one site execution after the other."""
         self._number += 1
         serial = SerialAccesses(self._cells, self._number, self._sites, accesses, self._phase)
+        if self._in_global.has_messages:
+            updating = [part.threads for part in serial.parts if not part.loads and not part.stores]
+            self._in_global.exchange_in_block(np.unique(np.concatenate([*updating, self._cells.slots[:0]])))
         if self._threads == 1:
             self._written.expect(serial.parts)
         self._pending_lanes += serial.count

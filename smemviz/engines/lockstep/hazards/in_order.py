@@ -149,15 +149,18 @@ def _has_something_to_say(
             for is_high in range(1 if earlier == STORE else 2):
                 other = state.high[earlier][cell] if is_high else state.low[earlier][cell]
                 then = state.high_by[earlier][cell] if is_high else state.low_by[earlier][cell]
-                if other == 0 or other == thread or not _are_unordered(order, other, then, thread):
+                if other == 0 or other == thread:
                     continue
                 if effect == STORE and earlier == STORE and state.content[cell] == did.after[k]:
-                    if (other - 1) // WARP_SIZE != (thread - 1) // WARP_SIZE and not order.benign[site]:
-                        return True
+                    if not order.benign[site] and _are_apart(other, thread):
+                        if _are_unordered(order, other, then, thread):
+                            return True
+                    continue
+                if not _is_new(order, order.executed[then], site, other, thread):
                     continue
                 if earlier == STORE and effect != STORE and _has_stored_too(did, order, stored, cell, thread, then):
                     continue
-                if _is_new(order, order.executed[then], site, other, thread):
+                if _are_unordered(order, other, then, thread):
                     return True
         if effect == STORE:
             before = state.last[cell]
@@ -166,7 +169,7 @@ def _has_something_to_say(
                 if did.after[before] != did.after[k]:
                     if _is_new(order, site, site, other, thread):
                         return True
-                elif (other - 1) // WARP_SIZE != (thread - 1) // WARP_SIZE and not order.benign[site]:
+                elif not order.benign[site] and _are_apart(other, thread):
                     return True
             state.last[cell] = k
     return False
@@ -177,6 +180,12 @@ def _is_new(order: Order, earlier: int, site: int, other: int, thread: int) -> b
     """Tell whether there is something to say of a race that is not said yet."""
     known = order.races[earlier, site]
     return known == UNKNOWN or (known == KNOWN and (other - 1) // order.slots != (thread - 1) // order.slots)
+
+
+@compiled
+def _are_apart(other: int, thread: int) -> bool:
+    """Tell whether two threads are of two warps."""
+    return (other - 1) // WARP_SIZE != (thread - 1) // WARP_SIZE
 
 
 @compiled
@@ -200,7 +209,7 @@ def _are_unordered(order: Order, other: int, then: int, thread: int) -> bool:
         return True
     if then <= order.synced[block - order.first // order.slots]:
         return False
-    if len(order.warp_synced) and (other - 1) // WARP_SIZE == (thread - 1) // WARP_SIZE:
+    if len(order.warp_synced) and not _are_apart(other, thread):
         passed = order.warp_synced[other - 1 - order.first], order.warp_synced[thread - 1 - order.first]
         return bool(then > min(passed[0], passed[1]))
     return True

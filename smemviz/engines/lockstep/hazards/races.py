@@ -127,15 +127,21 @@ class Races:
 
     def _tell(self, site: Site, access: Access, place: int, marker: int, accesses: Sequence[Access]) -> None:
         cell, thread = int(access.cells[place]), int(access.threads[place])
-        of_site = (other for other in accesses if other.site is site)
-        mark = next((o for o in of_site if ((o.cells == cell) & (o.threads == marker)).any()), None)
-        at_once = mark is not None and mark.number == access.number
-        mark_first = mark is None or mark.number < access.number or (at_once and marker < thread)
+        marked = (_when(other, cell, marker) for other in accesses if other.site is site)
+        then, now = next((when for when in marked if when is not None), None), access.when(place)
+        at_once = then == now
+        mark_first = then is None or then < now or (at_once and marker < thread)
         pair = [(site, marker), (access.site, thread)]
         (early_site, early), (late_site, late) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
         note_race(self._findings, element, (early_site, early), (late_site, late), at_once)
+
+
+def _when(access: Access, cell: int, thread: int) -> tuple[int, int] | None:
+    """Return when a thread touched a cell in a site execution, None if it did not."""
+    places = np.flatnonzero((access.cells == cell) & (access.threads == thread))
+    return access.when(int(places[0])) if len(places) else None
 
 
 def note_race(

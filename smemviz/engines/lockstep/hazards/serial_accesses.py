@@ -56,6 +56,10 @@ class SerialAccess:
     def stores(self) -> bool:
         return effect_of(self.site.op) == "store"
 
+    def when(self, place: int) -> tuple[int, int]:
+        """Return when an access was made: by its number, and its row there."""
+        return self.number, int(self.rows[place])
+
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""
         return phases_of(self.phase, self.threads)

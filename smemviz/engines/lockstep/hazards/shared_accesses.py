@@ -135,6 +135,10 @@ class SharedAccess:
     def parts(self) -> tuple[SharedAccess]:
         return (self,)
 
+    def when(self, place: int) -> tuple[int, int]:
+        """Return when an access was made: all of them at once."""
+        return self.number, 0
+
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""
         return phases_of(self.phase, self.threads)

@@ -91,14 +91,15 @@ class Events:
 
     def _made(self, addresses: NDArray[np.int64]) -> Made:
         """Return the same thread after thread."""
-        order = np.argsort(self._lane, kind="stable")
+        lane = self._lane.astype(np.int16)  # which is sorted by counting
+        order = np.argsort(lane, kind="stable")
         number = self._number[order]
         stores = self._of.stores[number]
         stored, by = self._after[order][stores], number[stores]
         values = np.empty(len(stored))
-        for of in np.unique(by).tolist():
+        for of in np.flatnonzero(np.bincount(by)).tolist():
             values[by == of] = _numbers(stored[by == of], self._of.dtypes[of])
-        begin = np.searchsorted(self._lane[order], np.arange(len(self._slots) + 1))
+        begin = np.concatenate([[0], np.cumsum(np.bincount(lane, minlength=len(self._slots)))])
         first_store = np.concatenate([[0], np.cumsum(stores)])[begin]
         times = np.bincount(number, minlength=len(self._of.site))
         rows, numbers = self._row[order].astype(np.int32), number.astype(np.int32)
