@@ -169,6 +169,81 @@ MEETING = {
         for k in range(5):
             out[(i + k) % 50] = out[(i + 3 * k) % 50] % 11
     """,
+    "what is kept of many": """
+        for k in range(i, 100, cuda.blockDim.x):
+            if values[k] % 3 == 0:
+                at = cuda.atomic.add(counts, 0, 1)
+                out[at] = values[k]
+    """,
+    "two counters": """
+        for k in range(i, 100, cuda.blockDim.x):
+            if values[k] < 50:
+                out[cuda.atomic.add(counts, 0, 1)] = values[k]
+            else:
+                out[299 - cuda.atomic.add(counts, 1, 1)] = k
+    """,
+    "work that is taken": """
+        while True:
+            at = cuda.atomic.add(counts, 0, 1)
+            if at >= 40:
+                break
+            total = i
+            for k in range(values[at]):
+                total += k * at
+            out[at] = total
+    """,
+    "work that is taken in a condition": """
+        at = i
+        while cuda.atomic.inc(many, 3, 100) < 60:
+            out[at] += 1
+            at += cuda.blockDim.x
+            if values[at % 300] % 2:
+                continue
+            real[i] += at
+    """,
+    "the one that comes first": """
+        for k in range(i, 100, cuda.blockDim.x):
+            out[k] = cuda.atomic.cas(counts, values[k] % 5, 0, k)
+            k += cuda.atomic.exch(counts, 5, k)
+            real[i] += k
+    """,
+    "sums of floats": """
+        for k in range(i, 100, cuda.blockDim.x):
+            cuda.atomic.add(real, 290 + k % 3, float32(0.1) * values[k])
+            real[i] += cuda.atomic.add(real, 280, float32(values[k]) / float32(7))
+    """,
+    "the largest so far": """
+        for k in range(i, 100, cuda.blockDim.x):
+            out[k] = cuda.atomic.max(counts, 1, values[k]) + cuda.atomic.dec(many, 3, 9)
+    """,
+    "in shared memory": """
+        taken_of = cuda.shared.array(2, int32)
+        if i < 2:
+            taken_of[i] = 0
+        cuda.syncthreads()
+        for k in range(i, 100, cuda.blockDim.x):
+            at = cuda.atomic.add(taken_of, values[k] & 1, 1)
+            out[k] = at
+    """,
+    "in a loop further in, which is begun again and again": """
+        for k in range(4):
+            for m in range(i % 3 + 20):
+                real[i] += cuda.atomic.add(counts, 0, 1)
+    """,
+    "by some of the threads": """
+        if i % 3 == 1:
+            for k in range(i % 7 * 4):
+                out[cuda.atomic.add(counts, 0, 1)] = i * 100 + k
+    """,
+    "one that is loaded as well": """
+        while counts[0] < 50:
+            out[cuda.atomic.add(counts, 0, 1)] = i
+    """,
+    "two of one element": """
+        for k in range(i, 100, cuda.blockDim.x):
+            out[k] = cuda.atomic.add(counts, 0, 1)
+            out[k] -= cuda.atomic.add(counts, 0, 2)
+    """,
 }
 LEFT = {
     "an element that is not there": """
@@ -190,13 +265,12 @@ PATHS = {"at once": {}, "in parts": {"_FIRST_PART": 2, "_ENOUGH": 1}}
 def launched(text, block, grid=1):
     """Launch lines on arrays of many types."""
     out, real, counts = np.zeros(300, np.int64), np.zeros(300, np.float32), np.zeros(8, np.int32)
-    small, values = np.zeros(20, np.int8), (np.arange(300) * 37 % 101).astype(np.int32)
+    small, many, values = np.zeros(20, np.int8), np.zeros(8, np.uint32), (np.arange(300) * 37 % 101).astype(np.int32)
     lines = "i = cuda.grid(1)\n" + "\n".join(line[8:] for line in text.strip("\n").splitlines())
-    parameters = "out, real, counts, small, values"
-    made = body(
-        lines, out, real, counts, small, values, before=FUNCTIONS, parameters=parameters, block=block, grid=grid
-    )
-    return made, out, real, counts, small
+    arrays = out, real, counts, small, many, values
+    parameters = "out, real, counts, small, many, values"
+    made = body(lines, *arrays, before=FUNCTIONS, parameters=parameters, block=block, grid=grid)
+    return made, *arrays
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -152,9 +152,9 @@ def _has_something_to_say(
                 if other == 0 or other == thread:
                     continue
                 if effect == STORE and earlier == STORE and state.content[cell] == did.after[k]:
-                    if not order.benign[site] and _are_apart(other, thread):
-                        if _are_unordered(order, other, then, thread):
-                            return True
+                    is_worth_a_word = not order.benign[site] and _are_apart(other, thread)
+                    if is_worth_a_word and _are_unordered(order, other, then, thread):
+                        return True
                     continue
                 if not _is_new(order, order.executed[then], site, other, thread):
                     continue

@@ -223,11 +223,10 @@ def _run(
     may_wait = held is not None and (held.may_wait or text.prints)
     machine.alone["held", node] = 0 if held is None else held.nbytes
     pace = None if held is None else Pace(_NOTED_A_MEBIBYTE * (held.nbytes >> 20))
-    in_turn = text.in_turn and len(slots) > 1
-    may_be_long = text.may_be_long and not in_turn
-    buffers = None if alone or in_turn else in_machine_code(machine, text)
+    may_be_long = text.may_be_long
+    buffers = None if alone else in_machine_code(machine, text)
     often = often_as_text(alone=alone)
-    if pace is not None and (in_turn or (writer.counts and not (may_be_long and buffers is None))):
+    if pace is not None and writer.counts and not (may_be_long and buffers is None):
         pace.turns = max(1, _FIRST_PART // len(slots))
     is_tried, all_of_them = is_tried and buffers is None, slots
     if is_tried:
@@ -279,7 +278,7 @@ def _run(
         if is_tried:
             try_out(machine, threads, pace, held)
             return [], None
-        has_ended = run_together(machine, threads, writer.loops, pace, held, in_turn=in_turn)
+        has_ended = run_together(machine, threads, writer.loops, pace, held)
     except OtherWayError:
         text.may_be_long, text.is_long = False, buffers is None
         return _run(frame, node, all_of_them, text, used, outer, is_tried=is_tried)

@@ -19,7 +19,6 @@ from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, u
 from smemviz.engines.lockstep.python.one_thread.entry import Entry
 from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
-from smemviz.engines.lockstep.python.one_thread.text.atomics import IN_TURN
 from smemviz.engines.lockstep.python.one_thread.text.in_order import ENDS
 from smemviz.engines.lockstep.python.one_thread.text.renamed import begin
 from smemviz.engines.lockstep.python.one_thread.text.whole import shortest, whole
@@ -43,9 +42,8 @@ class Text:
     """A loop, compiled, what its writer knows of it, and the names of what it begins with.
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
-    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One ``in_turn`` is run by
-    several threads turn by turn, in each one after the other, and not in machine code. One that threads run in order
-    is ``native``.
+    One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One that threads run in
+    order is ``native``.
     """
 
     run: Callable[..., Any]
@@ -53,7 +51,6 @@ class Text:
     wanted: list[str]
     may_be_long: bool
     prints: bool
-    in_turn: bool
     is_long: bool = False
     turns: int = 0
     buffers: Buffers | None = None
@@ -166,13 +163,12 @@ def _compiled(writer: Writer) -> Text:
         native = native_of(writer.frame.machine, writer, text, [*wanted, *ENDS])
         if native is None:
             raise NotWrittenError
-        return Text(_never, writer, wanted, may_be_long=False, prints=False, in_turn=False, native=native)
+        return Text(_never, writer, wanted, may_be_long=False, prints=False, native=native)
     text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     prints = any(".prints(" in line for line in writer.lines)
-    in_turn = any(access.update.startswith(IN_TURN) for _, access in writer.sites)
-    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints, in_turn)
+    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints)
 
 
 def _never(*_given: Any) -> Any:

@@ -12,7 +12,6 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, r
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import Dtype
 
-IN_TURN = "in turn"  # updates that threads do one after the other in each turn of a loop, and only there
 _ADDED: dict[str, type[ast.operator]] = {
     "add": ast.Add,
     "sub": ast.Sub,
@@ -42,12 +41,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
     operands = [_operand(writer, argument, dtype) for argument in node.args[2:]]
     update = "" if used or site is None else _in_any_order(writer, node, name, dtype)
     has_order = not update and (used or name != "exch")
-    if writer.in_order:
-        update = ""
-    elif has_order and writer.several and site is not None and len(writer.turns) == 1:
-        update = f"{IN_TURN} {site}"
-        writer.counts = True
-    elif has_order:
+    if has_order and not writer.in_order:
         writer.together = False  # threads that update one element would meet
     writer.stored.add(made.layout.access.name)
     in_order.wait(writer, made.array)

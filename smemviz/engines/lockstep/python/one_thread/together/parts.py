@@ -40,12 +40,10 @@ def run_together(
     loops: Sequence[tuple[int, int, int]],
     pace: Pace,
     undo: Undo,
-    *,
-    in_turn: bool,
 ) -> bool | None:
     """Run a loop in threads until all of them have ended; ``threads`` are then as they are behind it.
 
-    Each does all turns of a part, and then the next thread, or it does one turn ``in_turn``.
+    Each does all turns of a part, and then the next thread.
 
     Returns False if they stopped on the way as they were before a turn, None if that is before the first one.
 
@@ -63,8 +61,6 @@ def run_together(
         pace.begin(last)
         stopped = list(threads)
         try:
-            if in_turn:
-                most = max(most, _take_turns(machine, stopped, pace, begin, int(last)))
             for place, thread in enumerate(stopped):
                 if not thread.has_ended:
                     machine.iterations = begin
@@ -90,26 +86,6 @@ def run_together(
             machine.while_began = while_began
             return True
         undo.hold()
-
-
-def _take_turns(machine: Machine, threads: list[Thread], pace: Pace, begin: int, last: int) -> int:
-    """Let threads do the turns of a part but the last, in each one after the other; return the iterations at most."""
-    most, end, while_began = begin, pace.stop, [thread.while_began for thread in threads]
-    going = [place for place, thread in enumerate(threads) if not thread.has_ended]
-    for stop in range(last + 1, int(end)):
-        for place in tuple(going):
-            machine.iterations, machine.while_began, pace.stop = begin, while_began[place], stop
-            try:
-                next(threads[place].text)
-            except StopIteration as ended:
-                threads[place] = replace(threads[place], left=None, values=ended.value[1], has_ended=True)
-                threads[place].accesses.hand_on()
-                most = max(most, machine.iterations)
-                going.remove(place)
-            while_began[place] = machine.while_began
-    threads[:] = [replace(thread, while_began=began) for thread, began in zip(threads, while_began, strict=True)]
-    pace.stop = end
-    return most
 
 
 def try_out(
