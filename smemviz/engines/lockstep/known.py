@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +10,16 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.batch import Batch, batch_of
 from smemviz.engines.lockstep.memory.arguments import described
+from smemviz.engines.lockstep.memory.shared import SharedLayout, place
 from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 
 _MOST = 64  # loops of a kernel, each for the types of its variables
+_MOST_BATCHES = 4  # grids, each with the numbers of all its threads
 
 
 @dataclass(eq=False)
@@ -29,10 +34,30 @@ class Known:
     studied: dict[Hashable, Any] = field(default_factory=dict)
     texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
+    _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST))
+    _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 
     def __post_init__(self) -> None:
         """Compare the declarations."""
         self.same = _same_memory(self.table)
+
+    def layout(self, dynamic: int) -> SharedLayout:
+        """Return where shared arrays lie with so many bytes of dynamic memory."""
+        layout = self._layouts.get(dynamic)
+        if layout is None:
+            layout = self._layouts[dynamic] = place(self.table.declarations, self.same, dynamic)
+        return layout
+
+    def batch(self, launched: Configuration, layout: SharedLayout, first_block: int, blocks: int) -> Batch:
+        """Return a batch of blocks; that of a whole grid is made once."""
+        grid, block, dynamic = launched.grid, launched.block, launched.dynamic_shared
+        if blocks < math.prod(grid):
+            return batch_of(self.table, layout, grid, block, first_block, blocks)
+        batch = self._batches.get((grid, block, dynamic))
+        if batch is None:
+            batch = batch_of(self.table, layout, grid, block, first_block, blocks)
+            self._batches[grid, block, dynamic] = batch
+        return batch
 
     def leave(self) -> None:
         """Let what is known go of a launch that is over, and all that it holds."""

@@ -71,8 +71,9 @@ class Log:
 
         Where all threads of the batch take part, addresses may be those of one block, the same in every block.
         """
-        if mask.full:
-            execution = Execution(site, None, addresses, self._step, self._epoch, values)
+        if mask.full or (self._warps == 1 and mask.count):
+            lanes = None if mask.full else mask.lanes
+            execution = Execution(site, None, addresses, self._step, self._epoch, values, lanes)
             self._step = self._step + 1
         else:
             warps, on, off = mask.rows
@@ -250,7 +251,7 @@ class Log:
         """Return the part that belongs to the chosen blocks."""
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
         keep = np.flatnonzero(self._chosen_in_batch[warps])
-        values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
+        values = None if (stored := execution.stored) is None else stored[keep]
         rows, _ = execution.distinct
         table = rows[keep % len(rows)]
         return Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)

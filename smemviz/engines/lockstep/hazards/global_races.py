@@ -13,7 +13,7 @@ Only arrays that the launch writes are looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -73,9 +73,7 @@ class GlobalRaces:
         for watched in self.watched.values():
             watched.begin()
         self._first = first_block * self._slots
-        self._threads: Threads = np.arange(self._first + 1, self._first + 1 + blocks * self._slots).astype(
-            np.int32 if self._grid_blocks * self._slots < np.iinfo(np.int32).max else np.int64
-        )
+        self._threads = _numbers(self._first + 1, blocks * self._slots, self._grid_blocks * self._slots)
         # The number of the last execution before the barrier that each block, or each thread of a warp, passed last.
         self._synced = np.zeros(blocks, np.int32)
         self._warp_synced: NDArray[np.int32] | None = None
@@ -368,6 +366,13 @@ class GlobalRaces:
         update = atomic_for(findings.tree, first, second, findings.spelling)
         pair = (first, int(slots[0])), (second, int(slots[1]))
         note_race(findings, element, *pair, at_once, blocks=apart, update=update)
+
+
+@lru_cache(maxsize=16)
+def _numbers(first: int, count: int, most: int) -> Threads:
+    """Return the numbers of so many threads from the first on, where ``most`` is the highest in the launch."""
+    numbers = np.arange(first, first + count)
+    return numbers.astype(np.int32) if most < np.iinfo(np.int32).max else numbers
 
 
 def _is_final(race: Race) -> bool:

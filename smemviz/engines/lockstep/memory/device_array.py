@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -52,7 +53,7 @@ class DeviceArray:
     def T(self) -> DeviceArray:  # noqa: N802 - NumPy's name
         return self.transpose()
 
-    @property
+    @cached_property
     def offset(self) -> int:
         """Bytes from the start of the memory to the first element."""
         start = self.memory.data.__array_interface__["data"][0]
@@ -200,15 +201,16 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     Raises:
         ValueError: when its strides are no whole number of elements.
     """
-    itemsize = array.dtype.itemsize
-    if any(stride % itemsize for stride in array.strides) or array.offset % itemsize:
+    shown, offset = array.array, array.offset
+    itemsize = shown.dtype.itemsize
+    if any(stride % itemsize for stride in shown.strides) or offset % itemsize:
         raise ValueError(
             english(
                 "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
                 name=name,
-                strides=array.strides,
+                strides=shown.strides,
                 itemsize=itemsize,
             )
         )
-    strides = tuple(stride // itemsize for stride in array.strides)
-    return View(name, array.memory, array.dtype, array.shape, strides, array.offset // itemsize)
+    strides = tuple(stride // itemsize for stride in shown.strides)
+    return View(name, array.memory, shown.dtype, shown.shape, strides, offset // itemsize)
