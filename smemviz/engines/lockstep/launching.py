@@ -108,6 +108,7 @@ def launch(
         arrays=(*(array for i, array in enumerate(layout.placed) if same[i] == i), *arrays),
         requests=log.requests(),
         totals=log.totals,
+        file=kernel.file,
     )
     return recorded_launch, findings.all()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Log:
         self.sites = sites
         some = chosen is not None and len(chosen) < blocks
         self.totals: Totals | None = totals_of(sites, Requests.empty()) if some else None
-        self._chosen = np.unique([0, blocks // 2, blocks - 1]) if chosen is None else chosen
+        self._wanted = chosen
         self._blocks = blocks
         self._warps_per_block = warps_per_block
         self._limit = limit
@@ -176,6 +177,12 @@ class Log:
         return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
     # -- counting
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        """The numbers of the blocks to log in full."""
+        few = [0, self._blocks // 2, self._blocks - 1]
+        return np.unique(few) if self._wanted is None else self._wanted
 
     def _count_from_here(self) -> None:
         self.totals = totals_of(self.sites, Requests.empty())

@@ -235,8 +235,9 @@ def _of_one_warp(executions: Sequence[Execution], block: int) -> Requests:
         one.fill(addresses[row], values[row] if known else None)
     site = np.array([one.site for one in executions], np.int32)
     epoch = np.concatenate([one.epoch for one in executions])
-    step = np.arange(n, dtype=np.int32)
-    return Requests(addresses, site, np.full(n, block), np.zeros(n, np.int32), step, epoch, values)
+    step, warp, blocks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), np.empty(n, np.int64)
+    blocks.fill(block)
+    return Requests(addresses, site, blocks, warp, step, epoch, values)
 
 
 @lru_cache(maxsize=64)

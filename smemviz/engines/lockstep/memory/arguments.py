@@ -76,6 +76,8 @@ class Arguments:
 
     def value(self, name: str, argument: Any) -> Any:
         """Return an argument with its arrays on the device."""
+        if type(argument) in (bool, float):
+            return argument
         if isinstance(argument, tuple):
             return same_tuple(argument, (self.value(name, item) for item in argument))
         if isinstance(argument, Hint):
@@ -172,7 +174,7 @@ def check_stores(kernel: Function, sites: Sequence[Site], names: Sequence[str], 
     """
     by_name = zip(names, args, strict=True)
     read_only = {name for name, arg in by_name if isinstance(arg, np.ndarray) and not arg.flags.writeable}
-    for site in sites:
+    for site in sites if read_only else ():
         if site.op != "load" and not read_only.isdisjoint(site.array.split(" or ")):
             what = english(
                 "{code} stores in {array}, which is read-only, for Numba as well; give the kernel a copy of it",
@@ -201,8 +203,7 @@ def global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any])
         if isinstance(value, tuple):
             arrays += global_arrays(kernel, [name] * len(value), value)
         elif isinstance(value, DeviceArray):
-            line = kernel.node.lineno
-            arrays.append(
-                ArrayInfo(name, "global", value.shape, value.strides, dtype_name(value.dtype), value.address, line)
-            )
+            shown, line = value.array, kernel.node.lineno
+            dtype = dtype_name(shown.dtype)
+            arrays.append(ArrayInfo(name, "global", shown.shape, shown.strides, dtype, value.address, line))
     return arrays

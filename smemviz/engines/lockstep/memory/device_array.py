@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -35,9 +34,11 @@ class AddressSpace:
 class DeviceArray:
     """An array in device memory. ``array`` is a NumPy view into the bytes of ``memory``."""
 
-    def __init__(self, memory: Memory, array: NDArray[Any]) -> None:
+    def __init__(self, memory: Memory, array: NDArray[Any], offset: int | None = None) -> None:
+        """``offset`` is bytes from the start of the memory to the first element, where they are known."""
         self.memory = memory
         self.array = array
+        self._offset = offset
 
     # What NumPy says of an array.
     shape = property(attrgetter("array.shape"))
@@ -53,11 +54,13 @@ class DeviceArray:
     def T(self) -> DeviceArray:  # noqa: N802 - NumPy's name
         return self.transpose()
 
-    @cached_property
+    @property
     def offset(self) -> int:
         """Bytes from the start of the memory to the first element."""
-        start = self.memory.data.__array_interface__["data"][0]
-        return int(self.array.__array_interface__["data"][0] - start) if self.array.size else 0
+        if self._offset is None:
+            start = self.memory.data.__array_interface__["data"][0]
+            self._offset = int(self.array.__array_interface__["data"][0] - start) if self.array.size else 0
+        return self._offset
 
     @property
     def address(self) -> int:
@@ -171,7 +174,9 @@ def to_device(space: AddressSpace, value: Any) -> DeviceArray:
     Of one that was broadcast each element is there once, as with Numba: its strides of 0 stay.
     """
     array = value.array if isinstance(value, DeviceArray) else np.asarray(value)
-    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
+    once = array
+    if array.size and not array.flags.c_contiguous:
+        once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)]
     if not (once.flags.c_contiguous or once.flags.f_contiguous):
         raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
     order = "C" if once.flags.c_contiguous else "F"
@@ -192,7 +197,7 @@ def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") 
     nbytes = kind.itemsize * math.prod(map(int, sizes))
     memory = space.allocate(nbytes)
     flat = memory.data[:nbytes].view(kind)
-    return DeviceArray(memory, flat.reshape(sizes, order=order))
+    return DeviceArray(memory, flat.reshape(sizes, order=order), 0)
 
 
 def kernel_view(name: str, array: DeviceArray) -> View:
