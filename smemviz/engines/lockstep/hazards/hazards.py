@@ -138,6 +138,8 @@ class Hazards:
         return np.asarray(mask.lanes.reshape(self._blocks, -1).any(axis=1))
 
     def _settle(self, unfinished: bool) -> None:
+        if not self._pending:
+            return
         pending, self._pending, self._pending_lanes = self._pending, [], 0
         self._written.check(pending)
         accesses = self._sections.apart([part for access in pending for part in access.parts])
