@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -19,6 +20,8 @@ from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
+
+_FEW_STEPS = 128  # expressions in all turns of a loop, for which the interpreter takes the least
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
@@ -36,12 +39,48 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
-    begun = run_alone(frame, node)
+    call = node.iter if isinstance(node.iter, ast.Call) else None
+    if call is not None and frame.canonical(call.func) != "builtins.range":
+        call = None
+    short = None if call is None else _short_range(frame, node, call)
+    begun = run_alone(frame, node) if short is None else None
     if isinstance(begun, Mask):
         return begun
-    if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":
-        return _loop(frame, node, _counted(frame, node, node.iter, None if begun is None else begun.left), begun)
-    return _loop(frame, node, _over_items(frame, node, None if begun is None else begun.left), begun)
+    left = short if begun is None else begun.left
+    conditions = _over_items(frame, node, left) if call is None else _counted(frame, node, call, left)
+    return _loop(frame, node, conditions, begun)
+
+
+def _short_range(frame: Frame, node: ast.For, call: ast.Call) -> Range | None:
+    """Return the range of a loop that is over sooner than anything else is made of it; None of any other."""
+    steps, calls = _steps_in(node)
+    if not steps or not _are_at_hand(call) or not frame.tree.calls.keys().isdisjoint(calls):
+        return None
+    whole = range_of(frame, call, expressions.values(frame, call.args))
+    length = whole.length
+    turns = int(length[frame.mask.lanes].max()) if isinstance(length, np.ndarray) else length
+    return whole if turns * steps <= _FEW_STEPS else None
+
+
+@lru_cache(maxsize=256)
+def _steps_in(node: ast.For) -> tuple[int, tuple[ast.Call, ...]]:
+    """Return how many expressions a turn of a loop has, 0 if there are loops in it; and which of them are calls."""
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    if any(isinstance(part, ast.For | ast.While | ast.comprehension) for part in parts):
+        return 0, ()
+    return sum(isinstance(part, ast.expr) for part in parts), tuple(p for p in parts if isinstance(p, ast.Call))
+
+
+@lru_cache(maxsize=256)
+def _are_at_hand(call: ast.Call) -> bool:
+    """Tell whether the bounds of a range are asked for without any access to memory: shapes are there already."""
+    shapes = [p for p in ast.walk(call) if isinstance(p, ast.Subscript) and not _is_shape(p.value)]
+    others = [p for p in ast.walk(call) if isinstance(p, ast.Call | ast.NamedExpr) and p is not call]
+    return not shapes and not others
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name)
 
 
 def _counted(frame: Frame, node: ast.For, call: ast.Call, left: Range | None) -> Iterator[Value]:
