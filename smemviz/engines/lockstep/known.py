@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cachetools import LRUCache
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.batch import Batch, batch_of
+from smemviz.engines.lockstep.hazards.watched import accessed_arrays
 from smemviz.engines.lockstep.memory.arguments import described
 from smemviz.engines.lockstep.memory.shared import SharedLayout, place
 from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
@@ -40,6 +42,11 @@ class Known:
     def __post_init__(self) -> None:
         """Compare the declarations."""
         self.same = _same_memory(self.table)
+
+    @cached_property
+    def accessed(self) -> dict[str, tuple[int, bool]]:
+        """How wide the narrowest access to each array in global memory is, in bytes, and whether it is written."""
+        return accessed_arrays(self.table.sites)
 
     def layout(self, dynamic: int) -> SharedLayout:
         """Return where shared arrays lie with so many bytes of dynamic memory."""

@@ -82,7 +82,7 @@ def launch(
     findings = Findings(kernel.name, configuration, options.number, tree=kernel.node)
     arrays = global_arrays(kernel, names, values)
     is_alone = blocks * math.prod(configuration.block) == 1  # with nobody to race with
-    seen = {} if is_alone else watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
+    seen = {} if is_alone else watched_memories(known.accessed, values, arrays, blocks * warps * WARP_SIZE)
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
     machine = Machine(kernel.name, known, configuration, layout, log, options.limits, place, findings, races)
     arguments = dict(

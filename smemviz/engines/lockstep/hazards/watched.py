@@ -8,7 +8,7 @@ any warp and any block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,9 +74,8 @@ class Watched:
         self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
         self._owner = self._nobody()
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
-        self._numbers: dict[Effect, Numbers] = {
-            effect: np.zeros(len(self.contents), np.int32) for effect in ("load", "store", "update")
-        }
+        numbers = np.zeros((3, len(self.contents)), np.int32)
+        self._numbers: dict[Effect, Numbers] = {"load": numbers[0], "store": numbers[1], "update": numbers[2]}
         self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
@@ -284,23 +283,31 @@ class Watched:
 
 
 def watched_memories(
-    sites: Sequence[Site], values: Sequence[Any], arrays: Sequence[ArrayInfo], threads: int
+    accessed: Mapping[str, tuple[int, bool]], values: Sequence[Any], arrays: Sequence[ArrayInfo], threads: int
 ) -> dict[Memory, Watched]:
-    """Return the memories among the arguments of a launch that its sites may write, for the races in them."""
-    written = {name for site in sites if effect_of(site.op) != "load" for name in _names(site)}
+    """Return the memories among the arguments of a launch that it may write, for the races in them.
+
+    ``accessed`` are its arrays, as ``accessed_arrays`` gives them.
+    """
     watched: dict[Memory, Watched] = {}
     for memory in _memories(values):
         end = memory.base + len(memory.data)
         inside = [array for array in arrays if memory.base <= array.address < end]
-        names = {array.name for array in inside}
-        widths = [site.width for site in sites if names & _names(site)]
-        if names & written:
-            watched[memory] = Watched(memory.data, memory.base, min(widths), inside, threads)
+        known = [accessed[array.name] for array in inside if array.name in accessed]
+        if any(is_written for _, is_written in known):
+            watched[memory] = Watched(memory.data, memory.base, min(known)[0], inside, threads)
     return watched
 
 
-def _names(site: Site) -> set[str]:
-    return set(site.array.split(" or ")) if site.space == "global" else set()
+def accessed_arrays(sites: Sequence[Site]) -> dict[str, tuple[int, bool]]:
+    """Return of each array in global memory how wide its narrowest access is, in bytes, and whether it is written."""
+    accessed: dict[str, tuple[int, bool]] = {}
+    for site in sites:
+        if site.space == "global":
+            for name in site.array.split(" or "):
+                width, is_written = accessed.get(name, (site.width, False))
+                accessed[name] = min(width, site.width), is_written or effect_of(site.op) != "load"
+    return accessed
 
 
 def _memories(values: Iterable[Any]) -> Iterator[Memory]:

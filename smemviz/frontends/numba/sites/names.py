@@ -24,10 +24,14 @@ class Names:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.locals = _assigned_names(function.node) - function.fixed
+        self._canonical: dict[ast.expr, str] = {}
 
     def canonical(self, node: ast.expr) -> str:
         """Return the canonical name of a rule's subject, empty when there is none."""
-        return canonical_name(node, self.function) if self._is_free(node) else ""
+        name = self._canonical.get(node)
+        if name is None:
+            name = self._canonical[node] = canonical_name(node, self.function) if self._is_free(node) else ""
+        return name
 
     def constant(self, node: ast.expr) -> object:
         """Return what a module constant or closure variable holds; None for a variable or an expression."""
