@@ -164,7 +164,7 @@ class Log:
         done = self._first_block + self._warps // self._warps_per_block
         logged = [*self._settled, *self._pending]
         self._parts.append(in_order(logged, self._tables, range(self._first_block, done), self._warps_per_block))
-        self.begin(0, 0)
+        self._settled, self._pending, self._tables = [], [], {}
         if self.totals is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
             self._count_from_here()
 

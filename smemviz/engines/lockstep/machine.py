@@ -54,6 +54,7 @@ class Machine:
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
     printed: int = 0
+    inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 
     @property
     def table(self) -> SiteTable:

@@ -114,9 +114,9 @@ class Watched:
         last = self._pending[-1]
         if last.width != width or last.addresses is None or mask.full != (last.lanes is None):
             return False
-        if not np.array_equal(last.addresses, addresses):
+        if last.addresses is not addresses and not np.array_equal(last.addresses, addresses):
             return False
-        if last.lanes is not None and not np.array_equal(last.lanes, mask.lanes):
+        if last.lanes is not None and last.lanes is not mask.lanes and not np.array_equal(last.lanes, mask.lanes):
             return False
         last.numbers[effect] = number
         return True
@@ -134,7 +134,7 @@ class Watched:
         """Let threads touch cells that nobody else touched; return the places of those that have several threads."""
         owner = self._owner
         seen = owner.take(cells)
-        if not np.array_equal(seen, threads):
+        if not (seen == threads).all():
             free = seen == 0
             if free.all():
                 owner[cells] = threads
@@ -142,7 +142,7 @@ class Watched:
                 owner[cells[free]] = threads[free]
                 if (seen == _SEVERAL).all():
                     return np.arange(len(cells))
-            if not np.array_equal(owner.take(cells), threads):
+            if not (owner.take(cells) == threads).all():
                 return self._share(effect, cells, threads, free, number)
         lanes = None if mask.full else mask.lanes
         self._pending.append(_Pattern(addresses, lanes, width, cells, {effect: number}))
