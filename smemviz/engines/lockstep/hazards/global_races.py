@@ -93,7 +93,7 @@ class GlobalRaces:
             self.exchange(mask, returns=effect_of(site.op) != "store" and not site.op.startswith("reduce"))
         if watched.repeats(effect, addresses, mask, site.width, self._number):
             return
-        lanes = None if mask.full else np.flatnonzero(mask.lanes)
+        lanes = None if mask.full else mask.slots
         cells = watched.cells(addresses, lanes, len(self._threads), site.width)
         threads = self._threads if lanes is None else self._threads[lanes]
         if len(cells) > len(threads):

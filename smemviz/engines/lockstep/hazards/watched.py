@@ -29,6 +29,9 @@ Numbers = NDArray[np.int32]  # of site executions
 _SEVERAL = -1
 _WIDEST_CELL = 8
 _MOST_PENDING = 1 << 20  # cells
+_MOST_IN_32_BITS = np.iinfo(np.int32).max
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_NONE = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
@@ -68,19 +71,19 @@ class Watched:
         ``threads`` is how many the launch has, those that only fill a warp included.
         """
         self.arrays = arrays
-        self._number = np.int32 if threads < np.iinfo(np.int32).max else np.int64
+        self._number = np.int32 if threads < _MOST_IN_32_BITS else np.int64
         self.start = start
         self.nbytes = min(narrowest, _WIDEST_CELL)
-        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
+        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(_UNSIGNED[self.nbytes])
         self._owner = self._nobody()
+        self._is_new = True  # nobody touched any cell
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
         numbers = np.zeros((3, len(self.contents)), np.int32)
         self._numbers: dict[Effect, Numbers] = {"load": numbers[0], "store": numbers[1], "update": numbers[2]}
         self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
-        nobody = np.zeros(0, np.int64)
-        self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
+        self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, _NONE, _NONE
         self.shared: set[Effect] = set()  # what was done to cells of several threads
 
     def _nobody(self) -> Threads:
@@ -133,8 +136,12 @@ class Watched:
     ) -> NDArray[np.intp]:
         """Let threads touch cells that nobody else touched; return the places of those that have several threads."""
         owner = self._owner
-        seen = owner.take(cells)
-        if not (seen == threads).all():
+        if self._is_new:
+            self._is_new = False
+            owner[cells] = threads
+            if not (owner.take(cells) == threads).all():
+                return self._share(effect, cells, threads, np.ones(len(cells), np.bool_), number)
+        elif not ((seen := owner.take(cells)) == threads).all():
             free = seen == 0
             if free.all():
                 owner[cells] = threads
@@ -149,17 +156,19 @@ class Watched:
         self._pending_cells += len(cells)
         if self._pending_cells > _MOST_PENDING:
             self._settle()
-        return np.zeros(0, np.intp)
+        return _NONE
 
     @property
     def owners(self) -> Threads:
-        """Whose each cell is: 0 of nobody, and a negative number of several."""
+        """Whose each cell is: 0 of nobody, and a negative number of several; it may be written."""
+        self._is_new = False
         return self._owner
 
     def own(self, effect: Effect, cells: NDArray[np.int64], thread: int, numbers: NDArray[np.int64]) -> None:
         """Let a thread touch cells that are nobody else's, by executions of ascending numbers."""
         if self._pending:
             self._settle()
+        self._is_new = False
         self._owner[cells] = thread
         self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
 
@@ -185,6 +194,7 @@ class Watched:
 
     def share(self, cells: NDArray[np.int64]) -> None:
         """Make cells those of several threads."""
+        self._is_new = False
         owner = self._owner.take(cells)
         moved = cells[owner > 0]
         if len(moved):

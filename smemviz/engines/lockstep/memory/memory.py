@@ -30,11 +30,7 @@ class Memory:
         self.data = data
         self.base = base
         self._typed: dict[Dtype, NDArray[Any]] = {}
-        self._asked: tuple[Index, int, Index] = (
-            None,
-            0,
-            0,
-        )  # for the addresses of which elements last, and what they are
+        self._asked: tuple[Index, int, Index] = None, 0, 0  # last: elements, of how many bytes, and their addresses
 
     def address(self, element: Index, itemsize: int) -> Index:
         """Return the byte address of an element number; one index is often asked for several times."""

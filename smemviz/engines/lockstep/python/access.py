@@ -106,7 +106,8 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
             inside = -size <= index < size
             index = index + size if index < 0 else index
         else:
-            index = as_index(frame, node, index)
+            if type(index) is not np.ndarray or index.dtype is not INT64:
+                index = as_index(frame, node, index)
             inside = type(size) is int and type(index) is np.ndarray and _is_below(frame, index, size)
         if not inside:
             return _locate_carefully(frame, node, view, indices)

@@ -57,9 +57,10 @@ def _short_range(frame: Frame, node: ast.For, call: ast.Call) -> Range | None:
     if not steps or not _are_at_hand(call) or not frame.tree.calls.keys().isdisjoint(calls):
         return None
     whole = range_of(frame, call, expressions.values(frame, call.args))
-    length = whole.length
-    turns = int(length[frame.mask.lanes].max()) if isinstance(length, np.ndarray) else length
-    return whole if turns * steps <= _FEW_STEPS else None
+    start, stop, step = (np.asarray(end, np.float64) if isinstance(end, np.ndarray) else end for end in whole.ends)
+    turns = (stop - start) / step
+    most = turns[frame.mask.lanes].max() if isinstance(turns, np.ndarray) else turns
+    return whole if most * steps <= _FEW_STEPS else None
 
 
 @lru_cache(maxsize=256)
