@@ -28,12 +28,14 @@ _MOST_BATCHES = 4  # grids, each with the numbers of all its threads
 class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
-    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on.
+    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on;
+    ``conversions`` are the rules of calls of types.
     """
 
     table: SiteTable
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
+    conversions: dict[Hashable, Any] = field(default_factory=dict)
     texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST))
@@ -88,9 +90,9 @@ def known_of(kernel: Function, values: Sequence[Any]) -> Known:
 
 def _type_of(value: Any) -> Any:
     """Return the type of an argument: of an array with the layout of its records, which ``==`` does not look at."""
-    if isinstance(value, tuple):
-        return (type(value), *map(_type_of, value))
     array = described(value)
+    if isinstance(array, tuple):
+        return (type(value), *map(_type_of, value))
     if isinstance(array, np.ndarray):
         return array.ndim, array.dtype if array.dtype.fields is None else repr(array.dtype)
     try:

@@ -322,7 +322,7 @@ def accessed_arrays(sites: Sequence[Site]) -> dict[str, tuple[int, bool]]:
 
 def _memories(values: Iterable[Any]) -> Iterator[Memory]:
     for value in values:
-        if isinstance(value, tuple):
-            yield from _memories(value)
-        elif isinstance(value, DeviceArray):
+        if isinstance(value, DeviceArray):
             yield value.memory
+        elif isinstance(value, tuple):
+            yield from _memories(value)

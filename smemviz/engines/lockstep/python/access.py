@@ -244,15 +244,17 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     before = view.picked or (None,) * view.ndim
     if picked:
         fixed = [i for i, part in enumerate(indices) if part is not None]
-        own = iter(None if part is not None else Ellipsis for part in indices)
-        axes = replace(
-            view,
-            shape=tuple(view.shape[i] for i in fixed),
-            strides=tuple(view.strides[i] for i in fixed),
-            offset=offset,
-            picked=tuple(next(own) if index is None else index for index in before),
-            whole=view.whole or view.shape,
-        )
+        axes = view
+        if len(fixed) < view.ndim or view.picked:
+            own = iter(None if part is not None else Ellipsis for part in indices)
+            axes = replace(
+                view,
+                shape=tuple(view.shape[i] for i in fixed),
+                strides=tuple(view.strides[i] for i in fixed),
+                offset=offset,
+                picked=tuple(next(own) if index is None else index for index in before),
+                whole=view.whole or view.shape,
+            )
         offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
         if reached is not frame.mask:
             shape = [np.where(reached.lanes, size, 0) for size in shape]
@@ -261,9 +263,9 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     now = tuple(next(new) if index is None else index for index in before)
     ends = [end for part in parts if isinstance(part, slice) for end in (part.start, part.stop, part.step)]
     whole = picked and not new_axes and all(end is None for end in ends)
-    origin = (now, view.whole or view.shape) if whole else ()
-    part = replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, picked=(), whole=())
-    return replace(part, picked=origin[0], whole=origin[1]) if origin else part
+    origin = (now, view.whole or view.shape) if whole else ((), ())
+    part = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
+    return replace(view, **part, picked=origin[0], whole=origin[1])
 
 
 def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
