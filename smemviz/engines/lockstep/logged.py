@@ -233,11 +233,22 @@ def _of_one_warp(executions: Sequence[Execution], block: int) -> Requests:
     values = np.empty((n, WARP_SIZE)) if known else _nothing_stored(n)
     for row, one in enumerate(executions):
         one.fill(addresses[row], values[row] if known else None)
-    site = np.array([one.site for one in executions], np.int32)
-    epoch = np.concatenate([one.epoch for one in executions])
-    step, warp, blocks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), np.empty(n, np.int64)
-    blocks.fill(block)
+    site, blocks, warp, step, none_passed = _columns(tuple([one.site for one in executions]), block)
+    epoch = np.concatenate([one.epoch for one in executions]) if executions[-1].epoch[0] else none_passed
     return Requests(addresses, site, blocks, warp, step, epoch, values)
+
+
+@lru_cache(maxsize=256)
+def _columns(
+    sites: tuple[int, ...], block: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return sites, blocks, warps, steps and epochs of the requests of a warp that passed no barrier.
+
+    Launch after launch of a kernel has the same, which then is there once.
+    """
+    n = len(sites)
+    site, blocks, step = np.array(sites, np.int32), np.full(n, block, np.int64), np.arange(n, dtype=np.int32)
+    return site, blocks, np.zeros(n, np.int32), step, np.zeros(n, np.int32)
 
 
 @lru_cache(maxsize=64)

@@ -61,6 +61,8 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
     arguments = expressions.values(frame, node.args)
+    if not node.keywords:
+        return arguments
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     wanted = names.PARAMETERS.get(name, ())[len(arguments) :][: len(keywords)]
     if set(keywords) != set(wanted):
