@@ -290,6 +290,8 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
         NoRuleError: when there is none for the type.
         NotAScalarError: when the operand is no number.
     """
+    if op is ast.USub and type(value) in _FLOATS:
+        return -value
     if op is not ast.Not and dtype_of(value).kind in times.KINDS:
         if dtype_of(value).kind == "M" or op is ast.Invert:
             raise NoRuleError(f"{SYMBOLS[op]} on {dtype_of(value)}")
