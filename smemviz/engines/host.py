@@ -67,7 +67,7 @@ def configuration(place: tuple[str, int], launch_shape: object) -> Configuration
             *place, english("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
         )
     stream = values[2] if len(values) > 2 else 0
-    if isinstance(stream, Integral) and stream:
+    if len(values) > 2 and isinstance(stream, Integral) and stream:
         raise LaunchError(
             *place,
             english(
@@ -80,6 +80,8 @@ def configuration(place: tuple[str, int], launch_shape: object) -> Configuration
 
 
 def _dim3(place: tuple[str, int], what: str, size: object) -> Dim3:
+    if type(size) is int and size > 0:
+        return size, 1, 1
     values = tuple(size) if isinstance(size, Sequence) else (size,)
     try:
         sizes = [operator.index(value) for value in values]

@@ -100,7 +100,7 @@ class Recorder:
             error.kernel = kernel
             raise
         if recorded and launch is not None:
-            self.keep(replace(launch, file=file), row_bytes, findings)
+            self.keep(launch if launch.file == file else replace(launch, file=file), row_bytes, findings)
         elif recorded:
             self.findings.extend(findings)
         return launch is not None or not recorded

@@ -128,7 +128,7 @@ class Picker:
     def takes(self, kernel: str) -> bool:
         """Note one launch of a kernel and tell whether it is to be recorded."""
         selection = self.selection
-        number = self._candidates()
+        number = None if selection.launch is None else self._candidates()
         self.seen[kernel] += 1
         if selection.kernels and kernel not in selection.kernels:
             return False

@@ -6,6 +6,7 @@ from numba import complex64, cuda, float32, int32
 FLOORS = {"columns": 2, "rows_by_insertion": 1, "rows_by_bubbles": 1, "stacks": 1, "fill": 1}
 FLOORS |= {"partial_sums": 2, "life": 1.2, "ring": 20, "odd_even": 15, "scan": 30, "product": 15, "diffusion": 10}
 FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "launches": 1.2}
+FLOORS |= {"small_launches": 1.2, "launches_in_turn": 1.2}
 NAMES = list(FLOORS)
 KERNEL = 0
 SCALE = 1.0
@@ -327,6 +328,28 @@ def forces(places, out):
     out[tx] = total
 
 
+@cuda.jit
+def step(a, k):
+    """Let the only thread change an element."""
+    i = cuda.grid(1)
+    a[i] = a[i] * 0.5 + k
+
+
+@cuda.jit
+def pulled(x, f):
+    """Compute what pulls each of two points."""
+    i = cuda.grid(1)
+    f[i] = -x[i] * 2.0
+
+
+@cuda.jit
+def moved(v, f, dt):
+    """Move each of two by what pulls it."""
+    i = cuda.grid(1)
+    if i < v.shape[0]:
+        v[i] += dt * f[i]
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(1, int(n * SCALE ** (1 / power)))
@@ -395,4 +418,15 @@ def main():
             for _ in range(size(150)):
                 places = out.copy()
                 forces[1, THREADS](places, out)
+        case "small_launches":
+            out = np.ones(1)
+            for k in range(size(2000)):
+                step[1, 1](out, k)
+        case "launches_in_turn":
+            x, v, f = (cuda.to_device(start) for start in (np.ones(2), np.zeros(2), np.zeros(2)))
+            for _ in range(size(700)):
+                pulled[1, 2](x, f)
+                moved[1, 2](v, f, 0.01)
+                moved[1, 2](x, v, 0.01)
+            out = x.copy_to_host()
     return out

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -50,6 +51,7 @@ def names(tmp_path, monkeypatch):
     helpers.FACTOR = 3
     monkeypatch.setitem(sys.modules, "helpers", helpers)
     scope = {"np": np, "DEEP": 1, "DEFAULT": 2, "other": 5, "__name__": "kernels"}
+    scope["__file__"] = str(file)
     exec(compile(TEXT, str(file), "exec"), scope)
     return scope
 
@@ -85,6 +87,40 @@ def test_a_change_gives_another_definition(names, change):
     assert now is not first
     assert now.scope == {**function_of(names["kernel"]).scope}
     assert find(names["kernel"]) is now
+
+
+@pytest.fixture
+def names_without_arrays(names):
+    """The same with a kernel that names no arrays, so that nothing has to be told from what it was."""
+    text = TEXT.replace(" + TABLE[0] + PAIR[0]", "")
+    Path(names["__file__"]).write_text(text)
+    exec(compile(text, names["__file__"], "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("change", [name for name in CHANGES if "array" not in name and "tuple" not in name])
+def test_a_change_is_seen_where_there_are_no_arrays(names_without_arrays, monkeypatch, change):
+    names, find = names_without_arrays, Definitions(function_of)
+    first = find(names["kernel"])
+    with monkeypatch.context() as patch:
+        patch.setattr(find, "_outside", None)
+        assert find(names["kernel"]) is first
+    CHANGES[change](names)
+    now = find(names["kernel"])
+    assert now is not first
+    assert now.scope == {**function_of(names["kernel"]).scope}
+    assert find(names["kernel"]) is now
+
+
+def test_what_a_function_was_made_with_may_change_in_place(names_without_arrays):
+    names, find = names_without_arrays, Definitions(function_of)
+    first = find(names["kernel"])
+    names["kernel"].__closure__[0].cell_contents = 3
+    now = find(names["kernel"])
+    assert now is not first
+    assert now.scope["n"] == 3
+    names["kernel"].__code__ = names["around"](5).__code__.replace(co_consts=(None, 0, 7))
+    assert find(names["kernel"]) is not now
 
 
 def test_what_a_function_does_not_name_changes_nothing(names):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -17,6 +16,7 @@ from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.messages import english
 
 FORALL_BLOCK = 1024  # what the driver answers to Numba for a kernel of up to 64 registers
+_CAPTURED = (bool, int, float, np.ndarray)
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
 _COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types"}
@@ -109,7 +109,7 @@ class Dispatcher:
         types = tuple((getattr(a, "dtype", type(a)), getattr(a, "ndim", 0)) for a in args)
         first = self._globals.setdefault(types, now)
         for name, value in first.items():
-            if name not in now or not _same(value, now[name]):
+            if now.get(name) is not value and (name not in now or not _same(value, now[name])):
                 what = english(
                     "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
                     "Pass it as an argument.",
@@ -138,9 +138,11 @@ class Dispatcher:
 
 def _captured(function: FunctionType) -> dict[str, Any]:
     """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
-    outside = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
-    outside |= inspect.getclosurevars(function).nonlocals
-    values = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
+    scope, code = function.__globals__, function.__code__
+    outside = {name: scope.get(name) for name in _globals_of(code)}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        outside[name] = cell.cell_contents
+    values = {name: value for name, value in outside.items() if isinstance(value, _CAPTURED)}
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 

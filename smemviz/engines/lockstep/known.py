@@ -2,37 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
 
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.batch import Batch, batch_of
+from smemviz.engines.lockstep.hazards.watched import accessed_arrays
 from smemviz.engines.lockstep.memory.arguments import described
+from smemviz.engines.lockstep.memory.shared import SharedLayout, place
 from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 
 _MOST = 64  # loops of a kernel, each for the types of its variables
+_MOST_BATCHES = 4  # grids, each with the numbers of all its threads
 
 
 @dataclass(eq=False)
 class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
-    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on.
+    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on;
+    ``conversions`` are the rules of calls of types.
     """
 
     table: SiteTable
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
+    conversions: dict[Hashable, Any] = field(default_factory=dict)
     texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
+    _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST))
+    _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 
     def __post_init__(self) -> None:
         """Compare the declarations."""
         self.same = _same_memory(self.table)
+
+    @cached_property
+    def accessed(self) -> dict[str, tuple[int, bool]]:
+        """How wide the narrowest access to each array in global memory is, in bytes, and whether it is written."""
+        return accessed_arrays(self.table.sites)
+
+    def layout(self, dynamic: int) -> SharedLayout:
+        """Return where shared arrays lie with so many bytes of dynamic memory."""
+        layout = self._layouts.get(dynamic)
+        if layout is None:
+            layout = self._layouts[dynamic] = place(self.table.declarations, self.same, dynamic)
+        return layout
+
+    def batch(self, launched: Configuration, layout: SharedLayout, first_block: int, blocks: int) -> Batch:
+        """Return a batch of blocks; that of a whole grid is made once."""
+        grid, block, dynamic = launched.grid, launched.block, launched.dynamic_shared
+        if blocks < math.prod(grid):
+            return batch_of(self.table, layout, grid, block, first_block, blocks)
+        batch = self._batches.get((grid, block, dynamic))
+        if batch is None:
+            batch = batch_of(self.table, layout, grid, block, first_block, blocks)
+            self._batches[grid, block, dynamic] = batch
+        return batch
 
     def leave(self) -> None:
         """Let what is known go of a launch that is over, and all that it holds."""
@@ -56,9 +90,9 @@ def known_of(kernel: Function, values: Sequence[Any]) -> Known:
 
 def _type_of(value: Any) -> Any:
     """Return the type of an argument: of an array with the layout of its records, which ``==`` does not look at."""
-    if isinstance(value, tuple):
-        return (type(value), *map(_type_of, value))
     array = described(value)
+    if isinstance(array, tuple):
+        return (type(value), *map(_type_of, value))
     if isinstance(array, np.ndarray):
         return array.ndim, array.dtype if array.dtype.fields is None else repr(array.dtype)
     try:

@@ -20,7 +20,6 @@ from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
-from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.errors import LaunchError, PlaceError
@@ -74,7 +73,7 @@ def launch(
     check_stores(kernel, table.sites, names, args)
     if table.cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
-    layout = place_shared(table.declarations, same, configuration.dynamic_shared)
+    layout = known.layout(configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
@@ -82,7 +81,8 @@ def launch(
     log = (Log if options.recorded else NoLog)(table.sites, blocks, warps, options.log_bytes, chosen)
     findings = Findings(kernel.name, configuration, options.number, tree=kernel.node)
     arrays = global_arrays(kernel, names, values)
-    seen = watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
+    is_alone = blocks * math.prod(configuration.block) == 1  # with nobody to race with
+    seen = {} if is_alone else watched_memories(known.accessed, values, arrays, blocks * warps * WARP_SIZE)
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
     machine = Machine(kernel.name, known, configuration, layout, log, options.limits, place, findings, races)
     arguments = dict(
@@ -108,6 +108,7 @@ def launch(
         arrays=(*(array for i, array in enumerate(layout.placed) if same[i] == i), *arrays),
         requests=log.requests(),
         totals=log.totals,
+        file=kernel.file,
     )
     return recorded_launch, findings.all()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Log:
         self.sites = sites
         some = chosen is not None and len(chosen) < blocks
         self.totals: Totals | None = totals_of(sites, Requests.empty()) if some else None
-        self._chosen = np.unique([0, blocks // 2, blocks - 1]) if chosen is None else chosen
+        self._wanted = chosen
         self._blocks = blocks
         self._warps_per_block = warps_per_block
         self._limit = limit
@@ -71,8 +72,9 @@ class Log:
 
         Where all threads of the batch take part, addresses may be those of one block, the same in every block.
         """
-        if mask.full:
-            execution = Execution(site, None, addresses, self._step, self._epoch, values)
+        if mask.full or (self._warps == 1 and mask.count):
+            lanes = None if mask.full else mask.lanes
+            execution = Execution(site, None, addresses, self._step, self._epoch, values, lanes)
             self._step = self._step + 1
         else:
             warps, on, off = mask.rows
@@ -162,7 +164,7 @@ class Log:
         done = self._first_block + self._warps // self._warps_per_block
         logged = [*self._settled, *self._pending]
         self._parts.append(in_order(logged, self._tables, range(self._first_block, done), self._warps_per_block))
-        self.begin(0, 0)
+        self._settled, self._pending, self._tables = [], [], {}
         if self.totals is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
             self._count_from_here()
 
@@ -175,6 +177,12 @@ class Log:
         return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
     # -- counting
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        """The numbers of the blocks to log in full."""
+        few = [0, self._blocks // 2, self._blocks - 1]
+        return np.unique(few) if self._wanted is None else self._wanted
 
     def _count_from_here(self) -> None:
         self.totals = totals_of(self.sites, Requests.empty())
@@ -250,7 +258,7 @@ class Log:
         """Return the part that belongs to the chosen blocks."""
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
         keep = np.flatnonzero(self._chosen_in_batch[warps])
-        values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
+        values = None if (stored := execution.stored) is None else stored[keep]
         rows, _ = execution.distinct
         table = rows[keep % len(rows)]
         return Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)

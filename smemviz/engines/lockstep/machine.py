@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from smemviz.engines.lockstep.hazards.divergence import divergence
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
-from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.known import Known
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
@@ -31,7 +28,6 @@ from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.sites import SiteTable
 from smemviz.messages import english
-from smemviz.recordings.data import WARP_SIZE, Dim3
 
 
 class Grid:
@@ -58,40 +54,29 @@ class Machine:
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
     printed: int = 0
+    inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 
     @property
     def table(self) -> SiteTable:
         """Where the kernel accesses arrays."""
         return self.known.table
 
-    @property
-    def warps_per_block(self) -> int:
-        """Warps in a block, the last one possibly partly filled."""
-        x, y, z = self.configuration.block
-        return -(-x * y * z // WARP_SIZE)
-
     def begin(self, first_block: int, blocks: int) -> None:
         """Set up a batch of blocks."""
         self.first_block, self.blocks = first_block, blocks
-        coordinates, lanes = _threads(self.configuration.block, blocks)
-        self.slots = len(lanes)
-        self.root = Mask(lanes, int(np.count_nonzero(lanes)))
-        self.live = self.root
-        self.registers: dict[str, Value] = dict(coordinates)
-        self._set_blocks(first_block, blocks)
+        batch = self.known.batch(self.configuration, self.layout, first_block, blocks)
+        self.slots = len(batch.root.lanes)
+        self.root = self.live = batch.root
+        self.registers = batch.registers
         self.allocated = 0
         self.shared_views: dict[int, View] = {}
-        # Whole records of every kind fit from one block to the next.
-        unit = math.lcm(16, *(d.dtype.itemsize for d in self.table.declarations if d.dtype.fields is not None))
-        pitch = -(-self.layout.nbytes // unit) * unit
-        self.reserve(pitch * blocks)
-        rows = None if blocks == 1 else _block_rows(blocks, self.warps_per_block)
-        self.shared = SharedMemory(np.zeros(pitch * blocks, np.uint8), self.layout.start, pitch, rows)
-        cells = Cells(self.table.sites, self.layout.start, pitch, blocks, self.slots, rows)
-        self.reserve(cells.count * CELL_BYTES)
+        nbytes = batch.pitch * blocks
+        self.reserve(nbytes)
+        self.shared = SharedMemory(np.zeros(nbytes, np.uint8), self.layout.start, batch.pitch, batch.rows)
+        self.reserve(batch.cells.count * CELL_BYTES)
         threads = math.prod(self.configuration.block)
         self.hazards = Hazards(
-            self.table.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
+            self.table.sites, self.layout.placed, batch.cells, blocks, threads, self.findings, self.in_global
         )
         self.findings.first_block = first_block
         self.in_global.begin(first_block, blocks)
@@ -101,18 +86,6 @@ class Machine:
         """Finish the batch."""
         self.hazards.end()
         self.log.end()
-
-    def _set_blocks(self, first_block: int, blocks: int) -> None:
-        sizes = self.configuration.grid
-        linear = first_block if blocks == 1 else first_block + _block_rows(blocks, self.warps_per_block)
-        left = math.prod(sizes)
-        for axis, size in zip("xyz", sizes, strict=True):
-            last = size == left  # no axis behind it is longer than 1: what is slow to divide need not be
-            self.registers[f"cuda.blockIdx.{axis}"] = 0 if size == 1 else linear if last else linear % size
-            linear, left = linear if last else linear // size, left // size
-            self.registers[f"cuda.gridDim.{axis}"] = size
-        for axis, size in zip("xyz", self.configuration.block, strict=True):
-            self.registers[f"cuda.blockDim.{axis}"] = size
 
     def grid_index(self, axis: str) -> Value:
         """Return ``cuda.grid`` along one axis."""
@@ -224,21 +197,3 @@ class Machine:
     def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:
         """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
         self.findings.add((kind, line, column), kind, line, np.flatnonzero(lanes), message)
-
-
-@lru_cache(maxsize=16)
-def _threads(block: Dim3, blocks: int) -> tuple[Mapping[str, Any], NDArray[np.bool_]]:
-    """Return the registers that number the threads of a batch, and which slots are threads."""
-    threads = block[0] * block[1] * block[2]
-    slots = -(-threads // WARP_SIZE) * WARP_SIZE
-    linear = np.tile(np.arange(slots), blocks)
-    registers: dict[str, Any] = {"cuda.laneid": linear % WARP_SIZE}
-    for axis, size in zip("xyz", block, strict=True):
-        registers[f"cuda.threadIdx.{axis}"] = 0 if size == 1 else linear % size
-        linear = linear // size
-    return registers, np.tile(np.arange(slots) < threads, blocks)
-
-
-@lru_cache(maxsize=16)
-def _block_rows(blocks: int, warps_per_block: int) -> NDArray[np.int64]:
-    return np.repeat(np.arange(blocks), warps_per_block * WARP_SIZE)

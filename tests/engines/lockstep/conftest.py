@@ -6,6 +6,8 @@ from zlib import crc32
 import pytest
 from helpers.alone_both_ways import WAYS
 
+from smemviz.engines.lockstep.python import loops
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
@@ -17,6 +19,14 @@ def pytest_collection_modifyitems(items):
             rest = "-".join([item.location[2].partition("[")[0], *(part for part in parts if part != way)])
             if crc32(rest.encode()) % len(WAYS) != WAYS.index(way):
                 item.add_marker(pytest.mark.exhaustive)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loops_are_never_too_short():
+    """Let loops of few turns be made into something else too, which is what most tests here are about."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "_FEW_STEPS", -1)
+        yield
 
 
 @pytest.fixture(scope="session")

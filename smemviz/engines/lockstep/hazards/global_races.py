@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,9 +77,7 @@ class GlobalRaces:
         for watched in self.watched.values():
             watched.begin()
         self._first = first_block * self._slots
-        self._threads: Threads = np.arange(self._first + 1, self._first + 1 + blocks * self._slots).astype(
-            np.int32 if self._grid_blocks * self._slots < np.iinfo(np.int32).max else np.int64
-        )
+        self._threads = _numbers(self._first + 1, blocks * self._slots, self._grid_blocks * self._slots)
         # The number of the last execution before the barrier that each block, or each thread of a warp, passed last.
         self._synced = np.zeros(blocks, np.int32)
         self._warp_synced: NDArray[np.int32] | None = None
@@ -99,7 +97,7 @@ class GlobalRaces:
             self.exchange(mask, returns=effect_of(site.op) != "store" and not site.op.startswith("reduce"))
         if watched.repeats(effect, addresses, mask, site.width, self._number):
             return
-        lanes = None if mask.full else np.flatnonzero(mask.lanes)
+        lanes = None if mask.full else mask.slots
         cells = watched.cells(addresses, lanes, len(self._threads), site.width)
         threads = self._threads if lanes is None else self._threads[lanes]
         if len(cells) > len(threads):
@@ -441,6 +439,13 @@ class GlobalRaces:
         update = atomic_for(findings.tree, first, second, findings.spelling)
         pair = (first, int(slots[0])), (second, int(slots[1]))
         note_race(findings, element, *pair, at_once, blocks=apart, update=update)
+
+
+@lru_cache(maxsize=16)
+def _numbers(first: int, count: int, most: int) -> Threads:
+    """Return the numbers of so many threads from the first on, where ``most`` is the highest in the launch."""
+    numbers = np.arange(first, first + count)
+    return numbers.astype(np.int32) if most < np.iinfo(np.int32).max else numbers
 
 
 def _is_final(race: Race) -> bool:

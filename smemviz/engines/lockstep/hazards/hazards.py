@@ -28,6 +28,7 @@ from smemviz.recordings.data import ArrayInfo, Site
 _KEPT = 1 << 22
 # Of state for each cell, where all of it is needed: whether written, by whom, and the marks of one site.
 CELL_BYTES = 1 + 4 + 24
+_NO_CELLS = np.ones(0, np.bool_)
 
 
 class Hazards:
@@ -141,6 +142,8 @@ class Hazards:
         return np.asarray(mask.lanes.reshape(self._blocks, -1).any(axis=1))
 
     def _settle(self, unfinished: bool) -> None:
+        if not self._pending:
+            return
         pending, self._pending, self._pending_lanes = self._pending, [], 0
         self._written.check(pending)
         accesses = self._sections.apart([part for access in pending for part in access.parts])
@@ -157,11 +160,8 @@ class Written:
         self._placed = placed
         self._threads = threads
         self._findings = findings
-        undeclared = np.ones(cells.per_block, np.bool_)  # what lies between arrays belongs to nobody
-        for array in placed:
-            undeclared[cells.span(array)] = False
-        self._written = np.tile(undeclared, cells.count // cells.per_block) if cells.per_block else undeclared
-        self.complete = self.is_all_expected = bool(self._written.all())
+        self._written = _undeclared(cells, placed) if cells.count else _NO_CELLS
+        self.complete = self.is_all_expected = not cells.count or bool(self._written.all())
         self._expected: NDArray[np.bool_] | None = None
 
     def expect(self, parts: Sequence[SerialAccess]) -> None:
@@ -263,6 +263,14 @@ class Written:
             written=written,
             **values,
         )
+
+
+def _undeclared(cells: Cells, placed: Sequence[ArrayInfo]) -> NDArray[np.bool_]:
+    """Return which cells lie between arrays and so belong to nobody."""
+    undeclared = np.ones(cells.per_block, np.bool_)
+    for array in placed:
+        undeclared[cells.span(array)] = False
+    return np.tile(undeclared, cells.count // cells.per_block)
 
 
 def _needs_a_value(access: SharedAccess | SerialAccess) -> bool:

@@ -8,7 +8,7 @@ any warp and any block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,9 @@ EFFECTS: tuple[Effect, ...] = ("load", "store", "update")
 _SEVERAL = -1
 _WIDEST_CELL = 8
 _MOST_PENDING = 1 << 20  # cells
+_MOST_IN_32_BITS = np.iinfo(np.int32).max
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_NONE = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
@@ -73,18 +76,19 @@ class Watched:
         ``threads`` is how many the launch has, those that only fill a warp included.
         """
         self.arrays = arrays
-        self._number = np.int32 if threads < np.iinfo(np.int32).max else np.int64
+        self._number = np.int32 if threads < _MOST_IN_32_BITS else np.int64
         self.start = start
         self.nbytes = min(narrowest, _WIDEST_CELL)
-        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
+        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(_UNSIGNED[self.nbytes])
         self._owner = self._nobody()
+        self._is_new = True  # nobody touched any cell
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
-        self._numbers: dict[Effect, Numbers] = {effect: np.zeros(len(self.contents), np.int32) for effect in EFFECTS}
+        numbers = np.zeros((3, len(self.contents)), np.int32)
+        self._numbers: dict[Effect, Numbers] = dict(zip(EFFECTS, numbers, strict=True))
         self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
-        nobody = np.zeros(0, np.int64)
-        self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
+        self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, _NONE, _NONE
         self.shared: set[Effect] = set()  # what was done to cells of several threads
 
     def _nobody(self) -> Threads:
@@ -118,9 +122,9 @@ class Watched:
         last = self._pending[-1]
         if last.width != width or last.addresses is None or mask.full != (last.lanes is None):
             return False
-        if not np.array_equal(last.addresses, addresses):
+        if last.addresses is not addresses and not np.array_equal(last.addresses, addresses):
             return False
-        if last.lanes is not None and not np.array_equal(last.lanes, mask.lanes):
+        if last.lanes is not None and last.lanes is not mask.lanes and not np.array_equal(last.lanes, mask.lanes):
             return False
         last.numbers[effect] = number
         return True
@@ -137,8 +141,12 @@ class Watched:
     ) -> NDArray[np.intp]:
         """Let threads touch cells that nobody else touched; return the places of those that have several threads."""
         owner = self._owner
-        seen = owner.take(cells)
-        if not np.array_equal(seen, threads):
+        if self._is_new:
+            self._is_new = False
+            owner[cells] = threads
+            if not (owner.take(cells) == threads).all():
+                return self._share(effect, cells, threads, np.ones(len(cells), np.bool_), number)
+        elif not ((seen := owner.take(cells)) == threads).all():
             free = seen == 0
             if free.all():
                 owner[cells] = threads
@@ -146,24 +154,26 @@ class Watched:
                 owner[cells[free]] = threads[free]
                 if (seen == _SEVERAL).all():
                     return np.arange(len(cells))
-            if not np.array_equal(owner.take(cells), threads):
+            if not (owner.take(cells) == threads).all():
                 return self._share(effect, cells, threads, free, number)
         lanes = None if mask.full else mask.lanes
         self._pending.append(_Pattern(addresses, lanes, width, cells, {effect: number}))
         self._pending_cells += len(cells)
         if self._pending_cells > _MOST_PENDING:
             self._settle()
-        return np.zeros(0, np.intp)
+        return _NONE
 
     @property
     def owners(self) -> Threads:
-        """Whose each cell is: 0 of nobody, and a negative number of several."""
+        """Whose each cell is: 0 of nobody, and a negative number of several; it may be written."""
+        self._is_new = False
         return self._owner
 
     def own(self, effect: Effect, cells: NDArray[np.int64], thread: int, numbers: NDArray[np.int64]) -> None:
         """Let a thread touch cells that are nobody else's, by executions of ascending numbers."""
         if self._pending:
             self._settle()
+        self._is_new = False
         self._owner[cells] = thread
         self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
 
@@ -189,6 +199,7 @@ class Watched:
 
     def share(self, cells: NDArray[np.int64]) -> None:
         """Make cells those of several threads."""
+        self._is_new = False
         owner = self._owner.take(cells)
         moved = cells[owner > 0]
         if len(moved):
@@ -235,7 +246,7 @@ class Watched:
             )
         )
         marked = np.array([effect in self.shared for effect in EFFECTS])
-        return State(self._owner, numbers, low_marks, high_marks, low_by, high_by, *self._seen, marked)
+        return State(self.owners, numbers, low_marks, high_marks, low_by, high_by, *self._seen, marked)
 
     def _settle(self) -> None:
         for pattern in self._pending:
@@ -318,28 +329,36 @@ class Watched:
 
 
 def watched_memories(
-    sites: Sequence[Site], values: Sequence[Any], arrays: Sequence[ArrayInfo], threads: int
+    accessed: Mapping[str, tuple[int, bool]], values: Sequence[Any], arrays: Sequence[ArrayInfo], threads: int
 ) -> dict[Memory, Watched]:
-    """Return the memories among the arguments of a launch that its sites may write, for the races in them."""
-    written = {name for site in sites if effect_of(site.op) != "load" for name in _names(site)}
+    """Return the memories among the arguments of a launch that it may write, for the races in them.
+
+    ``accessed`` are its arrays, as ``accessed_arrays`` gives them.
+    """
     watched: dict[Memory, Watched] = {}
     for memory in _memories(values):
         end = memory.base + len(memory.data)
         inside = [array for array in arrays if memory.base <= array.address < end]
-        names = {array.name for array in inside}
-        widths = [site.width for site in sites if names & _names(site)]
-        if names & written:
-            watched[memory] = Watched(memory.data, memory.base, min(widths), inside, threads)
+        known = [accessed[array.name] for array in inside if array.name in accessed]
+        if any(is_written for _, is_written in known):
+            watched[memory] = Watched(memory.data, memory.base, min(known)[0], inside, threads)
     return watched
 
 
-def _names(site: Site) -> set[str]:
-    return set(site.array.split(" or ")) if site.space == "global" else set()
+def accessed_arrays(sites: Sequence[Site]) -> dict[str, tuple[int, bool]]:
+    """Return of each array in global memory how wide its narrowest access is, in bytes, and whether it is written."""
+    accessed: dict[str, tuple[int, bool]] = {}
+    for site in sites:
+        if site.space == "global":
+            for name in site.array.split(" or "):
+                width, is_written = accessed.get(name, (site.width, False))
+                accessed[name] = min(width, site.width), is_written or effect_of(site.op) != "load"
+    return accessed
 
 
 def _memories(values: Iterable[Any]) -> Iterator[Memory]:
     for value in values:
-        if isinstance(value, tuple):
-            yield from _memories(value)
-        elif isinstance(value, DeviceArray):
+        if isinstance(value, DeviceArray):
             yield value.memory
+        elif isinstance(value, tuple):
+            yield from _memories(value)

@@ -76,6 +76,8 @@ class Arguments:
 
     def value(self, name: str, argument: Any) -> Any:
         """Return an argument with its arrays on the device."""
+        if type(argument) in (bool, float) or (type(argument) is DeviceArray and argument.array.dtype.kind in "biufc"):
+            return argument
         if isinstance(argument, tuple):
             return same_tuple(argument, (self.value(name, item) for item in argument))
         if isinstance(argument, Hint):
@@ -145,13 +147,13 @@ class Arguments:
 
     def view(self, name: str, value: Any) -> Value:
         """Return an argument as the kernel sees it."""
-        if isinstance(value, tuple):
-            return same_tuple(value, (self.view(name, item) for item in value))
         if isinstance(value, DeviceArray):
             try:
                 return kernel_view(name, value)
             except ValueError as error:
                 raise UnsupportedError(*self._place, english("{what}; run with engine gpu", what=error)) from None
+        if isinstance(value, tuple):
+            return same_tuple(value, (self.view(name, item) for item in value))
         return value
 
     def copy_back(self) -> None:
@@ -172,7 +174,7 @@ def check_stores(kernel: Function, sites: Sequence[Site], names: Sequence[str], 
     """
     by_name = zip(names, args, strict=True)
     read_only = {name for name, arg in by_name if isinstance(arg, np.ndarray) and not arg.flags.writeable}
-    for site in sites:
+    for site in sites if read_only else ():
         if site.op != "load" and not read_only.isdisjoint(site.array.split(" or ")):
             what = english(
                 "{code} stores in {array}, which is read-only, for Numba as well; give the kernel a copy of it",
@@ -189,20 +191,19 @@ def same_tuple(like: tuple[Any, ...], items: Iterator[Any]) -> tuple[Any, ...]:
 
 def described(value: Any) -> Any:
     """Return an argument by what the walk of sites looks at: dtype and rank."""
-    if isinstance(value, tuple):
-        return same_tuple(value, (described(item) for item in value))
-    return value.array if isinstance(value, DeviceArray) else value
+    if isinstance(value, DeviceArray):
+        return value.array
+    return same_tuple(value, (described(item) for item in value)) if isinstance(value, tuple) else value
 
 
 def global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any]) -> list[ArrayInfo]:
     """Return the arrays among the arguments, those of tuples under the tuple's name."""
     arrays = []
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, tuple):
+        if isinstance(value, DeviceArray):
+            shown, line = value.array, kernel.node.lineno
+            dtype = dtype_name(shown.dtype)
+            arrays.append(ArrayInfo(name, "global", shown.shape, shown.strides, dtype, value.address, line))
+        elif isinstance(value, tuple):
             arrays += global_arrays(kernel, [name] * len(value), value)
-        elif isinstance(value, DeviceArray):
-            line = kernel.node.lineno
-            arrays.append(
-                ArrayInfo(name, "global", value.shape, value.strides, dtype_name(value.dtype), value.address, line)
-            )
     return arrays

@@ -34,9 +34,11 @@ class AddressSpace:
 class DeviceArray:
     """An array in device memory. ``array`` is a NumPy view into the bytes of ``memory``."""
 
-    def __init__(self, memory: Memory, array: NDArray[Any]) -> None:
+    def __init__(self, memory: Memory, array: NDArray[Any], offset: int | None = None) -> None:
+        """``offset`` is bytes from the start of the memory to the first element, where they are known."""
         self.memory = memory
         self.array = array
+        self._offset = offset
 
     # What NumPy says of an array.
     shape = property(attrgetter("array.shape"))
@@ -55,8 +57,10 @@ class DeviceArray:
     @property
     def offset(self) -> int:
         """Bytes from the start of the memory to the first element."""
-        start = self.memory.data.__array_interface__["data"][0]
-        return int(self.array.__array_interface__["data"][0] - start) if self.array.size else 0
+        if self._offset is None:
+            start = self.memory.data.__array_interface__["data"][0]
+            self._offset = int(self.array.__array_interface__["data"][0] - start) if self.array.size else 0
+        return self._offset
 
     @property
     def address(self) -> int:
@@ -170,7 +174,9 @@ def to_device(space: AddressSpace, value: Any) -> DeviceArray:
     Of one that was broadcast each element is there once, as with Numba: its strides of 0 stay.
     """
     array = value.array if isinstance(value, DeviceArray) else np.asarray(value)
-    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
+    once = array
+    if array.size and not array.flags.c_contiguous:
+        once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)]
     if not (once.flags.c_contiguous or once.flags.f_contiguous):
         raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
     order = "C" if once.flags.c_contiguous else "F"
@@ -191,7 +197,7 @@ def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") 
     nbytes = kind.itemsize * math.prod(map(int, sizes))
     memory = space.allocate(nbytes)
     flat = memory.data[:nbytes].view(kind)
-    return DeviceArray(memory, flat.reshape(sizes, order=order))
+    return DeviceArray(memory, flat.reshape(sizes, order=order), 0)
 
 
 def kernel_view(name: str, array: DeviceArray) -> View:
@@ -200,15 +206,16 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     Raises:
         ValueError: when its strides are no whole number of elements.
     """
-    itemsize = array.dtype.itemsize
-    if any(stride % itemsize for stride in array.strides) or array.offset % itemsize:
+    shown, offset = array.array, array.offset
+    itemsize = shown.dtype.itemsize
+    if any(stride % itemsize for stride in shown.strides) or offset % itemsize:
         raise ValueError(
             english(
                 "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
                 name=name,
-                strides=array.strides,
+                strides=shown.strides,
                 itemsize=itemsize,
             )
         )
-    strides = tuple(stride // itemsize for stride in array.strides)
-    return View(name, array.memory, array.dtype, array.shape, strides, array.offset // itemsize)
+    strides = tuple(stride // itemsize for stride in shown.strides)
+    return View(name, array.memory, shown.dtype, shown.shape, strides, offset // itemsize)

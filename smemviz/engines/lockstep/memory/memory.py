@@ -30,6 +30,17 @@ class Memory:
         self.data = data
         self.base = base
         self._typed: dict[Dtype, NDArray[Any]] = {}
+        self._asked: tuple[Index, int, Index] = None, 0, 0  # last: elements, of how many bytes, and their addresses
+
+    def address(self, element: Index, itemsize: int) -> Index:
+        """Return the byte address of an element number; one index is often asked for several times."""
+        if type(element) is int:
+            return element * itemsize + self.base
+        of, size, addresses = self._asked
+        if of is not element or size != itemsize:
+            addresses = element * itemsize + self.base
+            self._asked = element, itemsize, addresses
+        return addresses
 
     def elements(self, dtype: Dtype) -> NDArray[Any]:
         """Return the bytes as a flat array of a type."""
@@ -214,7 +225,7 @@ class View:
 
     def address(self, element: Index) -> Index:
         """Return the byte address of an element number."""
-        return element * self.dtype.itemsize + self.memory.base
+        return self.memory.address(element, self.dtype.itemsize)
 
     def reshape(self, shape: tuple[int, ...]) -> View:
         """Return the view with another shape; ``ValueError`` when the elements do not fit it."""

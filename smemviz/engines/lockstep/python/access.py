@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.values.typing import INT64, Dtype, Value, cast, dt
 from smemviz.messages import english
 
 _UINT64 = np.dtype(np.uint64)
+_NO_NUMBERS = {slice, type(Ellipsis), type(None)}
 
 
 def load(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> Value:
@@ -105,8 +106,9 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
             inside = -size <= index < size
             index = index + size if index < 0 else index
         else:
-            index = as_index(frame, node, index)
-            inside = type(size) is int and type(index) is np.ndarray and _is_below(index, size)
+            if type(index) is not np.ndarray or index.dtype is not INT64:
+                index = as_index(frame, node, index)
+            inside = type(size) is int and type(index) is np.ndarray and _is_below(frame, index, size)
         if not inside:
             return _locate_carefully(frame, node, view, indices)
         # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
@@ -115,10 +117,16 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
     return element, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
 
 
-def _is_below(index: NDArray[np.int64], size: int) -> bool:
-    """Tell whether all are from 0 to below a size; asked with what costs NumPy least."""
+def _is_below(frame: Frame, index: NDArray[np.int64], size: int) -> bool:
+    """Tell whether all are from 0 to below a size; asked with what costs NumPy least, and once for arrays alike."""
+    of, most = frame.machine.inside
+    if of is index and most == size:
+        return True
     unsigned = index.view(_UINT64)
-    return bool(unsigned[unsigned.argmax()] < size)
+    inside = bool(unsigned[unsigned.argmax()] < size)
+    if inside:
+        frame.machine.inside = index, size
+    return inside
 
 
 def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
@@ -182,16 +190,17 @@ def _of_slot(value: Value, slot: int) -> Any:
 
 def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> Value:
     """Return what a subscript of an array gives: elements, a record, or another view."""
-    if len(parts) == len(view.shape) and view.dtype.fields is None:
-        for part in parts:
-            if part is Ellipsis or part is None or type(part) is slice:
-                break
-        else:
-            return load(frame, node, view, parts)
+    if len(parts) == len(view.shape) and view.dtype.fields is None and are_numbers(parts):
+        return load(frame, node, view, parts)
     without = tuple(part for part in parts if part is not Ellipsis)
     if len(without) == len(view.shape) == len(parts) - 1 and not any(map(_is_no_index, without)):
         return pick(frame, node, view, without)  # an element, and no array without axes
     return subview(frame, node, view, parts)
+
+
+def are_numbers(parts: tuple[Value, ...]) -> bool:
+    """Tell whether indices pick one position each."""
+    return _NO_NUMBERS.isdisjoint(map(type, parts))
 
 
 def _is_no_index(part: Value) -> bool:
@@ -235,15 +244,17 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     before = view.picked or (None,) * view.ndim
     if picked:
         fixed = [i for i, part in enumerate(indices) if part is not None]
-        own = iter(None if part is not None else Ellipsis for part in indices)
-        axes = replace(
-            view,
-            shape=tuple(view.shape[i] for i in fixed),
-            strides=tuple(view.strides[i] for i in fixed),
-            offset=offset,
-            picked=tuple(next(own) if index is None else index for index in before),
-            whole=view.whole or view.shape,
-        )
+        axes = view
+        if len(fixed) < view.ndim or view.picked:
+            own = iter(None if part is not None else Ellipsis for part in indices)
+            axes = replace(
+                view,
+                shape=tuple(view.shape[i] for i in fixed),
+                strides=tuple(view.strides[i] for i in fixed),
+                offset=offset,
+                picked=tuple(next(own) if index is None else index for index in before),
+                whole=view.whole or view.shape,
+            )
         offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
         if reached is not frame.mask:
             shape = [np.where(reached.lanes, size, 0) for size in shape]
@@ -252,9 +263,9 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     now = tuple(next(new) if index is None else index for index in before)
     ends = [end for part in parts if isinstance(part, slice) for end in (part.start, part.stop, part.step)]
     whole = picked and not new_axes and all(end is None for end in ends)
-    origin = (now, view.whole or view.shape) if whole else ()
-    part = replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, picked=(), whole=())
-    return replace(part, picked=origin[0], whole=origin[1]) if origin else part
+    origin = (now, view.whole or view.shape) if whole else ((), ())
+    part = {"shape": tuple(shape), "strides": tuple(strides), "offset": offset}
+    return replace(view, **part, picked=origin[0], whole=origin[1])
 
 
 def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:

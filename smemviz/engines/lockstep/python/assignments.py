@@ -104,7 +104,7 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
             return base.of, *access.locate(frame, target, base.of, index)
         if not isinstance(base, View):
             raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
-        if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis or i is None for i in indices):
+        if len(indices) == base.ndim and access.are_numbers(indices):
             return base, *access.locate(frame, target, base, indices)
         return access.subview(frame, target, base, indices), None, frame.mask
     if view.ndim:

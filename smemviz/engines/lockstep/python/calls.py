@@ -18,7 +18,6 @@ from smemviz.engines.lockstep.python.functions import names, rules, types
 from smemviz.engines.lockstep.python.waiting import is_lock
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
-from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import INT32, INT64, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import as_dtype
@@ -62,6 +61,8 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
     arguments = expressions.values(frame, node.args)
+    if not node.keywords:
+        return arguments
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     wanted = names.PARAMETERS.get(name, ())[len(arguments) :][: len(keywords)]
     if set(keywords) != set(wanted):
@@ -91,6 +92,17 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     target = frame.names.constant(node.func)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(frame, node, target)
+    known, key = frame.machine.known.conversions, (id(frame.tree), node)
+    rule = known.get(key)
+    if rule is None:
+        rule = _conversion_to(frame, node, target)
+        if not isinstance(node.func, ast.Call) and not isinstance(node.args[0], ast.Attribute):
+            known[key] = rule  # whatever variables hold
+    return rules.apply(rule, frame, node, [frame.value(node.args[0])])
+
+
+def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
+    """Return the rule of a call of a type."""
     name = frame.canonical(node.func)
     if (
         isinstance(node.func, ast.Name)
@@ -117,11 +129,7 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
         expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
-    value = frame.value(node.args[0])
-    of_time = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in KINDS
-    if of_time and (value.dtype.kind == "M" or dtype != np.int64):
-        raise frame.none_of_numba(node, english("{code} of {dtype}", code=short(node), dtype=value.dtype))
-    return rules.apply(names.conversion(target, dtype), frame, node, [value])
+    return names.conversion(target, dtype)
 
 
 def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:

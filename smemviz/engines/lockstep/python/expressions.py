@@ -31,6 +31,8 @@ _MAX_UINT64 = 2**64 - 1
 
 def _constant(frame: Frame, node: ast.Constant) -> Value:
     value = node.value
+    if type(value) is float:
+        return value
     if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
         if value > _MAX_UINT64 or value < 0:
             raise frame.wrong(node, english("{code} does not fit 64 bits", code=short(node)))

@@ -19,7 +19,6 @@ from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vecto
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
-from smemviz.frontends.numba.sites.names import Names
 from smemviz.messages import english
 
 _MISSING: Any = object()
@@ -62,6 +61,9 @@ class Versions:
     returned: Callable[[Value], Value] | None = None
 
 
+ONE_TYPE_EACH = Versions()
+
+
 @dataclass
 class Loop:
     """A loop as it runs: the threads that wait for its end, and those that wait for its next iteration."""
@@ -81,8 +83,9 @@ class Frame:
         self.language = language
         self.tree = tree
         self.function = tree.function
-        self.versions = Versions()
-        self.names = Names(tree.function)
+        self.versions = ONE_TYPE_EACH
+        self.names = tree.names
+        self.canonical = self.names.canonical  # the name that rules go by, empty where a variable hides it
         self.loops: list[Loop] = []
         self.enter(machine, mask)
         self.statement_call: ast.expr | None = None
@@ -92,7 +95,6 @@ class Frame:
         self.is_lock = False  # whether its threads may come out of it one after the other
         self.tries = False  # whether nobody need get past a wait
         self._result: Value = _MISSING
-        self._canonical: dict[ast.AST, str] = {}
         self._expressions = language.expressions
         self._statements = language.statements
 
@@ -261,13 +263,6 @@ class Frame:
         return UnsupportedError(self.function.file, getattr(node, "lineno", self.function.node.lineno), what)
 
     # -- names
-
-    def canonical(self, node: ast.expr) -> str:
-        """Return the name that rules go by, empty when there is none or a variable hides it."""
-        name = self._canonical.get(node)
-        if name is None:
-            name = self._canonical[node] = self.names.canonical(node)
-        return name
 
     def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""

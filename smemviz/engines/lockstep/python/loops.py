@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
 
@@ -22,6 +22,8 @@ from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
+
+_FEW_STEPS = 128  # expressions in all turns of a loop, for which the interpreter takes the least
 
 
 class _Conditions:
@@ -112,8 +114,45 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
-    begun = run_alone(frame, node)
-    return begun if isinstance(begun, Mask) else _loop(frame, node, begun)
+    call = node.iter if isinstance(node.iter, ast.Call) else None
+    short = None
+    if call is not None and frame.canonical(call.func) == "builtins.range":
+        short = _short_range(frame, node, call)
+    begun = run_alone(frame, node) if short is None else None
+    return begun if isinstance(begun, Mask) else _loop(frame, node, begun, short)
+
+
+def _short_range(frame: Frame, node: ast.For, call: ast.Call) -> Range | None:
+    """Return the range of a loop that is over sooner than anything else is made of it; None of any other."""
+    steps, calls = _steps_in(node)
+    if not steps or not _are_at_hand(call) or not frame.tree.calls.keys().isdisjoint(calls):
+        return None
+    whole = range_of(frame, call, expressions.values(frame, call.args))
+    start, stop, step = (np.asarray(end, np.float64) if isinstance(end, np.ndarray) else end for end in whole.ends)
+    turns = (stop - start) / step
+    most = turns[frame.mask.lanes].max() if isinstance(turns, np.ndarray) else turns
+    return whole if most * steps <= _FEW_STEPS else None
+
+
+@lru_cache(maxsize=256)
+def _steps_in(node: ast.For) -> tuple[int, tuple[ast.Call, ...]]:
+    """Return how many expressions a turn of a loop has, 0 if there are loops in it; and which of them are calls."""
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    if any(isinstance(part, ast.For | ast.While | ast.comprehension) for part in parts):
+        return 0, ()
+    return sum(isinstance(part, ast.expr) for part in parts), tuple(p for p in parts if isinstance(p, ast.Call))
+
+
+@lru_cache(maxsize=256)
+def _are_at_hand(call: ast.Call) -> bool:
+    """Tell whether the bounds of a range are asked for without any access to memory: shapes are there already."""
+    shapes = [p for p in ast.walk(call) if isinstance(p, ast.Subscript) and not _is_shape(p.value)]
+    others = [p for p in ast.walk(call) if isinstance(p, ast.Call | ast.NamedExpr) and p is not call]
+    return not shapes and not others
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name)
 
 
 def _turns(frame: Frame, node: ast.While | ast.For, left: Range | None) -> Turns:
@@ -125,7 +164,7 @@ def _turns(frame: Frame, node: ast.While | ast.For, left: Range | None) -> Turns
     return _Items(frame, node, left)
 
 
-def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None) -> Mask:
+def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None, left: Range | None = None) -> Mask:
     """Run a loop while its conditions hold, each thread until its own does not; or what is left of it."""
     machine = frame.machine
     while_began = machine.begin_while(machine.iterations) if isinstance(node, ast.While) else machine.while_began
@@ -139,7 +178,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None) -> Mask:
     else:
         frame.mask = active = begun.going
         loop.broken = begun.ended if begun.ended.count else None
-    turns = _turns(frame, node, None if begun is None else begun.left)
+    turns = _turns(frame, node, left if begun is None else begun.left)
     conditions, seen, begin = iter(turns), seen_of(frame, node), machine.iterations
     while True:
         if seen.is_worth(machine.iterations - begin, active):

@@ -19,7 +19,7 @@ class Mask:
     mask lies within another is told without looking at the lanes.
     """
 
-    __slots__ = ("_rows", "count", "full", "lanes", "parent")
+    __slots__ = ("_rows", "_slots", "count", "full", "lanes", "parent")
 
     def __init__(self, lanes: Lanes, count: int, parent: Mask | None = None) -> None:
         self.lanes = lanes
@@ -27,6 +27,14 @@ class Mask:
         self.full = count == len(lanes)
         self.parent = parent
         self._rows: tuple[NDArray[np.intp], Lanes, Lanes] | None = None
+        self._slots: NDArray[np.intp] | None = None
+
+    @property
+    def slots(self) -> NDArray[np.intp]:
+        """The slots of the active threads."""
+        if self._slots is None:
+            self._slots = np.flatnonzero(self.lanes)
+        return self._slots
 
     @property
     def rows(self) -> tuple[NDArray[np.intp], Lanes, Lanes]:

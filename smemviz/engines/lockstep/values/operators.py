@@ -64,6 +64,10 @@ PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = dict(
     [*BINARY.items(), *COMPARE.items(), *_QUOTIENTS.items()]
 )
 del PYTHON_INTEGERS[ast.RShift]  # which is by any distance
+_FLOATS = (float, np.float64)  # one number each, with which Python is faster than NumPy
+_OF_FLOATS: dict[type[ast.AST], Callable[[float, float], float]] = {
+    op: BINARY[op] for op in (ast.Add, ast.Sub, ast.Mult)
+}
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -109,6 +113,8 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int and op in PYTHON_INTEGERS:
         result = PYTHON_INTEGERS[op](left, right)
         return result if INT64_MIN <= result <= INT64_MAX else wrap(result)
+    if type(left) in _FLOATS and type(right) in _FLOATS and op in _OF_FLOATS:
+        return _OF_FLOATS[op](left, right)
     left_dtype, right_dtype = dtype_of(left), dtype_of(right)
     left_type, right_type, function = _rules.get((op, left_dtype, right_dtype)) or rule_of(op, left_dtype, right_dtype)
     if left_dtype is not left_type:
@@ -284,6 +290,8 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
         NoRuleError: when there is none for the type.
         NotAScalarError: when the operand is no number.
     """
+    if op is ast.USub and type(value) in _FLOATS:
+        return -value
     if op is not ast.Not and dtype_of(value).kind in times.KINDS:
         if dtype_of(value).kind == "M" or op is ast.Invert:
             raise NoRuleError(f"{SYMBOLS[op]} on {dtype_of(value)}")

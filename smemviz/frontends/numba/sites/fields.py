@@ -63,7 +63,12 @@ def dtype_name(dtype: Dtype) -> str:
     """Return the name of a type that NumPy reads again: of a record, as many bytes as it has, of times the integer."""
     if dtype.kind in "mM":
         return "int64"
-    return dtype.name if dtype.fields is None else f"V{dtype.itemsize}"
+    return _name_of_number(dtype) if dtype.fields is None else f"V{dtype.itemsize}"
+
+
+@lru_cache(maxsize=64)
+def _name_of_number(dtype: Dtype) -> str:
+    return dtype.name  # which NumPy puts together whenever it is asked
 
 
 def not_aligned(name: str) -> str:

@@ -24,19 +24,26 @@ class Names:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.locals = _assigned_names(function.node) - function.fixed
+        self._canonical: dict[ast.expr, str] = {}
+        self._constants: dict[ast.expr, object] = {}
 
     def canonical(self, node: ast.expr) -> str:
         """Return the canonical name of a rule's subject, empty when there is none."""
-        return canonical_name(node, self.function) if self._is_free(node) else ""
+        name = self._canonical.get(node)
+        if name is None:
+            name = self._canonical[node] = canonical_name(node, self.function) if self._is_free(node) else ""
+        return name
 
     def constant(self, node: ast.expr) -> object:
         """Return what a module constant or closure variable holds; None for a variable or an expression."""
         if isinstance(node, ast.Call):
             return self._dtype(node)
-        try:
-            return resolve(node, self.function) if self._is_free(node) else None
-        except KeyError:
-            return None
+        if node not in self._constants:
+            try:
+                self._constants[node] = resolve(node, self.function) if self._is_free(node) else None
+            except KeyError:
+                self._constants[node] = None
+        return self._constants[node]
 
     def _dtype(self, node: ast.Call) -> object:
         """Return what ``np.dtype`` of a name or of a type of NumPy's gives, None for another call."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
 
 
@@ -91,6 +93,11 @@ class SiteTree:
     declarations: dict[ast.AST, int] = field(default_factory=dict)
     calls: dict[ast.AST, SiteTree] = field(default_factory=dict)
     in_lockstep: list[ast.expr] = field(default_factory=list)
+
+    @cached_property
+    def names(self) -> Names:
+        """What the names in the function stand for."""
+        return Names(self.function)
 
 
 @dataclass(frozen=True)

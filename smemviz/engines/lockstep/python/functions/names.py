@@ -14,7 +14,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import (
     half,
     hints,
@@ -33,6 +33,7 @@ from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.texts import Texts, of_texts
+from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -58,6 +59,9 @@ def conversion(target: object, dtype: Dtype) -> Rule:
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         if target is float and isinstance(arguments[0], str):
             return _float_of(frame, node, arguments[0])
+        of_time = isinstance(arguments[0], np.ndarray | np.generic) and arguments[0].dtype.kind in KINDS
+        if of_time and (arguments[0].dtype.kind == "M" or dtype != np.int64):
+            raise frame.none_of_numba(node, english("{code} of {dtype}", code=short(node), dtype=arguments[0].dtype))
         if dtype == BOOL:
             return truth(arguments[0])
         own = dtype_of(arguments[0])

@@ -13,7 +13,7 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
-from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
+from smemviz.engines.lockstep.python.frame import ONE_TYPE_EACH, Frame, Language, Versions
 from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit, key_of
 from smemviz.engines.lockstep.python.iterables import Iterating
@@ -23,13 +23,12 @@ from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
 
 _MOST_TURNS = 16
-_ONE_TYPE_EACH = Versions()
 
 
 def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
     """Return the types of the variables of a function that is called with arguments."""
     if not _has_several(frame.function.node):
-        return _ONE_TYPE_EACH
+        return ONE_TYPE_EACH
     machine = frame.machine
     known: tuple[Versions, Value] | None = machine.known.studied.get(key_of(frame.tree, arguments))
     if known is not None:

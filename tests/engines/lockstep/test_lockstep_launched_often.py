@@ -1,0 +1,171 @@
+"""Small kernels that are launched thousands of times: what a launch does not need is not done, and nothing is lost."""
+
+import numpy as np
+import pytest
+from helpers.lockstep_text import body, launch_text, run_text
+from helpers.same_launch import recorded
+
+from smemviz.engines.lockstep import known
+from smemviz.engines.lockstep.hazards import watched
+from smemviz.engines.lockstep.memory.device_array import AddressSpace, to_device
+from smemviz.engines.lockstep.python import calls, loops
+from smemviz.frontends.numba.sites import names
+from smemviz.recordings.data import Requests
+
+FEW_STEPS = 128  # as loops have it; the fixture of this folder takes it away
+
+OFTEN = """
+    @cuda.jit
+    def kernel(a, n):
+        i = cuda.grid(1)
+        a[i] = float32(a[i]) * 0.5 + n
+
+    def main():
+        a = np.ones(4)
+        for n in range({times}):
+            kernel[{grid}, {block}](a, n)
+"""
+
+
+def counted(monkeypatch, module, name):
+    """Return a list that grows whenever a function is called."""
+    calls, function = [], getattr(module, name)
+
+    def call(*args, **options):
+        calls.append(args)
+        return function(*args, **options)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
+@pytest.mark.parametrize(("grid", "block", "arrays"), [(1, 1, 0), (2, 1, 1), (1, 2, 1), (1, 33, 1)])
+def test_nobody_races_with_the_only_thread(monkeypatch, grid, block, arrays):
+    made = counted(monkeypatch, watched, "Watched")
+    body("a[cuda.grid(1)] = 1", np.zeros(40), parameters="a", grid=grid, block=block)
+    assert len(made) == arrays
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(known, "batch_of"), (names, "canonical_name"), (calls, "_conversion_to")]
+)
+def test_what_stays_is_made_for_the_first_launches_only(monkeypatch, module, name):
+    made = counted(monkeypatch, module, name)
+    run_text(OFTEN.format(times=2, grid=2, block=2))  # the first one asks what numba.cuda has, which is known then
+    first = len(made)
+    launches, findings = run_text(OFTEN.format(times=6, grid=2, block=2))
+    assert (len(launches), findings) == (6, ())
+    assert first
+    assert len(made) == 2 * first
+
+
+def test_each_grid_has_its_own_batch():
+    text = """
+        @cuda.jit
+        def kernel(a):
+            a[cuda.grid(1)] += cuda.blockDim.x + 10 * cuda.gridDim.x
+
+        def main():
+            a = np.zeros(8, np.int64)
+            for grid, block in ((2, 2), (1, 4), (2, 4), (2, 2), (8, 1)):
+                kernel[grid, block](a)
+            print(a.tolist())
+    """
+    launches, _ = run_text(text)
+    assert [(made.grid[0], made.block[0]) for made in launches] == [(2, 2), (1, 4), (2, 4), (2, 2), (8, 1)]
+    addresses = [made.requests.addresses for made in launches]
+    assert [int((one >= 0).sum()) for one in addresses] == [8, 8, 16, 8, 16]  # a load and a store of each thread
+
+
+STEPS = {
+    "all threads": "a[i] = s[(i + 1) % n] + x",
+    "some threads": "if i % 3 == 1:\n    s[i] = x * i\ncuda.syncthreads()\na[i] = s[i]",
+    "one element": "if i == 2:\n    s[0] = s[1]\na[0] += 0 * x",
+    "nobody": "if i > 100:\n    a[i] = 1",
+    "a loop": "for k in range(i % 4):\n    s[i] += a[k % n] * 0",
+}
+
+
+@pytest.mark.parametrize("lines", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("block", [1, 5, 32])
+@pytest.mark.parametrize("log_bytes", [1 << 20, 2000], ids=["kept", "counted"])
+def test_the_only_warp_is_logged_as_it_is_beside_others(lines, block, log_bytes):
+    start = "s = cuda.shared.array(40, float32)\ni = cuda.threadIdx.x\nn = cuda.blockDim.x\ns[i] = i\nx = 0.5\n"
+    both = []
+    for grid in (1, 2):
+        made, _ = body(f"{start}cuda.syncthreads()\n{lines}", np.ones(40), parameters="a", grid=grid, block=block)
+        first = made.requests.select(made.requests.block == 0)
+        both.append([getattr(first, name).tobytes() for name in Requests.__dataclass_fields__])
+        cut, _ = body(
+            f"{start}cuda.syncthreads()\n{lines}",
+            np.ones(40),
+            parameters="a",
+            grid=grid,
+            block=block,
+            log_bytes=log_bytes,
+        )
+        assert cut.summary() == made.summary()
+    assert both[0] == both[1]
+
+
+LOOPS = {
+    "a constant": ("for k in range(4):\n    a[i] += k", True),
+    "an argument": ("for k in range(n):\n    a[i] += k", True),
+    "a size": ("for k in range(1, a.shape[0] - 36):\n    a[i] += k", True),
+    "of each thread": ("for k in range(i, n):\n    a[i] += k", True),
+    "backwards": ("for k in range(n, i, -1):\n    a[i] += k", True),
+    "none": ("a[i] = 7\nfor k in range(n, n):\n    a[i] += k", True),
+    "many": ("for k in range(10 * n):\n    a[i] += k", False),
+    "more than fit a processor's number": (
+        "for k in range(-2 ** 63 + n, 2 ** 63 - 1):\n    a[i] += 1\n    break",
+        False,
+    ),
+    "what has to be loaded": ("for k in range(b[0]):\n    a[i] += k", False),
+    "loops in it": ("for k in range(n):\n    for m in range(2):\n        a[i] += k", False),
+    "functions in it": ("for k in range(n):\n    a[i] += twice(k)", False),
+    "no range": ("for x in b:\n    a[i] += x", False),
+}
+
+
+@pytest.mark.parametrize(("lines", "is_short"), LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("block", [1, 4])
+def test_a_short_loop_is_interpreted_and_leaves_the_same(monkeypatch, lines, is_short, block):
+    function = "@cuda.jit(device=True)\ndef twice(x):\n    return 2 * x\n"
+    left = []
+    for most in (FEW_STEPS, -1):
+        monkeypatch.setattr(loops, "_FEW_STEPS", most)
+        asked = counted(monkeypatch, loops, "run_alone")
+        a, b = np.arange(40), np.full(3, 2)
+        made, findings = body(
+            f"i = cuda.threadIdx.x\n{lines}", a, b, 4, before=function, parameters="a, b, n", block=block
+        )
+        left.append((recorded(made), findings, a.tobytes()))
+        assert bool(asked) is not (is_short and most > 0)
+    assert left[0] == left[1]
+
+
+def test_addresses_that_are_asked_for_again_are_not_computed_again():
+    memory = to_device(AddressSpace(), np.zeros(8)).memory
+    index, other = np.arange(3), np.arange(3) + 1
+    first = memory.address(index, 8)
+    assert memory.address(index, 8) is first
+    assert memory.address(other, 8).tolist() == (first + 8).tolist()
+    assert memory.address(index, 4).tolist() == (memory.base + 4 * index).tolist()
+    assert memory.address(2, 8) == memory.base + 16
+
+
+def test_an_index_inside_of_one_array_may_be_outside_of_another():
+    text = """
+        @cuda.jit
+        def kernel(a, b):
+            i = cuda.threadIdx.x
+            a[i] = 1
+            b[i] = a[i]
+    """
+    _, findings = launch_text(text, np.zeros(8), np.zeros(5), block=8)
+    assert [(finding.kind, len(finding.threads)) for finding in findings] == [("out_of_bounds", 3)]
+
+
+def test_the_file_of_a_kernel_is_recorded():
+    launches, _ = run_text(OFTEN.format(times=1, grid=1, block=1))
+    assert [made.file for made in launches] == ["kernels/mine.py"]
