@@ -43,8 +43,8 @@ class _Pattern:
 
 
 @dataclass(frozen=True)
-class Updates:
-    """Updates of cells that have several threads, all (k,): site, thread, cell; those of one row were made at once."""
+class Touches:
+    """What was done to cells that have several threads, all (k,): site, thread, cell; that of one row was at once."""
 
     sites: NDArray[np.int32]
     threads: Threads
@@ -53,8 +53,12 @@ class Updates:
 
     @property
     def any(self) -> bool:
-        """Whether there are some."""
+        """Whether there is something."""
         return len(self.rows) > 0
+
+    def those(self, which: NDArray[np.bool_]) -> Touches:
+        """Return some of it."""
+        return Touches(self.sites[which], self.threads[which], self.cells[which], self.rows[which])
 
 
 class Watched:
@@ -71,7 +75,7 @@ class Watched:
         self._number = np.int32 if threads < np.iinfo(np.int32).max else np.int64
         self.start = start
         self.nbytes = min(narrowest, _WIDEST_CELL)
-        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
+        self.contents = self.as_cells(data)
         self._owner = self._nobody()
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
         self._numbers: dict[Effect, Numbers] = {
@@ -83,6 +87,10 @@ class Watched:
         nobody = np.zeros(0, np.int64)
         self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
         self.shared: set[Effect] = set()  # what was done to cells of several threads
+
+    def as_cells(self, data: NDArray[np.uint8]) -> NDArray[Any]:
+        """Return the bytes of the allocation cell by cell."""
+        return data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
 
     def _nobody(self) -> Threads:
         return np.zeros(len(self.contents), self._number)
@@ -102,6 +110,17 @@ class Watched:
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
         return cells_of(addresses, lanes, slots, width, self.nbytes, -(self.start // self.nbytes))
+
+    def cells_of(
+        self, addresses: NDArray[np.int64], widths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the cells of accesses of several widths, an access's cells together, and which access each is of."""
+        cells, many = (addresses - self.start) // self.nbytes, widths // self.nbytes
+        access = np.arange(len(addresses))
+        if not len(many) or many.max() == 1:
+            return access, cells
+        access, end = np.repeat(access, many), np.cumsum(many)
+        return access, cells[access] + np.arange(len(access)) - (end - many)[access]
 
     def begin(self) -> None:
         """Start a batch of blocks: the same addresses are those of other threads now."""
@@ -166,12 +185,14 @@ class Watched:
 
     def are_of_several(self, cells: NDArray[np.int64], threads: Threads) -> NDArray[np.bool_]:
         """Tell which accesses of cells, of thread after thread, are of cells that others touch or touched."""
-        owner = self._owner.take(cells)
-        found, which = np.unique(cells, return_inverse=True)
-        first = np.zeros(len(found), threads.dtype)
-        first[which[::-1]] = threads[::-1]
-        is_other = (first[which] != threads) | ((owner != 0) & (owner != threads))
-        return np.asarray(np.bincount(which, is_other)[which] > 0)
+        owner, last = self._owner.take(cells), np.empty(len(self.contents), threads.dtype)
+        last[cells] = threads
+        is_other = (last.take(cells) != threads) | ((owner != 0) & (owner != threads))
+        if not is_other.any():
+            return is_other
+        several = np.zeros(len(self.contents), np.bool_)
+        several[cells[is_other]] = True
+        return np.asarray(several.take(cells))
 
     def done_to(self, effect: Effect, cells: NDArray[np.int64]) -> list[tuple[Threads, Numbers]]:
         """Return what ``marks`` has of cells, those of one thread included."""
@@ -184,6 +205,10 @@ class Watched:
             for mark, by in self.marks(effect)
         ]
 
+    def was_done(self, effect: Effect, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell whether there is a mark of something on cells."""
+        return np.asarray(self.done_to(effect, cells)[0][0] != 0)
+
     def share(self, cells: NDArray[np.int64]) -> None:
         """Make cells those of several threads."""
         owner = self._owner.take(cells)
@@ -192,16 +217,22 @@ class Watched:
             self._hand_over(moved, owner[owner > 0])
         self._owner[cells] = _SEVERAL
 
-    def update(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
-        """Note what threads did to cells of several threads, by executions ``numbers``."""
-        self.shared.add("update")
-        for (mark, by), is_low in zip(self.marks("update"), (True, False), strict=True):
+    def note(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
+        """Note loads or updates of cells of several threads, by executions ``numbers``."""
+        self.shared.add(effect)
+        for (mark, by), is_low in zip(self.marks(effect), (True, False), strict=True):
             before = mark.take(cells)
             further = (before == 0) | (threads <= before) if is_low else threads >= before
             # The last of several that go to one cell stays: the last of the lowest thread, or of the highest.
             places = np.flatnonzero(further)
             places = places[np.lexsort((numbers[places], -threads[places] if is_low else threads[places]))]
             mark[cells[places]], by[cells[places]] = threads[places], numbers[places]
+
+    def note_stores(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
+        """Note the last store in each of some cells of several threads."""
+        self.shared.add("store")
+        ((last, by),) = self.marks("store")
+        last[cells], by[cells] = threads, numbers
 
     def _settle(self) -> None:
         for pattern in self._pending:

@@ -168,8 +168,8 @@ class Accesses:
     def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
 
-        Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
-        become places in a memory by a factor, which is 1 but in local memory.
+        Of an "owned" array the only active thread needs the owners of its cells, too, and which of them is the first.
+        Element numbers become places in a memory by a factor, which is 1 but in local memory.
         """
         memory, slot, scale = view.memory, self.slot, _scale_of(view.memory)
         flat: Any = memory.elements(view.dtype)
@@ -181,6 +181,8 @@ class Accesses:
             return bound
         watched = self._machine.in_global.watched[memory]
         self._owned.setdefault(watched, [])
+        if not self.alone:
+            return bound
         owners: Any = watched.owners
         return *bound, memoryview(owners), (memory.base - watched.start) // watched.nbytes
 

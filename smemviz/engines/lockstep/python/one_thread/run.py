@@ -35,6 +35,7 @@ _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where
 _MANY = 512  # threads for which machine code has some: whether a loop is that long is tried with a few of them
 _TRIED, _LONG_ENOUGH = 4, 512
 _FEW_DEAR = 4  # where it has to be called anyway
+_MOST_LEFT = 16  # accesses that one thread leaves to the interpreter, with which it better notes everything
 _SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
@@ -88,15 +89,20 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
 
 
 def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
-    """Run a loop in the only active thread: as several would, who run a long one in machine code, or by itself."""
+    """Run a loop in the only active thread: as several would, who run a long one in machine code, or by itself.
+
+    As several would it also runs one in which it meets what others did, which cannot be told access by access.
+    """
     machine = frame.machine
     left, pause = machine.alone.get(("one", node), (0, _IN_VAIN))
-    if left:
+    if left and not machine.alone.get(("meets", node)):
         machine.alone["one", node] = left - 1, pause
         return _run_alone(frame, node, together=False)
     begin = machine.iterations
     possible = _seen_in(frame, node)[0] and _may_be_gone_on_with(frame, node)
     goes_on = _run_alone(frame, node, together=True) if possible else None
+    if goes_on is None:
+        machine.alone["meets", node] = False
     if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
         machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
     if isinstance(goes_on, Mask):
@@ -281,7 +287,8 @@ def _run(
         if not may_be_long:
             return [], None
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
-    if len(slots) == 1 and not alone and buffers is None and not may_be_long:
+    meets = machine.alone.get(("meets", node), False)
+    if len(slots) == 1 and not alone and buffers is None and not may_be_long and not meets:
         return [], None  # by itself it need not note everything
     names = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
@@ -318,6 +325,8 @@ def _run(
         if pace is None:
             machine.while_began = while_began
             accesses.hand_on()
+            if runner.left > _MOST_LEFT:
+                machine.alone.setdefault(("meets", node), True)
             return [made], None
         threads.append(Thread(made, accesses, while_began))
     assert pace

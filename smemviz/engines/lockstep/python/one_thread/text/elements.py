@@ -312,7 +312,9 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
         spot = spot or place
     number = layout.access.number
     cell = f"({place}) * {array.cells} + f{number}" if array.cells > 1 else f"{place} + f{number}"
-    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * (array.way == "owned")
+    cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * (
+        array.way == "owned" and not writer.several
+    )
     own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
     texts = f"({''.join(f'{atom.text}, ' for atom in indices)})"
     return Reached(layout, array, texts, " and ".join(tests) or "True", own, place, spot, constant)
