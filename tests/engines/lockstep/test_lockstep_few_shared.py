@@ -10,6 +10,7 @@ from helpers.lockstep_text import body
 from helpers.same_launch import recorded
 
 from smemviz.engines.limits import Limits
+from smemviz.engines.lockstep.python.one_thread.runner import Runner
 
 SEEDS = [pytest.param(seed, marks=[pytest.mark.exhaustive] * (seed % 5 > 0)) for seed in range(100)]
 
@@ -79,6 +80,25 @@ def test_without_a_barrier_the_races_are_found(monkeypatch, text):
 
     assert alone == interpreted
     assert alone[1]
+
+
+def test_one_thread_that_meets_what_others_did_again_and_again_is_told_as_several_are(monkeypatch):
+    text = textwrap.dedent(SHARED_OUT) + textwrap.dedent("""
+        for m in range(5):
+            if i == 0:
+                for k in range(n):
+                    x += out[k] * m
+                    out[n + k] += m
+            cuda.syncthreads()
+    """)
+    loads, load = [], Runner.load
+    monkeypatch.setattr(Runner, "load", lambda *given: loads.append(given) or load(*given))
+
+    alone, interpreted, ran = both_ways(monkeypatch, _launched(text, 1, 32))
+
+    assert alone == interpreted
+    assert ran == 6
+    assert len(loads) <= 32
 
 
 def _index(rng):

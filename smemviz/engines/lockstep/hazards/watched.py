@@ -207,7 +207,8 @@ class Watched:
 
     def was_done(self, effect: Effect, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell whether there is a mark of something on cells."""
-        return np.asarray(self.done_to(effect, cells)[0][0] != 0)
+        others, _ = self.done_to(effect, cells)[0]
+        return np.asarray(others != 0)
 
     def share(self, cells: NDArray[np.int64]) -> None:
         """Make cells those of several threads."""

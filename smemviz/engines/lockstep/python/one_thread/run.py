@@ -101,7 +101,7 @@ def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
     begin = machine.iterations
     possible = _seen_in(frame, node)[0] and _may_be_gone_on_with(frame, node)
     goes_on = _run_alone(frame, node, together=True) if possible else None
-    if goes_on is None:
+    if goes_on is None and ("meets", node) in machine.alone:
         machine.alone["meets", node] = False
     if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
         machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
@@ -253,6 +253,7 @@ def _run(
     writer, machine, inner = text.writer, frame.machine, frame.variables
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
+    inner |= {name: frame.value(call) for name, call in writer.declared.items()}
     _give_arrays(writer, inner, frame.mask)
     frames = {writer.frame: frame}  # the text may have been written in another call of the function
     frame.variables = {**inner, **dict(zip(used, outer, strict=True))}
