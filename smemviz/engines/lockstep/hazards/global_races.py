@@ -112,16 +112,21 @@ class GlobalRaces:
         """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
         return int(self._threads[slot])
 
-    def add_serial(self, watched: Watched, thread: int, sites: NDArray[np.int32], addresses: NDArray[np.int64]) -> None:
-        """Note what a thread did one after the other to cells that nobody else touched; sites and addresses (k,)."""
+    def add_serial(
+        self, watched: Watched, threads: Threads, sites: NDArray[np.int32], addresses: NDArray[np.int64]
+    ) -> None:
+        """Note what threads did one after the other to cells that nobody else touched; all (k,).
+
+        If there are messages, it is one thread that updates.
+        """
         first = self._number + 1
         self._executed += sites.tolist()
         for number in np.unique(sites).tolist():
             site, here = self._sites[number], np.flatnonzero(sites == number)
             cells = watched.cells(addresses[here], None, len(here), site.width)
-            numbers = np.repeat(first + here, len(cells) // len(here))
-            watched.own(effect_of(site.op), cells, thread, numbers)
-        self._exchange_serial(thread, sites, first)
+            many = len(cells) // len(here)
+            watched.own(effect_of(site.op), cells, np.repeat(threads[here], many), np.repeat(first + here, many))
+        self._exchange_serial(int(threads[0]), sites, first)
 
     def may_do(self, effect: Effect, watched: Watched, did: Touches) -> bool:
         """Tell whether what threads did to cells of several can be noted at once: none races, all comes after the same.

@@ -176,11 +176,11 @@ class Watched:
         """Whose each cell is: 0 of nobody, and a negative number of several."""
         return self._owner
 
-    def own(self, effect: Effect, cells: NDArray[np.int64], thread: int, numbers: NDArray[np.int64]) -> None:
-        """Let a thread touch cells that are nobody else's, by executions of ascending numbers."""
+    def own(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: NDArray[np.int64]) -> None:
+        """Let threads touch cells that are nobody else's, by executions of ascending numbers."""
         if self._pending:
             self._settle()
-        self._owner[cells] = thread
+        self._owner[cells] = threads
         self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
 
     def are_of_several(self, cells: NDArray[np.int64], threads: Threads) -> NDArray[np.bool_]:
@@ -189,7 +189,7 @@ class Watched:
         last[cells] = threads
         is_other = (last.take(cells) != threads) | ((owner != 0) & (owner != threads))
         if not is_other.any():
-            return is_other
+            return np.asarray(is_other)
         several = np.zeros(len(self.contents), np.bool_)
         several[cells[is_other]] = True
         return np.asarray(several.take(cells))

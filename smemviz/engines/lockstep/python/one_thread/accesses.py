@@ -227,7 +227,8 @@ class Accesses:
         for watched, of_it in self._owned.items():
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
-                self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
+                threads = np.full(len(here), self.thread)
+                self._machine.in_global.add_serial(watched, threads, sites[here], addresses[here])
         self._machine.log.add_alone(sites, self.slot, addresses, values if len(stores) else None)
 
     def _tell_shared(

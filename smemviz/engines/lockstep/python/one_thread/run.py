@@ -36,7 +36,10 @@ _MANY = 512  # threads for which machine code has some: whether a loop is that l
 _TRIED, _LONG_ENOUGH = 4, 512
 _FEW_DEAR = 4  # where it has to be called anyway
 _MOST_LEFT = 16  # accesses that one thread leaves to the interpreter, with which it better notes everything
-_SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
+_SHORT = (
+    8  # turns, and one for every few threads, for which it has; such a loop is interpreted as many times then, or more
+)
+_FEW_TO_BEGIN = 4  # threads that begin in the time that the interpreter takes for a turn
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes
@@ -79,11 +82,11 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     possible, branches = _seen_in(frame, node)
     is_tried = mask.count > (_SOME if branches else _FEW)
     goes_on = _run_alone(frame, node, together=True, is_tried=is_tried) if possible else None
-    machine.alone["left", node] = 0, _SHORT
+    machine.alone["left", node], held = (0, _SHORT), machine.alone.get(("held", node), 0)
     if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
         machine.alone["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
-    elif machine.iterations - begin < _SHORT + mask.count + machine.alone.get(("held", node), 0) // _HELD_A_TURN:
+    elif machine.iterations - begin < _SHORT + mask.count // _FEW_TO_BEGIN + held // _HELD_A_TURN:
         machine.alone["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
     return goes_on
 

@@ -43,8 +43,8 @@ def _throughout(writer: Writer, node: ast.expr) -> list[Atom] | None:
             return sizes
         axes = 0 if named_array is None else named_array[1].axes
     elif isinstance(node, ast.Call) and writer.frame.canonical(node.func) in _OF_THE_GRID and len(node.args) == 1:
-        axes = writer.frame.names.literal(node.args[0])
-        axes = axes if axes in (2, 3) else 0
+        given = writer.frame.names.literal(node.args[0])
+        axes = given if isinstance(given, int) and given > 1 else 0
     parts = [ast.Subscript(node, ast.copy_location(ast.Constant(axis), node), ast.Load()) for axis in range(axes)]
     atoms = [bound(writer, ast.copy_location(part, node)) for part in parts]
     return None if not atoms or None in atoms else [atom for atom in atoms if atom is not None]

@@ -34,9 +34,8 @@ class DoneInGlobal:
 
     def tell(self, races: GlobalRaces) -> None:
         """Let the search for races have all of it."""
-        found, begins = np.unique(self.threads, return_index=True)
-        for thread, begin, end in zip(found.tolist(), begins, [*begins[1:], None], strict=False):
-            races.add_serial(self.watched, thread, self.sites[begin:end], self.addresses[begin:end])
+        if len(self.sites):
+            races.add_serial(self.watched, self.threads, self.sites, self.addresses)
         if self.updates.any:
             races.add_updates(self.watched, self.updates)
         if self.stored is not None:
