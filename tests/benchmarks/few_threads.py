@@ -1,5 +1,7 @@
 """What comes after first steps: a block of few threads that loop over shared memory, by their number."""
 
+import math
+
 import numpy as np
 from numba import complex64, cuda, float32, int32
 
@@ -7,6 +9,7 @@ FLOORS = {"columns": 2, "rows_by_insertion": 1, "rows_by_bubbles": 1, "stacks": 
 FLOORS |= {"partial_sums": 2, "life": 1.2, "ring": 20, "odd_even": 15, "scan": 30, "product": 15, "diffusion": 10}
 FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "launches": 1.2}
 FLOORS |= {"small_launches": 1.2, "launches_in_turn": 1.2}
+FLOORS |= {"merge": 1.1, "orthogonal": 1.5, "summed_area": 1.2, "matches": 3}
 NAMES = list(FLOORS)
 KERNEL = 0
 SCALE = 1.0
@@ -350,6 +353,96 @@ def moved(v, f, dt):
         v[i] += dt * f[i]
 
 
+@cuda.jit
+def merge(a, b):
+    """Sort by merging runs, from one array into the other and back."""
+    n, tx, width = a.shape[0], cuda.threadIdx.x, 1
+    while width < n:
+        low = tx * 2 * width
+        while low < n:
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or a[i] <= a[j]):
+                    b[k] = a[i]
+                    i += 1
+                else:
+                    b[k] = a[j]
+                    j += 1
+            low += THREADS * 2 * width
+        cuda.syncthreads()
+        a, b = b, a
+        width *= 2
+
+
+@cuda.jit
+def orthogonal(q, r):
+    """Make columns orthogonal by Gram and Schmidt; one thread adds up."""
+    tx = cuda.threadIdx.x
+    m, n = q.shape
+    for j in range(n):
+        for k in range(j):
+            if tx == 0:
+                total = 0.0
+                for i in range(m):
+                    total += q[i, k] * q[i, j]
+                r[k, j] = total
+            cuda.syncthreads()
+            for i in range(tx, m, THREADS):
+                q[i, j] -= r[k, j] * q[i, k]
+            cuda.syncthreads()
+        if tx == 0:
+            total = 0.0
+            for i in range(m):
+                total += q[i, j] * q[i, j]
+            r[j, j] = math.sqrt(total)
+        cuda.syncthreads()
+        for i in range(tx, m, THREADS):
+            q[i, j] /= r[j, j]
+        cuda.syncthreads()
+
+
+@cuda.jit
+def summed_area(picture, sums):
+    """Add up along rows, and then along columns what others have added up."""
+    rows, columns = picture.shape
+    for y in range(cuda.threadIdx.x, rows, THREADS):
+        total = 0
+        for x in range(columns):
+            total += picture[y, x]
+            sums[y, x] = total
+    cuda.syncthreads()
+    for x in range(cuda.threadIdx.x, columns, THREADS):
+        total = 0
+        for y in range(rows):
+            total += sums[y, x]
+            sums[y, x] = total
+
+
+@cuda.jit
+def matches(texts, pattern, back, counts):
+    """Find a pattern in a text for each thread, by a table that one of them makes."""
+    tx, n = cuda.threadIdx.x, pattern.shape[0]
+    if tx == 0:
+        k = 0
+        for i in range(1, n):
+            while k > 0 and pattern[k] != pattern[i]:
+                k = back[k - 1]
+            if pattern[k] == pattern[i]:
+                k += 1
+            back[i] = k
+    cuda.syncthreads()
+    k = 0
+    for i in range(texts.shape[1]):
+        while k > 0 and pattern[k] != texts[tx, i]:
+            k = back[k - 1]
+        if pattern[k] == texts[tx, i]:
+            k += 1
+        if k == n:
+            counts[tx] += 1
+            k = back[k - 1]
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(1, int(n * SCALE ** (1 / power)))
@@ -429,4 +522,20 @@ def main():
                 moved[1, 2](v, f, 0.01)
                 moved[1, 2](x, v, 0.01)
             out = x.copy_to_host()
+        case "merge":
+            out = rng.integers(0, 100_000, 1 << 13, dtype=np.int32)
+            merge[1, THREADS](out, np.zeros_like(out))
+        case "orthogonal":
+            out = rng.random((SORTERS, size(24, 2)))
+            orthogonal[1, THREADS](out, np.zeros((len(out[0]), len(out[0]))))
+        case "summed_area":
+            out = np.zeros((size(300, 2), size(300, 2)), np.int64)
+            summed_area[1, THREADS](rng.integers(0, 256, out.shape), out)
+        case "matches":
+            out = np.zeros(THREADS, np.int32)
+            texts, pattern = (
+                rng.integers(0, 2, (THREADS, size(4000)), dtype=np.int8),
+                rng.integers(0, 2, 7, dtype=np.int8),
+            )
+            matches[1, THREADS](texts, pattern, np.zeros(7, np.int32), out)
     return out

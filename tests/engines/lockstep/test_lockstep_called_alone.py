@@ -158,6 +158,12 @@ def spread_own(k):
     return t[0, 0] + 10 * t[1, 2] + 100 * t[2, 3]
 
 @cuda.jit(device=True)
+def corner(a, k):
+    n, m = a.shape
+    sizes = a.shape
+    return a[k % n, k % m] + sizes[1] * len(sizes)
+
+@cuda.jit(device=True)
 def deep(a, k):
     return step(looped(twice(k), 3)) + first_above(a, k) + cuda.blockDim.x
 """
@@ -182,6 +188,20 @@ CALLS = {
 CALLS |= {
     "a local array": "out[k] = own(k)",
     "a local array that is given on": "out[k] = own(k) + filled(k + 2)",
+}
+CALLS |= {
+    "a local array in the loop": """
+mine = cuda.local.array((2, 3), int32)
+mine[k % 2, k % 3] += k
+out[k] = mine[0, k % 3] + filled(k)
+for j in range(2):
+    if j < k:
+        other = cuda.local.array(3, int32)
+        other[k % 3] += j
+        x += other[1] + mine[j, 2]
+""",
+    "sizes": "n, m = square.shape\nout[k] = corner(square, k) + corner(square[1:, k % 3:], k) + n * m",
+    "a place in the grid": "y, z = cuda.grid(2)\nn, m = cuda.gridsize(2)\nout[k] = y + 3 * z + n * m * k",
 }
 CALLS |= {
     "a row": "out[k] = first_above(square[k % 4], 3)",
@@ -223,6 +243,13 @@ NOT_WRITTEN = {
     "a transposed array": "sort(square.T[k % 4])",
     "a row by name that is left to the interpreter": "row = square[k % 4]\nout[k] = max(row.shape) + row[1:][0]",
     "two rows by one name": "row = square[0]\nif k > 3:\n    row = square[k % 4]\nx += row[1]",
+    "a local array by the name of another": """
+mine = cuda.local.array(3, int32)
+if k > 3:
+    mine = cuda.local.array(4, int32)
+mine[k % 3] += 1
+x += mine[1]
+""",
     "a new axis": "spread(square[None, k % 4], 0)",
 }
 KERNEL = """

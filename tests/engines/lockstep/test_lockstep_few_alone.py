@@ -125,7 +125,7 @@ LOADING = {
         for k in range(12):
             x += out[i + k]
         """,
-        False,
+        True,
     ),
     "behind a loop that was not left": (
         """

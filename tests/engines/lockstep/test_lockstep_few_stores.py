@@ -38,6 +38,12 @@ APART = {
     "shared memory": "for k in range(9):\n    tile[i] = k % (i % 3 + 1)\n    x += tile[i] * k",
     "shared memory, element after element": "for k in range(3):\n    tile[3 * i + k] = k\n    x += tile[3 * i]",
     "local memory": "for k in range(9):\n    mine[k % 4] += k\n    x += mine[(k + g) % 4]",
+    "a local array in the loop": """
+        for k in range(9):
+            own = cuda.local.array(4, float32)
+            own[k % 4] += g + k
+            out[g] += own[(k + g) % 4]
+    """,
     "loops in loops": """
         for k in range(g % 3, 5):
             out[g] = k

@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
-from smemviz.engines.lockstep.hazards.watched import EFFECTS, Threads, Updates, Watched
+from smemviz.engines.lockstep.hazards.watched import EFFECTS, Threads, Touches, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
@@ -114,50 +114,67 @@ class GlobalRaces:
         """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
         return int(self._threads[slot])
 
-    def add_serial(self, watched: Watched, thread: int, sites: NDArray[np.int32], addresses: NDArray[np.int64]) -> None:
-        """Note what a thread did one after the other to cells that nobody else touched; sites and addresses (k,)."""
+    def add_serial(
+        self, watched: Watched, threads: Threads, sites: NDArray[np.int32], addresses: NDArray[np.int64]
+    ) -> None:
+        """Note what threads did one after the other to cells that nobody else touched; all (k,).
+
+        If there are messages, it is one thread that updates.
+        """
         first = self._number + 1
         self._executed.extend(sites.tolist())
         for number in np.unique(sites).tolist():
             site, here = self._sites[number], np.flatnonzero(sites == number)
             cells = watched.cells(addresses[here], None, len(here), site.width)
-            numbers = np.repeat(first + here, len(cells) // len(here))
-            watched.own(effect_of(site.op), cells, thread, numbers)
-        self._exchange_serial(thread, sites, first)
+            many = len(cells) // len(here)
+            watched.own(effect_of(site.op), cells, np.repeat(threads[here], many), np.repeat(first + here, many))
+        self._exchange_serial(int(threads[0]), sites, first)
 
-    def may_update(self, watched: Watched, did: Updates) -> bool:
-        """Tell whether updates of cells by several threads can be noted at once: none races, all come after the same.
+    def may_do(self, effect: Effect, watched: Watched, did: Touches) -> bool:
+        """Tell whether what threads did to cells of several can be noted at once: none races, all comes after the same.
 
-        What others did to a cell before has to be ordered for all the threads that update it now, or for none.
+        What others did to a cell before has to be ordered for all the threads that load or update it now, or for none.
         """
-        for effect in _OTHERS["update"]:
-            for others, then in watched.done_to(effect, did.cells):
+        for earlier in _OTHERS[effect]:
+            for others, then in watched.done_to(earlier, did.cells):
                 if self._unordered(others, then, did.threads).any():
                     return False
+        if effect == "store" or not did.any:
+            return True
         _, which = np.unique(did.cells, return_inverse=True)
-        is_before, is_beside = self._before_and_beside(watched, did)
-        mixed = (np.bincount(which, ~is_before) > 0) & (np.bincount(which, ~is_beside) > 0)
+        are_before, are_beside = self._before_and_beside(effect, watched, did)
+        mixed = (np.bincount(which, ~are_before) > 0) & (np.bincount(which, ~are_beside) > 0)
         return not mixed.any()
 
-    def _before_and_beside(self, watched: Watched, did: Updates) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell of which updates all earlier ones come before, and of which none does that another thread made."""
-        is_before, is_beside = np.ones((2, len(did.cells)), np.bool_)
-        for others, then in watched.done_to("update", did.cells):
-            unordered = self._unordered(others, then, did.threads)
-            is_before &= ~unordered
-            is_beside &= unordered | (others == 0) | (others == did.threads)
-        return is_before, is_beside
+    def are_beside(self, effect: Effect, watched: Watched, did: Touches) -> NDArray[np.bool_]:
+        """Tell of which loads or updates none comes after one that another thread made."""
+        return self._before_and_beside(effect, watched, did)[1]
 
-    def add_updates(self, watched: Watched, did: Updates) -> None:
-        """Note updates of cells by several threads that can be noted at once; of one thread if there are messages."""
-        _, is_beside = self._before_and_beside(watched, did)
+    def _before_and_beside(
+        self, effect: Effect, watched: Watched, did: Touches
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell of which all earlier ones come before, and of which none does that another thread made."""
+        are_before, are_beside = np.ones((2, len(did.cells)), np.bool_)
+        for others, then in watched.done_to(effect, did.cells):
+            unordered = self._unordered(others, then, did.threads)
+            are_before &= ~unordered
+            are_beside &= unordered | (others == 0) | (others == did.threads)
+        return are_before, are_beside
+
+    def executions(self, did: Touches) -> NDArray[np.int32]:
+        """Count what was done row by row as executions; return the number of each."""
         _, first, which = np.unique(did.rows, return_index=True, return_inverse=True)
         begin = len(self._executed)
-        numbers = (begin + which).astype(np.int32)
         self._executed.extend(did.sites[first].tolist())
+        return (begin + which).astype(np.int32)
+
+    def add_updates(self, watched: Watched, did: Touches) -> None:
+        """Note updates of cells by several threads that can be noted at once; of one thread if there are messages."""
+        gone, begin = did.cells[~self.are_beside("update", watched, did)], len(self._executed)
+        numbers = self.executions(did)
         watched.share(did.cells)
-        watched.forget("update", did.cells[~is_beside])
-        watched.update(did.cells, did.threads, numbers)
+        watched.forget("update", gone)
+        watched.note("update", did.cells, did.threads, numbers)
         self._exchange_serial(int(did.threads[0]), did.sites, begin)
 
     def add_in_order(self, done: Sequence[tuple[Watched, Did, NDArray[np.int64]]]) -> None:
@@ -314,7 +331,9 @@ class GlobalRaces:
         elif self._ordered and effect in watched.shared:
             open_ = np.zeros(len(cells), np.bool_)
             for mark, by in watched.marks(effect):
-                open_ |= self._unordered(mark.take(cells), by.take(cells), threads)
+                then = by.take(cells)
+                if not self._all_before(then):
+                    open_ |= self._unordered(mark.take(cells), then, threads)
             watched.forget(effect, cells[~open_])
         watched.mark(effect, cells, threads, number)
 
@@ -328,7 +347,10 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         for mark, by in watched.marks(effect):
-            others, then = mark.take(cells), by.take(cells)
+            then = by.take(cells)
+            if self._all_before(then):
+                continue
+            others = mark.take(cells)
             meets = (others != 0) & (others != threads)
             if bits is not None:
                 same = watched.contents.take(cells) == bits
@@ -398,6 +420,11 @@ class GlobalRaces:
         if self._messages is not None:
             apart &= ~self._messages.heard_from(others_blocks, then, blocks)
         return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
+
+    def _all_before(self, then: NDArray[np.int32]) -> bool:
+        """Tell whether what was done by executions ``then`` comes before all that is done now, whoever did it."""
+        synced = self._synced[0] if self._grid_blocks == 1 else 0
+        return bool(then.max() <= max(synced, self._grid_synced))
 
     def _all_final(self, site: Site, then: NDArray[np.int32]) -> bool:
         """Tell whether there is nothing to add to what is known of races with these executions."""

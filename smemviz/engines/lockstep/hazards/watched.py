@@ -51,8 +51,8 @@ class _Pattern:
 
 
 @dataclass(frozen=True)
-class Updates:
-    """Updates of cells that have several threads, all (k,): site, thread, cell; those of one row were made at once."""
+class Touches:
+    """What was done to cells that have several threads, all (k,): site, thread, cell; that of one row was at once."""
 
     sites: NDArray[np.int32]
     threads: Threads
@@ -61,8 +61,12 @@ class Updates:
 
     @property
     def any(self) -> bool:
-        """Whether there are some."""
+        """Whether there is something."""
         return len(self.rows) > 0
+
+    def those(self, which: NDArray[np.bool_]) -> Touches:
+        """Return some of it."""
+        return Touches(self.sites[which], self.threads[which], self.cells[which], self.rows[which])
 
 
 class Watched:
@@ -79,7 +83,7 @@ class Watched:
         self._number = np.int32 if threads < _MOST_IN_32_BITS else np.int64
         self.start = start
         self.nbytes = min(narrowest, _WIDEST_CELL)
-        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(_UNSIGNED[self.nbytes])
+        self.contents = self.as_cells(data)
         self._owner = self._nobody()
         self._is_new = True  # nobody touched any cell
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
@@ -90,6 +94,10 @@ class Watched:
         self._pending_cells = 0
         self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, _NONE, _NONE
         self.shared: set[Effect] = set()  # what was done to cells of several threads
+
+    def as_cells(self, data: NDArray[np.uint8]) -> NDArray[Any]:
+        """Return the bytes of the allocation cell by cell."""
+        return data[: len(data) // self.nbytes * self.nbytes].view(_UNSIGNED[self.nbytes])
 
     def _nobody(self) -> Threads:
         return np.zeros(len(self.contents), self._number)
@@ -109,6 +117,17 @@ class Watched:
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
         return cells_of(addresses, lanes, slots, width, self.nbytes, -(self.start // self.nbytes))
+
+    def cells_of(
+        self, addresses: NDArray[np.int64], widths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the cells of accesses of several widths, an access's cells together, and which access each is of."""
+        cells, many = (addresses - self.start) // self.nbytes, widths // self.nbytes
+        access = np.arange(len(addresses))
+        if not len(many) or many.max() == 1:
+            return access, cells
+        access, end = np.repeat(access, many), np.cumsum(many)
+        return access, cells[access] + np.arange(len(access)) - (end - many)[access]
 
     def begin(self) -> None:
         """Start a batch of blocks: the same addresses are those of other threads now."""
@@ -169,22 +188,24 @@ class Watched:
         self._is_new = False
         return self._owner
 
-    def own(self, effect: Effect, cells: NDArray[np.int64], thread: int, numbers: NDArray[np.int64]) -> None:
-        """Let a thread touch cells that are nobody else's, by executions of ascending numbers."""
+    def own(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: NDArray[np.int64]) -> None:
+        """Let threads touch cells that are nobody else's, by executions of ascending numbers."""
         if self._pending:
             self._settle()
         self._is_new = False
-        self._owner[cells] = thread
+        self._owner[cells] = threads
         self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
 
     def are_of_several(self, cells: NDArray[np.int64], threads: Threads) -> NDArray[np.bool_]:
         """Tell which accesses of cells, of thread after thread, are of cells that others touch or touched."""
-        owner = self._owner.take(cells)
-        found, which = np.unique(cells, return_inverse=True)
-        first = np.zeros(len(found), threads.dtype)
-        first[which[::-1]] = threads[::-1]
-        is_other = (first[which] != threads) | ((owner != 0) & (owner != threads))
-        return np.asarray(np.bincount(which, is_other)[which] > 0)
+        owner, last = self._owner.take(cells), np.empty(len(self.contents), threads.dtype)
+        last[cells] = threads
+        is_other = (last.take(cells) != threads) | ((owner != 0) & (owner != threads))
+        if not is_other.any():
+            return np.asarray(is_other)
+        several = np.zeros(len(self.contents), np.bool_)
+        several[cells[is_other]] = True
+        return np.asarray(several.take(cells))
 
     def done_to(self, effect: Effect, cells: NDArray[np.int64]) -> list[tuple[Threads, Numbers]]:
         """Return what ``marks`` has of cells, those of one thread included."""
@@ -197,6 +218,11 @@ class Watched:
             for mark, by in self.marks(effect)
         ]
 
+    def was_done(self, effect: Effect, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell whether there is a mark of something on cells."""
+        others, _ = self.done_to(effect, cells)[0]
+        return np.asarray(others != 0)
+
     def share(self, cells: NDArray[np.int64]) -> None:
         """Make cells those of several threads."""
         self._is_new = False
@@ -206,16 +232,22 @@ class Watched:
             self._hand_over(moved, owner[owner > 0])
         self._owner[cells] = _SEVERAL
 
-    def update(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
-        """Note what threads did to cells of several threads, by executions ``numbers``."""
-        self.shared.add("update")
-        for (mark, by), is_low in zip(self.marks("update"), (True, False), strict=True):
+    def note(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
+        """Note loads or updates of cells of several threads, by executions ``numbers``."""
+        self.shared.add(effect)
+        for (mark, by), is_low in zip(self.marks(effect), (True, False), strict=True):
             before = mark.take(cells)
             further = (before == 0) | (threads <= before) if is_low else threads >= before
             # The last of several that go to one cell stays: the last of the lowest thread, or of the highest.
             places = np.flatnonzero(further)
             places = places[np.lexsort((numbers[places], -threads[places] if is_low else threads[places]))]
             mark[cells[places]], by[cells[places]] = threads[places], numbers[places]
+
+    def note_stores(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
+        """Note the last store in each of some cells of several threads."""
+        self.shared.add("store")
+        ((last, by),) = self.marks("store")
+        last[cells], by[cells] = threads, numbers
 
     def noted_in(self, state: State, did: Did, several: NDArray[np.uint8], last: NDArray[np.int64]) -> None:
         """Take what was noted of rows in the state of all cells; ``last`` is which of them stored last."""

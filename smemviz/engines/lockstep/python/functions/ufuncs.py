@@ -69,6 +69,8 @@ _UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "
 def exponential(z: Any) -> Any:
     """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
     power = np.exp(z)
+    if not isinstance(z, np.ndarray) and z.real > -np.inf:  # most of one thread's, and much faster
+        return power
     return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, power).astype(power.dtype)
 
 

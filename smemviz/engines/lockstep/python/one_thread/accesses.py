@@ -168,8 +168,8 @@ class Accesses:
     def reach(self, view: View, way: str) -> tuple[Any, ...]:
         """Return what the text of a loop needs: memory, place of element 0, sizes and strides.
 
-        Of an "owned" array there are also the owners of its cells and which of them is the first. Element numbers
-        become places in a memory by a factor, which is 1 but in local memory.
+        Of an "owned" array the only active thread needs the owners of its cells, too, and which of them is the first.
+        Element numbers become places in a memory by a factor, which is 1 but in local memory.
         """
         memory, slot, scale = view.memory, self.slot, scale_of(view.memory)
         flat: Any = memory.elements(view.dtype)
@@ -181,6 +181,8 @@ class Accesses:
             return bound
         watched = self._machine.in_global.watched[memory]
         self._owned.setdefault(watched, [])
+        if not self.alone:
+            return bound
         owners: Any = watched.owners
         return *bound, memoryview(owners), (memory.base - watched.start) // watched.nbytes
 
@@ -225,7 +227,8 @@ class Accesses:
         for watched, of_it in self._owned.items():
             here = np.flatnonzero(np.isin(numbers, of_it))
             if len(here):
-                self._machine.in_global.add_serial(watched, self.thread, sites[here], addresses[here])
+                threads = np.full(len(here), self.thread)
+                self._machine.in_global.add_serial(watched, threads, sites[here], addresses[here])
         self._machine.log.add_alone(sites, self.slot, addresses, values if len(stores) else None)
 
     def _tell_shared(

@@ -65,6 +65,7 @@ def enter(frame: Frame, writer: Writer, inner: dict[str, Value], held: dict[str,
     """Let a loop have its arrays; return what is worth the same throughout, in all threads whose variables are held."""
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
+    inner |= {name: frame.value(call) for name, call in writer.declared.items()}
     give_arrays(writer, inner, frame.mask)
     frames = {writer.frame: frame}  # the text may have been written in another call of the function
     frame.variables = {**inner, **held}

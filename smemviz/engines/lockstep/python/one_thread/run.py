@@ -33,7 +33,11 @@ _FEW, _SOME = 32, 128  # threads for which NumPy has little advantage, and where
 _MANY = 512  # threads for which machine code has some: whether a loop is that long is tried with a few of them
 _TRIED, _LONG_ENOUGH = 4, 512
 _FEW_DEAR = 4  # where it has to be called anyway
-_SHORT = 8  # turns, and one for each thread, for which it has; such a loop is interpreted as many times then, or more
+_MOST_LEFT = 16  # accesses that one thread leaves to the interpreter, with which it better notes everything
+_SHORT = (
+    8  # turns, and one for every few threads, for which it has; such a loop is interpreted as many times then, or more
+)
+_FEW_TO_BEGIN = 4  # threads that begin in the time that the interpreter takes for a turn
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes
@@ -76,25 +80,30 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
     possible, branches = _seen_in(frame, node)
     is_tried = mask.count > (_SOME if branches else _FEW)
     goes_on = _run_alone(frame, node, together=True, is_tried=is_tried) if possible else None
-    machine.alone["left", node] = 0, _SHORT
+    machine.alone["left", node], held = (0, _SHORT), machine.alone.get(("held", node), 0)
     if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
         machine.alone["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
-    elif machine.iterations - begin < _SHORT + mask.count + machine.alone.get(("held", node), 0) // _HELD_A_TURN:
+    elif machine.iterations - begin < _SHORT + mask.count // _FEW_TO_BEGIN + held // _HELD_A_TURN:
         machine.alone["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
     return goes_on
 
 
 def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
-    """Run a loop in the only active thread: as several would, who run a long one in machine code, or by itself."""
+    """Run a loop in the only active thread: as several would, who run a long one in machine code, or by itself.
+
+    As several would it also runs one in which it meets what others did, which cannot be told access by access.
+    """
     machine = frame.machine
     left, pause = machine.alone.get(("one", node), (0, _IN_VAIN))
-    if left:
+    if left and not machine.alone.get(("meets", node)):
         machine.alone["one", node] = left - 1, pause
         return _run_alone(frame, node, together=False)
     begin = machine.iterations
     possible = _seen_in(frame, node)[0] and _may_be_gone_on_with(frame, node)
     goes_on = _run_alone(frame, node, together=True) if possible else None
+    if goes_on is None and ("meets", node) in machine.alone:
+        machine.alone["meets", node] = False
     if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
         machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
     if isinstance(goes_on, Mask):
@@ -233,7 +242,8 @@ def _run(
         if not may_be_long:
             return [], None
         slots, often = slots[np.linspace(0, len(slots) - 1, _TRIED).astype(np.intp)], _LONG_ENOUGH
-    if len(slots) == 1 and not alone and buffers is None and not may_be_long:
+    meets = machine.alone.get(("meets", node), False)
+    if len(slots) == 1 and not alone and buffers is None and not may_be_long and not meets:
         return [], None  # by itself it need not note everything
     names = [writer.variable(name) for name in writer.results]
     for slot in slots.tolist():
@@ -270,6 +280,8 @@ def _run(
         if pace is None:
             machine.while_began = while_began
             accesses.hand_on()
+            if runner.left > _MOST_LEFT:
+                machine.alone.setdefault(("meets", node), True)
             return [made], None
         threads.append(Thread(made, accesses, while_began))
     assert pace

@@ -40,6 +40,7 @@ class Runner:
         self._frame = frame
         self._accesses = accesses
         self._mask = frame.mask
+        self.left = 0  # how often something has been left to the interpreter
 
     def within(self, frame: Frame) -> Runner:
         """Return what does the same for a function that the loop calls."""
@@ -59,6 +60,7 @@ class Runner:
             raise NotTogetherError
         self._accesses.hand_on()
         self._frame.mask = self._mask
+        self.left += 1
         return self._frame
 
     def leave_out(self, several: int) -> None:

@@ -60,8 +60,6 @@ class _Constant:
 def native_of(machine: Machine, writer: Writer, text: str, wanted: Sequence[str]) -> Native | None:
     """Return the text of a loop, which begins with what is ``wanted``, as machine code, None where Python runs it."""
     dtypes = {f"m{made.number}": made.dtype for made, _ in writer.accesses}
-    owners = [watched.owners.dtype for watched in machine.in_global.watched.values()]  # all of one type
-    dtypes |= {f"o{made.number}": owners[0] for made, way in writer.accesses if way == "owned"}
     kinds = {variable: writer.kinds.get(name) for name, variable in writer.names.items()}
     kinds |= {bound.text: bound.dtype for bound in writer.bound.values()}
     if not all(isinstance(kind, np.dtype) for kind in kinds.values()):

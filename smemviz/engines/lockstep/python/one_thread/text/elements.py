@@ -313,7 +313,7 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
         spot = spot or place
     number = layout.access.number
     cell = f"({place}) * {array.cells} + f{number}" if array.cells > 1 else f"{place} + f{number}"
-    is_owned = array.way == "owned" and not writer.in_order
+    is_owned = array.way == "owned" and not writer.several
     cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * is_owned
     own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
     texts = f"({''.join(f'{atom.text}, ' for atom in indices)})"

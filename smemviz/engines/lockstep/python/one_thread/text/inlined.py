@@ -9,7 +9,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, value
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, held, row_of
+from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, held, row_of, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.tuples import as_kinds, named, written_out
 from smemviz.engines.lockstep.python.one_thread.text.variables import as_versioned, inner
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -18,16 +18,36 @@ from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 
 RETURNED = "="  # before the number of an item that a function returns
+_OF_THE_GRID = "cuda.grid", "cuda.gridsize"
 _LONGEST = 2000  # lines with those of functions, which may call others several times
 
 
 def tuple_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
-    """Return the items of a tuple that is written out or named, or what a function returns, None for anything else."""
+    """Return the items of a tuple that is written out or named, or the same throughout, or what a function returns.
+
+    None for anything else.
+    """
     if isinstance(node, ast.Tuple):
         return written_out(writer, node)
     if isinstance(node, ast.Call) and node in writer.frame.tree.calls:
         return inlined(writer, node)
-    return named(writer, node)
+    return named(writer, node) or _throughout(writer, node)
+
+
+def _throughout(writer: Writer, node: ast.expr) -> list[Atom] | None:
+    """Return the sizes of an array, or where a thread is in the grid along several axes, None for anything else."""
+    axes = 0
+    if isinstance(node, ast.Attribute) and node.attr == "shape":
+        sizes, named_array = shape_of(writer, node.value), array_of(writer, node.value)
+        if sizes is not None:
+            return sizes
+        axes = 0 if named_array is None else named_array[1].axes
+    elif isinstance(node, ast.Call) and writer.frame.canonical(node.func) in _OF_THE_GRID and len(node.args) == 1:
+        given = writer.frame.names.literal(node.args[0])
+        axes = given if isinstance(given, int) and given > 1 else 0
+    parts = [ast.Subscript(node, ast.copy_location(ast.Constant(axis), node), ast.Load()) for axis in range(axes)]
+    atoms = [bound(writer, ast.copy_location(part, node)) for part in parts]
+    return None if not atoms or None in atoms else [atom for atom in atoms if atom is not None]
 
 
 def is_number(writer: Writer, node: ast.expr, atoms: Sequence[Atom]) -> bool:

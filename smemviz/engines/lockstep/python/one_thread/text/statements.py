@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
 from smemviz.engines.lockstep.python.one_thread.text import in_order, loops, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
-from smemviz.engines.lockstep.python.one_thread.text.elements import fitting, reach_at, row_of, store
+from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, fitting, reach_at, row_of, store
 from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
 from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, is_number, own_array, tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
@@ -105,7 +106,7 @@ def _print(writer: Writer, node: ast.Call) -> None:
 def _assign(writer: Writer, node: ast.Assign) -> bool:
     if writer.scope is None and writer.renamed is not None and node in writer.renamed.pairs:
         return rename(writer, writer.renamed, writer.renamed.pairs[node])
-    if own_array(writer, node) or _named_row(writer, node):
+    if own_array(writer, node) or _local_array(writer, node) or _named_row(writer, node):
         return True
     names = node.targets[0]
     if len(node.targets) == 1 and isinstance(names, ast.Tuple):
@@ -123,6 +124,27 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
         atom = simple(writer, atom)
     for target in node.targets:
         _bind(writer, target, atom)
+    return True
+
+
+def _local_array(writer: Writer, node: ast.Assign) -> bool:
+    """Note the declaration of a local array in the loop, the same one in every turn, that is used in its block only."""
+    target, frame, call = node.targets[0], writer.frame, node.value
+    if writer.scope is not None or not isinstance(target, ast.Name) or not isinstance(call, ast.Call):
+        return False
+    if frame.canonical(call.func) != "cuda.local.array":
+        return False
+    is_apart = len(node.targets) == 1 and target not in frame.versions.variables
+    if not is_apart or not _is_used_behind(frame.function.node, node, target.id):
+        raise NotWrittenError
+    try:
+        view = frame.value(call)
+    except REFUSALS:
+        raise NotWrittenError from None
+    if way_to(frame.machine, view) != "free":
+        raise NotWrittenError
+    writer.declared[target.id], frame.variables[target.id] = call, view
+    writer.kinds[target.id] = Array(view.dtype, view.ndim, "local", "free", unit=False, first=False)
     return True
 
 

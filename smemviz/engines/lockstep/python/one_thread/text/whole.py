@@ -17,7 +17,7 @@ def whole(writer: Writer, written: list[str]) -> tuple[str, list[str]]:
     for made, way in writer.accesses:
         number, axes = made.number, range(made.axes)
         wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
-        wanted += [f"o{number}", f"f{number}"] * (way == "owned")
+        wanted += [f"o{number}", f"f{number}"] * (way == "owned" and not writer.several)
     results = "".join(f"{writer.variable(name)}, " for name in writer.results)
     body = [
         *written,

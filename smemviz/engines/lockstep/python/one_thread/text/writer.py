@@ -46,8 +46,8 @@ class Writer:
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
     ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
-    that may be. Threads that run it ``in_order`` wait for each other; ``around`` are the first accesses of the loops
-    around what is written then.
+    that may be. Local arrays that are ``declared`` in the loop have their declarations. Threads that run it
+    ``in_order`` wait for each other; ``around`` are the first accesses of the loops around what is written then.
     """
 
     frame: Frame
@@ -71,6 +71,7 @@ class Writer:
     turns: list[str] = field(default_factory=list)
     scope: Scope | None = None
     scopes: list[Scope] = field(default_factory=list)
+    declared: dict[str, ast.Call] = field(default_factory=dict)
     statement: ast.stmt | None = None
     together: bool = True
     stored: set[str] = field(default_factory=set)

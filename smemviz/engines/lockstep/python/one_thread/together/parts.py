@@ -6,9 +6,12 @@ or else undone; then the interpreter goes on with the loop from there.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
@@ -70,7 +73,7 @@ def run_together(
             if len(threads) == 1 and threads[0].accesses.have_no_order:
                 threads[0].accesses.tell(*all_turns(threads[0].accesses))
             else:
-                hand_on(machine, [thread.accesses for thread in threads], loops)
+                hand_on(machine, [thread.accesses for thread in threads], loops, undo.held)
         except NotTogetherError as error:
             machine.iterations, machine.while_began = begin, while_began
             undo.undo()
@@ -141,6 +144,11 @@ class Undo:
     def hold(self) -> None:
         """Hold what they have in them now."""
         self._copies = [(memory, memory.data.copy()) for memory in self._memories]
+
+    @property
+    def held(self) -> Mapping[Memory, NDArray[np.uint8]]:
+        """The bytes that they had."""
+        return dict(self._copies)
 
     @property
     def may_wait(self) -> bool:

@@ -6,14 +6,14 @@ all of them update it and their order does not matter: that is looked at before 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
-from smemviz.engines.lockstep.hazards.watched import Updates, Watched
 from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, NotTogetherError
 from smemviz.engines.lockstep.python.one_thread.stored import PIECE, in_pieces
 from smemviz.engines.lockstep.python.one_thread.together.accessed import (
@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.python.one_thread.together.accessed import (
     requests_of,
     write_requests,
 )
+from smemviz.engines.lockstep.python.one_thread.together.in_global import DoneInGlobal, done_in_global
 from smemviz.engines.lockstep.python.one_thread.together.order import Made, in_lockstep
 from smemviz.engines.lockstep.python.one_thread.together.scratch import Scratch
 from smemviz.recordings.data import WARP_SIZE
@@ -33,10 +34,16 @@ _MOST_KINDS = 255  # of what threads do to an element
 _SPARE = 8  # entries of a table for each number in it, with which it still is faster than sorting
 
 
-def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[int, int, int]]) -> None:
+def hand_on(
+    machine: Machine,
+    runs: Sequence[Accesses],
+    loops: Sequence[tuple[int, int, int]],
+    before: Mapping[Memory, NDArray[np.uint8]],
+) -> None:
     """Let the log and the search for hazards have what threads did, as requests of all of them.
 
-    ``loops`` are the level of each and the numbers of its first access and of the first behind it.
+    ``loops`` are the level of each and the numbers of its first access and of the first behind it; ``before`` are the
+    bytes of memories that the loop stores in, as they were.
 
     Raises:
         NotTogetherError: when it matters that one thread did it after the other; nothing has been handed on then.
@@ -48,7 +55,7 @@ def hand_on(machine: Machine, runs: Sequence[Accesses], loops: Sequence[tuple[in
     first = runs[0]
     if len(runs) > 1:
         _look_for_meetings(machine, first, made)
-    _tell_global(machine, first, made)
+    _tell_global(machine, first, made, before)
     tell_shared(machine, first, made, scratch)
     tell_log(machine, first, made)
 
@@ -94,11 +101,9 @@ def _are_counted(
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
-    """Raise an error where a thread stores what another touches, or where what several load is watched."""
+    """Raise an error where a thread stores what another touches."""
     for memory, numbers in first.by_memory.items():
-        watched = machine.in_global.watched.get(memory)
-        touches = first.touches if watched is None else np.maximum(first.touches, 1)
-        if not touches[numbers].any():
+        if not first.touches[numbers].any():
             continue
         unit = min(int(first.width[numbers].min()), PIECE)
         times = np.zeros(len(first.width), np.int64)
@@ -116,43 +121,24 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
             found, cells = np.unique(cells, return_inverse=True)
             what, shift, most = (begin, number, cells), 0, len(found)
             times, start = np.minimum(times, 1), np.zeros_like(start)
-        if touches.max() > _MOST_KINDS or meet(*what, times, shift, start, touches, np.full(most, -1, np.int32)):
+        touches, owner = first.touches, np.full(most, -1, np.int32)
+        if touches.max() > _MOST_KINDS or meet(*what, times, shift, start, touches, owner):
             raise NotTogetherError
 
 
-def _tell_global(machine: Machine, first: Accesses, made: Made) -> None:
-    """Let the search for races have what each thread did to arrays that the launch stores in."""
+def _tell_global(machine: Machine, first: Accesses, made: Made, before: Mapping[Memory, NDArray[np.uint8]]) -> None:
+    """Let the search for races have what each thread did to arrays that the launch stores in.
+
+    ``before`` are the bytes of those that the loop stores in, as they were.
+    """
     in_global = machine.in_global
-    done: list[tuple[Watched, Updates, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]] = []
-    thread_of = np.array([in_global.number_of(slot) for slot in made.slots.tolist()])
+    done: list[DoneInGlobal] = []
     for memory, numbers in first.by_memory.items():
         watched = in_global.watched.get(memory)
-        if watched is None:
-            continue
-        among = np.zeros(len(first.site), np.bool_)
-        among[numbers] = True
-        here = np.flatnonzero(among[made.number])
-        number, addresses = made.number[here], made.addresses[here]
-        sites, threads = first.site[number], np.repeat(thread_of, np.diff(np.searchsorted(here, made.begin)))
-        several = np.flatnonzero(first.touches[number] > 1)
-        cells = watched.cells(addresses[several], None, len(several), watched.nbytes)
-        of_several = watched.are_of_several(cells, threads[several])
-        several, cells = several[of_several], cells[of_several]
-        updates = Updates(sites[several], threads[several], cells, made.rows[here[several]])
-        if in_global.has_messages and len(made.slots) > 1 and first.updates[numbers].any():
-            raise NotTogetherError
-        if updates.any and not in_global.may_update(watched, updates):
-            raise NotTogetherError
-        alone = np.ones(len(here), np.bool_)
-        alone[several] = False
-        done.append((watched, updates, sites[alone], threads[alone], addresses[alone]))
-    for watched, updates, sites, threads, addresses in done:
-        ends = np.searchsorted(threads, thread_of, side="right").tolist()
-        for thread, begin, end in zip(thread_of.tolist(), [0, *ends[:-1]], ends, strict=True):
-            if begin < end:
-                in_global.add_serial(watched, thread, sites[begin:end], addresses[begin:end])
-        if updates.any:
-            in_global.add_updates(watched, updates)
+        if watched is not None:
+            done.append(done_in_global(in_global, watched, first, numbers, made, before.get(memory)))
+    for did in done:
+        did.tell(in_global)
 
 
 def tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch) -> None:
