@@ -29,13 +29,14 @@ class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
     ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on;
-    ``conversions`` are the rules of calls of types.
+    ``conversions`` are the rules of calls of types, and ``loops`` is how each has been run so far.
     """
 
     table: SiteTable
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)
+    loops: dict[Hashable, Any] = field(default_factory=dict)
     texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
     _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST))

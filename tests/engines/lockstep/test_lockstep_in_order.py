@@ -273,8 +273,7 @@ def launched(text, block, grid=1):
     return made, *arrays
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("block", "grid"), [(2, 1), (16, 3), (40, 1)])
+@pytest.mark.parametrize(("block", "grid", "path"), [(2, 1, "at once"), (16, 3, "in parts"), (40, 1, "at once")])
 @pytest.mark.parametrize("text", MEETING.values(), ids=MEETING)
 def test_what_threads_do_to_each_other_is_what_they_do_in_lockstep(monkeypatch, text, block, grid, path):
     for name, value in PATHS[path].items():
@@ -287,12 +286,11 @@ def test_what_threads_do_to_each_other_is_what_they_do_in_lockstep(monkeypatch, 
     assert not any(left_over)
 
 
-@pytest.mark.parametrize("after", [2, 5])
 @pytest.mark.parametrize("text", [*MEETING.values(), *LEFT.values()], ids=[*MEETING, *LEFT])
-def test_a_loop_that_was_begun_is_gone_on_with(monkeypatch, text, after):
+def test_a_loop_that_was_begun_is_gone_on_with(monkeypatch, text):
     monkeypatch.setattr(run, "_FIRST_PART", 3)
 
-    in_order, interpreted, _ = in_order_and_interpreted(monkeypatch, lambda: launched(text, 33), after)
+    in_order, interpreted, _ = in_order_and_interpreted(monkeypatch, lambda: launched(text, 33), after=3)
 
     assert in_order == interpreted
 

@@ -196,7 +196,10 @@ def _has_stored_too(did: Did, order: Order, stored: Numbers, cell: int, thread: 
     cells, threads = did.cell[stored[1] : stored[2]], did.thread[stored[1] : stored[2]]
     if stored[1] < 0:
         cells, threads = order.stored_cell, order.stored_thread
-    return bool(((cells == cell) & (threads == thread)).any())
+    took_part = False
+    for k in range(len(cells)):
+        took_part |= cells[k] == cell and threads[k] == thread
+    return took_part
 
 
 @compiled

@@ -72,20 +72,20 @@ def run_alone(frame: Frame, node: Loop) -> Mask | Begun | None:
         return _run_one(frame, node) if mask.count else None
     if mask.count > _MANY:
         return None
-    left, pause = machine.alone.get(("left", node), (0, _SHORT))
+    left, pause = machine.known.loops.get(("left", node), (0, _SHORT))
     if left:
-        machine.alone["left", node] = left - 1, pause
+        machine.known.loops["left", node] = left - 1, pause
         return None
     begin = machine.iterations
     possible, branches = _seen_in(frame, node)
     is_tried = mask.count > (_SOME if branches else _FEW)
     goes_on = _run_alone(frame, node, together=True, is_tried=is_tried) if possible else None
-    machine.alone["left", node], held = (0, _SHORT), machine.alone.get(("held", node), 0)
+    machine.known.loops["left", node], held = (0, _SHORT), machine.alone.get(("held", node), 0)
     if not isinstance(goes_on, Mask):
         pause = max(pause, _IN_VAIN)
-        machine.alone["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
+        machine.known.loops["left", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
     elif machine.iterations - begin < _SHORT + mask.count // _FEW_TO_BEGIN + held // _HELD_A_TURN:
-        machine.alone["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
+        machine.known.loops["left", node] = pause, min(2 * pause, _MOST_IN_VAIN)
     return goes_on
 
 
@@ -95,9 +95,9 @@ def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
     As several would it also runs one in which it meets what others did, which cannot be told access by access.
     """
     machine = frame.machine
-    left, pause = machine.alone.get(("one", node), (0, _IN_VAIN))
+    left, pause = machine.known.loops.get(("one", node), (0, _IN_VAIN))
     if left and not machine.alone.get(("meets", node)):
-        machine.alone["one", node] = left - 1, pause
+        machine.known.loops["one", node] = left - 1, pause
         return _run_alone(frame, node, together=False)
     begin = machine.iterations
     possible = _seen_in(frame, node)[0] and _may_be_gone_on_with(frame, node)
@@ -105,7 +105,7 @@ def _run_one(frame: Frame, node: Loop) -> Mask | Begun | None:
     if goes_on is None and ("meets", node) in machine.alone:
         machine.alone["meets", node] = False
     if goes_on is None or machine.iterations - begin < often_as_text(alone=False):
-        machine.alone["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
+        machine.known.loops["one", node] = pause if possible else sys.maxsize, min(2 * pause, _MOST_IN_VAIN)
     if isinstance(goes_on, Mask):
         return goes_on
     left_over = None if goes_on is None else goes_on.left

@@ -62,7 +62,7 @@ class Seen:
 
 def seen_of(frame: Frame, node: Loop) -> Seen:
     """Return how many turns a loop has had so far."""
-    seen: Seen = frame.machine.known.names.setdefault(("turns", id(frame.tree), node), Seen())
+    seen: Seen = frame.machine.known.loops.setdefault(("turns", id(frame.tree), node), Seen())
     return seen
 
 
