@@ -10,6 +10,7 @@ FLOORS |= {"partial_sums": 2, "life": 1.2, "ring": 20, "odd_even": 15, "scan": 3
 FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "launches": 1.2}
 FLOORS |= {"small_launches": 1.2, "launches_in_turn": 1.2}
 FLOORS |= {"merge": 1.1, "orthogonal": 1.5, "summed_area": 1.2, "matches": 3}
+FLOORS |= {"probing": 1.5, "levels": 2, "relaxed": 1.2}
 NAMES = list(FLOORS)
 KERNEL = 0
 SCALE = 1.0
@@ -443,6 +444,50 @@ def matches(texts, pattern, back, counts):
             k = back[k - 1]
 
 
+@cuda.jit
+def probing(table, keys):
+    """Put keys in a table, each in the next place that is free."""
+    n = table.shape[0]
+    for i in range(cuda.threadIdx.x, keys.shape[0], SORTERS):
+        at = keys[i] % n
+        while True:
+            old = cuda.atomic.cas(table, at, -1, keys[i])
+            if old == -1 or old == keys[i]:
+                break
+            at = (at + 1) % n
+
+
+@cuda.jit
+def levels(starts, edges, distance, queue, following, sizes):
+    """Search a graph level by level; who finds a place first puts it in the queue."""
+    tx, level = cuda.threadIdx.x, 0
+    while sizes[0] > 0:
+        for i in range(tx, sizes[0], SORTERS):
+            place = queue[i]
+            for e in range(starts[place], starts[place + 1]):
+                if cuda.atomic.cas(distance, edges[e], -1, level + 1) == -1:
+                    following[cuda.atomic.add(sizes, 1, 1)] = edges[e]
+        cuda.syncthreads()
+        for i in range(tx, sizes[1], SORTERS):
+            queue[i] = following[i]
+        cuda.syncthreads()
+        if tx == 0:
+            sizes[0], sizes[1] = sizes[1], 0
+        cuda.syncthreads()
+        level += 1
+
+
+@cuda.jit
+def relaxed(sources, targets, lengths, distance, rounds):
+    """Shorten the ways to all places of a graph, edge by edge."""
+    for _round in range(rounds):
+        for e in range(cuda.threadIdx.x, sources.shape[0], SORTERS):
+            far = distance[sources[e]] + lengths[e]
+            if far < distance[targets[e]]:
+                cuda.atomic.min(distance, targets[e], far)
+        cuda.syncthreads()
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(1, int(n * SCALE ** (1 / power)))
@@ -538,4 +583,23 @@ def main():
                 rng.integers(0, 2, 7, dtype=np.int8),
             )
             matches[1, THREADS](texts, pattern, np.zeros(7, np.int32), out)
+        case "probing":
+            n = size(400_000)
+            out = np.full(n, -1, np.int32)
+            probing[1, SORTERS](out, rng.integers(0, 1_000_000, n // 2, dtype=np.int32))
+            out = np.sort(out)
+        case "levels":
+            n = size(30_000)
+            starts = np.arange(0, 4 * n + 1, 4, dtype=np.int32)
+            queues = np.zeros((2, n), np.int32)
+            out = np.full(n, -1, np.int32)
+            out[0] = 0
+            edges = rng.integers(0, n, 4 * n, dtype=np.int32)
+            levels[1, SORTERS](starts, edges, out, *queues, np.array([1, 0], np.int32))
+        case "relaxed":
+            n = size(1500)
+            out = np.full(n, 1_000_000, np.int32)
+            out[0] = 0
+            sources, targets = rng.integers(0, n, (2, 4 * n), dtype=np.int32)
+            relaxed[1, SORTERS](sources, targets, rng.integers(1, 100, 4 * n, dtype=np.int32), out, 20)
     return out
