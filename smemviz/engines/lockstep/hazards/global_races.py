@@ -13,7 +13,7 @@ Only arrays that the launch writes are looked at.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,7 @@ class GlobalRaces:
         bits = None
         if effect == "store":
             bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
-        self._meet(watched, site, effect, cells[several], threads[several], bits, self._number)
+        self.meet(watched, site, effect, cells[several], threads[several], bits, self._number)
 
     def number_of(self, slot: int) -> int:
         """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
@@ -121,8 +121,7 @@ class GlobalRaces:
 
         If there are messages, it is one thread that updates.
         """
-        first = self._number + 1
-        self._executed.extend(sites.tolist())
+        first = self.execute(sites)
         for number in np.unique(sites).tolist():
             site, here = self._sites[number], np.flatnonzero(sites == number)
             cells = watched.cells(addresses[here], None, len(here), site.width)
@@ -164,9 +163,7 @@ class GlobalRaces:
     def executions(self, did: Touches) -> NDArray[np.int32]:
         """Count what was done row by row as executions; return the number of each."""
         _, first, which = np.unique(did.rows, return_index=True, return_inverse=True)
-        begin = len(self._executed)
-        self._executed.extend(did.sites[first].tolist())
-        return (begin + which).astype(np.int32)
+        return (self.execute(did.sites[first]) + which).astype(np.int32)
 
     def add_updates(self, watched: Watched, did: Touches) -> None:
         """Note updates of cells by several threads that can be noted at once; of one thread if there are messages."""
@@ -177,53 +174,13 @@ class GlobalRaces:
         watched.note("update", did.cells, did.threads, numbers)
         self._exchange_serial(int(did.threads[0]), did.sites, begin)
 
-    def add_in_order(self, done: Sequence[tuple[Watched, Did, NDArray[np.int64]]]) -> None:
-        """Note what threads did to allocations, request after request, while there are no messages.
+    def execute(self, sites: NDArray[np.int32]) -> int:
+        """Count executions of sites, one after the other; return the number of the first."""
+        first = len(self._executed)
+        self._executed.extend(sites.tolist())
+        return first
 
-        With each go the rows of its accesses among those of all.
-        """
-        noting = [self._note_in_order(*one) for one in done]
-        following = [next(rows, None) for rows in noting]
-        while any(row is not None for row in following):
-            _, at = min((row, at) for at, row in enumerate(following) if row is not None)
-            following[at] = next(noting[at], None)
-
-    def _note_in_order(self, watched: Watched, did: Did, rows: NDArray[np.int64]) -> Iterator[int]:
-        """Note accesses; yields before each row of which there is something to say."""
-        from smemviz.engines.lockstep.hazards import in_order
-
-        first = np.flatnonzero(np.diff(did.row, prepend=-1))
-        base, (number, cells, threads) = len(self._executed), watched.last_store
-        stored = cells, threads.astype(did.thread.dtype)
-        self._executed.extend(did.site[first].tolist())
-        several, last = np.zeros(len(did.row), np.uint8), np.array([number, -1, -1])
-        at = 0
-        while at < len(did.row):
-            state = watched.state()
-            at = in_order.note(did, state, self._order(did, stored), base, at, several, last)
-            watched.noted_in(state, did, several, last)
-            if at < len(did.row):
-                yield int(rows[at])
-                end = int(np.searchsorted(did.row, did.row[at], "right"))
-                places = at + np.flatnonzero(several[at:end])
-                self._meet_in_order(watched, did, places, state.content, base + int(did.row[at]))
-                if effect_of(self._sites[did.site[at]].op) == "store":
-                    last[:] = base + did.row[at], at, end
-                at = end
-
-    def _meet_in_order(
-        self, watched: Watched, did: Did, places: NDArray[np.intp], content: NDArray[np.uint64], number: int
-    ) -> None:
-        """Hold a row against what others did, with memory as it was before."""
-        site, cells = self._sites[did.site[places[0]]], did.cell[places]
-        effect, contents = effect_of(site.op), watched.contents
-        bits = did.after[places].astype(contents.dtype) if effect == "store" else None
-        now = contents[cells]
-        contents[cells] = content[cells]
-        self._meet(watched, site, effect, cells, did.thread[places], bits, number)
-        contents[cells] = now
-
-    def _order(self, did: Did, stored: Sequence[NDArray[Any]]) -> Order:
+    def order(self, did: Did, stored: Sequence[NDArray[Any]]) -> Order:
         """Return what orders threads, and what is known of the races between sites."""
         from smemviz.engines.lockstep.hazards.in_order import FINAL, KNOWN, UNKNOWN, Order
 
@@ -309,7 +266,7 @@ class GlobalRaces:
 
     # -- several threads
 
-    def _meet(
+    def meet(
         self,
         watched: Watched,
         site: Site,

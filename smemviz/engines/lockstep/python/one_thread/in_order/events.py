@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.in_order import Did
+from smemviz.engines.lockstep.hazards.row_by_row import add
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
@@ -59,7 +60,7 @@ class Events:
         begin = np.array([np.broadcast_to(begin, machine.slots)[self._slots] for begin in begins])
         places = self._place - begin[self._number, self._lane]
         addresses = places * of.size[self._number] + of.base[self._number]
-        machine.in_global.add_in_order(list(self._in_global(addresses)))
+        add(machine.in_global, machine.table.sites, list(self._in_global(addresses)))
         made = self._made(addresses)
         tell_shared(machine, of, made, scratch_of(machine))
         tell_log(machine, of, made)
