@@ -8,6 +8,7 @@ from helpers.lockstep_text import body
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.one_thread.in_order import run, threads
+from smemviz.engines.lockstep.python.one_thread.native.board import COUNT
 
 FUNCTIONS = """
     @cuda.jit(device=True)
@@ -157,12 +158,6 @@ MEETING = {
         for k in range(6):
             out[(i + k) % 40] = out[(i + 2 * k) % 40] % 9
     """,
-    "behind a fence": """
-        out[i] = i
-        cuda.threadfence()
-        for k in range(5):
-            real[(i + k) % 40] = out[(i + 1) % 40] + real[k]
-    """,
     "what was stored before a barrier": """
         out[(i + 1) % 40] = i
         cuda.syncthreads()
@@ -259,6 +254,28 @@ LEFT = {
             own[k // 4, k % 4] = k
     """,
 }
+FENCED = {
+    "what a thread told others before": """
+        x = out[5]
+        cuda.threadfence()
+        if i == 0:
+            cuda.atomic.add(counts, 0, 1)
+        if i != 2:
+            x += cuda.atomic.add(counts, 0, 1)
+        for k in range(3):
+            if i == 1:
+                x += out[5]
+            if i == 2 and k == 2:
+                out[5] = 3
+        out[20 + i] = x
+    """,
+    "behind a fence": """
+        out[i] = i
+        cuda.threadfence()
+        for k in range(5):
+            real[(i + k) % 40] = out[(i + 1) % 40] + real[k]
+    """,
+}
 PATHS = {"at once": {}, "in parts": {"_FIRST_PART": 2, "_ENOUGH": 1}}
 
 
@@ -313,6 +330,80 @@ def test_events_are_taken_whenever_there_are_many(monkeypatch):
 
     assert in_order == interpreted
     assert left_over
+
+
+def test_no_event_is_written_where_there_is_no_room(monkeypatch):
+    monkeypatch.setattr(threads, "_EVENTS", 100)
+    counts, take = [], threads.Threads.take
+    monkeypatch.setattr(threads.Threads, "take", lambda own: counts.append(int(own._board[COUNT])) or take(own))
+
+    in_order, interpreted, left_over = in_order_and_interpreted(
+        monkeypatch, lambda: launched("        for k in range(90 - i):\n            out[0] = k\n", 64)
+    )
+
+    assert in_order == interpreted
+    assert left_over
+    assert max(counts) <= 100
+
+
+def test_what_is_handed_back_has_one_number_where_there_was_one(monkeypatch):
+    monkeypatch.setattr(run, "_FIRST_PART", 3)
+    text = """
+        rows = out[:200], out[50:]
+        for n in range(80):
+            out[63 - n] += out[i % 60] + n
+        out[i] += rows[n - 79][2]
+    """
+
+    in_order, interpreted, left_over = in_order_and_interpreted(monkeypatch, lambda: launched(text, 33))
+
+    assert in_order == interpreted
+    assert any(left_over)
+
+
+@pytest.mark.parametrize("text", FENCED.values(), ids=FENCED)
+def test_behind_a_fence_threads_are_interpreted(monkeypatch, text):
+    in_order, interpreted, left_over = in_order_and_interpreted(monkeypatch, lambda: launched(text, 40))
+
+    assert in_order == interpreted
+    assert not left_over
+
+
+def test_a_lock_may_be_released_by_a_function_of_another_file(monkeypatch, tmp_path):
+    function = "@cuda.jit(device=True)\ndef unlock(s):\n    cuda.threadfence()\n    cuda.atomic.exch(s, 0, 0)\n"
+    (tmp_path / "releasing.py").write_text(f"from numba import cuda\n\n\n{function}")
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = """\
+i = cuda.grid(1)
+s, d = cuda.shared.array(1, int32), cuda.shared.array(1, int32)
+if i == 0:
+    s[0] = d[0] = 0
+cuda.syncthreads()
+got = False
+for t in range(6):
+    if not got and cuda.atomic.cas(s, 0, 0, 1) == 0:
+        got = True
+        d[0] += i
+if got:
+    unlock(s)
+else:
+    for t in range(6):
+        if not got and cuda.atomic.cas(s, 0, 0, 1) == 0:
+            got = True
+            d[0] += i
+    if got:
+        unlock(s)
+out[i] = d[0]
+"""
+
+    def launch():
+        out = np.zeros(8, np.int32)
+        return body(lines, out, before="from releasing import unlock\n", parameters="out", block=4), out
+
+    in_order, interpreted, _ = in_order_and_interpreted(monkeypatch, launch)
+
+    assert in_order == interpreted
+    assert len(in_order) == 3  # no error
 
 
 def test_a_loop_of_too_many_events_is_interpreted(monkeypatch):

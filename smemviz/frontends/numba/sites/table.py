@@ -95,6 +95,11 @@ class SiteTree:
     in_lockstep: list[ast.expr] = field(default_factory=list)
 
     @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """The function, and those that it calls."""
+        return self.function, *(function for inner in self.calls.values() for function in inner.functions)
+
+    @cached_property
     def names(self) -> Names:
         """What the names in the function stand for."""
         return Names(self.function)

@@ -319,4 +319,6 @@ def _begun(frame: Frame, slots: NDArray[np.intp], threads: Sequence[Thread]) -> 
         if part is None:  # of a loop with a condition
             return Begun(mask.without(gone), mask.narrow(ended), None)
         ends[:, slot] = part.start, min(max(part.stop, -(2**63)), 2**63 - 1), part.step
-    return Begun(mask.without(gone), mask.narrow(ended), Range(*ends))
+    same = [bool((end[list(left)] == end[next(iter(left))]).all()) for end in ends]
+    numbers = [int(end[next(iter(left))]) if alike else end for end, alike in zip(ends, same, strict=True)]
+    return Begun(mask.without(gone), mask.narrow(ended), Range(*numbers))

@@ -29,7 +29,6 @@ from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, text_
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.model.hardware.operations import effect_of
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.python.one_thread.in_order.events import Events
@@ -51,11 +50,10 @@ class Seen:
 
     turns: int = 0
     times: int = 0
-    is_possible: bool = True
 
     def is_worth(self, turns: int, active: Mask) -> bool:
         """Tell whether threads are to go on with it in order that have had so many turns this time."""
-        if not self.is_possible or not 0 < active.count <= _MOST or self.turns + turns < _WORTH:
+        if not 0 < active.count <= _MOST or self.turns + turns < _WORTH:
             return False
         return turns >= _EACH or (not turns and self.turns >= _EACH * self.times)
 
@@ -77,14 +75,14 @@ def go_on_in_order(frame: Frame, node: Loop, left: Range | None, seen: Seen) -> 
     entry = entry_of(frame, node, int(slots[0]))
     ends = _ends_of(left, slots)
     if entry is None or ends is None:
-        seen.is_possible = False
+        seen.turns = -_FAILED
         return None
     began, begin = machine.while_began, machine.iterations
     frame.variables, frame.owners = dict(entry.inner), defaultdict(lambda: mask)
     try:
         run = _run_of(frame, node, entry, slots)
         if run is None or not can_run(run.text.writer, variables, slots):
-            seen.is_possible = False
+            seen.turns = -_FAILED
             return None
         run.put(entry, ends)
         has_ended = run.to_the_end()
@@ -99,7 +97,7 @@ def go_on_in_order(frame: Frame, node: Loop, left: Range | None, seen: Seen) -> 
         return None
     machine.iterations = run.threads.most("it")
     goes_on = leave_behind(frame, node, run.text.writer, slots, results)
-    return goes_on if has_ended else run.begun(mask)
+    return goes_on if has_ended else run.begun(mask, left)
 
 
 def _ends_of(left: Range | None, slots: NDArray[np.intp]) -> Sequence[Value] | None:
@@ -169,9 +167,7 @@ class _Run:
 
         Nothing is done then of what threads did since.
         """
-        machine, writer = self._machine, self.text.writer
-        effects = {effect_of(machine.table.sites[site].op) for site, _ in writer.sites}
-        if not self._undo.is_possible or (machine.in_global.has_messages and "update" in effects):
+        if not self._undo.is_possible or self._machine.in_global.has_messages:
             return None
         done: bool | None = None
         stop = turns = _FIRST_PART
@@ -227,15 +223,17 @@ class _Run:
         values = list(zip(*columns, strict=True)) if columns else [()] * len(self._slots)
         return list(zip((~threads.returned).tolist(), values, strict=True))
 
-    def begun(self, mask: Mask) -> Begun:
-        """Return what is left to the interpreter."""
+    def begun(self, mask: Mask, left: Range | None) -> Begun:
+        """Return what is left to the interpreter; a number that was the same for all in what was ``left`` is one."""
         threads, slots = self.threads, self._slots
         gone, ended = (lanes_of(mask, slots[which]) for which in (threads.ended | threads.returned, threads.ended))
-        numbers = threads.left()
-        left = None
-        if numbers is not None:
-            ends = np.zeros((3, len(mask.lanes)), np.int64)
-            ends[:, slots] = numbers
-            ends[2, ~mask.lanes] = 1
-            left = Range(*ends)
-        return Begun(mask.without(gone), mask.narrow(ended), left)
+        now = None if left is None else threads.left()
+        if left is None or now is None:
+            return Begun(mask.without(gone), mask.narrow(ended), None)
+        going = int(np.flatnonzero(~(threads.ended | threads.returned))[0])
+        ends: list[Value] = []
+        for before, own in zip(left.ends, now, strict=True):
+            each = np.ones(len(mask.lanes), np.int64)
+            each[slots] = own
+            ends.append(each if isinstance(before, np.ndarray) else int(own[going]))
+        return Begun(mask.without(gone), mask.narrow(ended), Range(*ends))

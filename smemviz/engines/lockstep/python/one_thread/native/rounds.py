@@ -111,9 +111,12 @@ def _written() -> ir.Module:
     """Write the function."""
     w = _Writer()
     best, last = w.found, w.builder.add(w.board, w.number(8 * NOW))
-    again, found = w.block(), w.block()
+    again, full, room, found = w.block(), w.block(), w.block(), w.block()
     w.builder.branch(again)
     w.builder = ir.IRBuilder(again)
+    w.builder.cbranch(w.builder.icmp_signed(">", w.load(w.board, COUNT), w.load(w.board, LIMIT)), full, room)
+    ir.IRBuilder(full).ret(w.number(FULL))
+    w.builder = ir.IRBuilder(room)
     w.builder.store(w.number(-1), best)
 
     def look(number: ir.Value, following: ir.Block) -> None:
@@ -143,7 +146,6 @@ def _written() -> ir.Module:
         w.builder.store(w.load(w.when(first), place), w.at(last, place))
     w.builder.branch(go)
     w.builder = ir.IRBuilder(go)
-    behind, full = w.block(), w.block()
 
     def run(number: ir.Value, following: ir.Block) -> None:
         """Let a thread go on whose access comes now."""
@@ -160,8 +162,5 @@ def _written() -> ir.Module:
         w.builder.store(number, w.at(w.board, WHO))
         w.builder.ret(reason)
 
-    w.each(first, behind, run)
-    is_full = w.builder.icmp_signed(">", w.load(w.board, COUNT), w.load(w.board, LIMIT))
-    w.builder.cbranch(is_full, full, again)
-    ir.IRBuilder(full).ret(w.number(FULL))
+    w.each(first, again, run)
     return w.module

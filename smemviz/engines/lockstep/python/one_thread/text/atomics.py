@@ -64,7 +64,7 @@ def atomic(writer: Writer, node: ast.Call, name: str, *, used: bool = True) -> A
 
 def _may_lock(writer: Writer) -> bool:
     """Tell whether an element of shared memory may be a lock, which the interpreter looks at: that needs a fence."""
-    functions = writer.frame.function, writer.frame.machine.table.root.function
+    functions = writer.frame.machine.table.root.functions
     return any("threadfence" in function.source for function in functions)
 
 
