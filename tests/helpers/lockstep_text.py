@@ -28,17 +28,21 @@ def run_text(text, **options):
     return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), RunOptions(**options))
 
 
+def kernel_of(text):
+    """Return ``kernel`` of a text, with what is known of it from one launch to the next."""
+    program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
+    namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
+    exec(program.code(), namespace)
+    return function_of(namespace["kernel"].py_func, program.source, program.tree)
+
+
 def launch_text(text, *args, grid=1, block=32, dynamic=0, harmless=False, **options):
     """Launch ``kernel`` of a text once; returns the launch and the mistakes, ``args`` hold what it wrote.
 
     With ``harmless`` findings are returned too that are no mistake.
     """
-    program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
-    namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
-    exec(program.code(), namespace)
-    function = function_of(namespace["kernel"].py_func, program.source, program.tree)
     shape = configuration(PLACE, (grid, block, 0, dynamic))
-    made, findings = launch(function, shape, args, PLACE, LaunchOptions(**options))
+    made, findings = launch(kernel_of(text), shape, args, PLACE, LaunchOptions(**options))
     return made, tuple(finding for finding in findings if harmless or not finding.harmless)
 
 

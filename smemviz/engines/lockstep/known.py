@@ -69,8 +69,13 @@ class Known:
             self._batches[grid, block, dynamic] = batch
         return batch
 
-    def leave(self) -> None:
-        """Let what is known go of a launch that is over, and all that it holds."""
+    def leave(self, *, is_whole: bool) -> None:
+        """Let what is known go of a launch that is over, and all that it holds.
+
+        How loops are run decides which requests are kept of a log that is not whole: then the next launch begins anew.
+        """
+        if not is_whole:
+            self.loops.clear()
         for _, text in self.texts.values():
             if text is not None:
                 text.leave()

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from helpers.lockstep_text import body, launch_text, run_text
+from helpers.lockstep_text import PLACE, body, kernel_of, launch_text, run_text
 from helpers.same_launch import recorded
 
-from smemviz.engines.lockstep import known
+from smemviz.engines.host import configuration
+from smemviz.engines.lockstep import known, launch
 from smemviz.engines.lockstep.hazards import watched
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, to_device
 from smemviz.engines.lockstep.python import calls, loops
+from smemviz.engines.options import LaunchOptions
 from smemviz.frontends.numba.sites import names
 from smemviz.recordings.data import Requests
 
@@ -169,3 +171,26 @@ def test_an_index_inside_of_one_array_may_be_outside_of_another():
 def test_the_file_of_a_kernel_is_recorded():
     launches, _ = run_text(OFTEN.format(times=1, grid=1, block=1))
     assert [made.file for made in launches] == ["kernels/mine.py"]
+
+
+@pytest.mark.parametrize("few_steps", [-1, FEW_STEPS])
+@pytest.mark.parametrize("turns", [30, 200, 5000])
+@pytest.mark.parametrize("limit", [3000, 20_000])
+def test_a_full_log_has_the_same_requests_in_every_launch(monkeypatch, few_steps, turns, limit):
+    monkeypatch.setattr(loops, "_FEW_STEPS", few_steps)
+    kernel = kernel_of(f"""
+        @cuda.jit
+        def kernel(a):
+            t = cuda.threadIdx.x
+            for k in range({turns}):
+                a[t] += k
+            for k in range({turns}):
+                a[t] -= k
+    """)
+    arrays, shape = [to_device(AddressSpace(), np.zeros(33))], configuration(PLACE, (1, 33, 0, 0))
+
+    first, *others = [
+        recorded(launch(kernel, shape, arrays, PLACE, LaunchOptions(log_bytes=limit))[0]) for _ in range(4)
+    ]
+
+    assert all(other == first for other in others)
