@@ -252,6 +252,7 @@ def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
 
     So it is NaN for an infinite divisor, and any number where the quotient is beyond the float's digits.
     """
+    a, b = np.asarray(a), np.asarray(b)  # numbers of Python refuse to be divided by 0
     rest = _multiplied_off(a, np.trunc(a / b), b)
     whole = (a - rest) / b
     opposite = (rest != 0) & ((b < 0) != (rest < 0))
