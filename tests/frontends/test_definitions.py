@@ -70,6 +70,7 @@ CHANGES = {
     "a number of a function that is called": lambda names: names.update(DEEP=2),
     "a default": lambda names: names.update(DEFAULT=3),
     "a number of a module that has another name": lambda names: setattr(sys.modules["helpers"], "FACTOR", 4),
+    "the function under another": lambda names: setattr(names["deeper"], "py_func", names["inner"].py_func),
     "a function": lambda names: names.update(deeper=names["inner"]),
     "what a function is made with": lambda names: names.update(kernel=names["around"](2)),
     "what was no name": lambda names: names.update(a=1),

@@ -48,6 +48,7 @@ class _Seen:
         self.visited: set[object] = set()
         self.has_arrays = False  # which may hold something else at any time
         self._functions: list[tuple[FunctionType, CodeType]] = []
+        self._under: list[tuple[object, FunctionType]] = []
         self._cells: list[tuple[CellType, object]] = []
         self._scopes: list[tuple[Mapping[str, object], list[tuple[str, object]]]] = []
 
@@ -55,6 +56,10 @@ class _Seen:
         """Note what a function is made of, and the variables around it."""
         self._functions.append((function, function.__code__))
         self._cells += ((cell, _held(cell)) for cell in function.__closure__ or ())
+
+    def note_under(self, value: object, function: FunctionType) -> None:
+        """Note which function stands under what ``@cuda.jit`` gives."""
+        self._under.append((value, function))
 
     def note_names(self, names: Iterable[str], scope: Mapping[str, object]) -> None:
         """Note what stands under names in a module, or that nothing does."""
@@ -65,6 +70,7 @@ class _Seen:
         """Whether all of it is what it was."""
         return not (
             self.has_arrays
+            or any(python_function(value) is not function for value, function in self._under)
             or any(function.__code__ is not code for function, code in self._functions)
             or any(_held(cell) is not value for cell, value in self._cells)
             or any(scope.get(name, _NOTHING) is not value for scope, held in self._scopes for name, value in held)
@@ -133,8 +139,10 @@ class Definitions:
             seen.note_names(names, vars(value))
             return _Same(value), self._known(names, vars(value), seen)
         inner = python_function(value)
-        if inner is not None and inner not in seen.visited:
-            return _Same(value), self._outside(inner, seen)
+        if inner is not None:
+            seen.note_under(value, inner)
+            if inner not in seen.visited:
+                return _Same(value), self._outside(inner, seen)
         return _Same(value)
 
     def _names_in(self, function: FunctionType) -> frozenset[str]:
