@@ -203,3 +203,17 @@ def test_races_with_what_was_stored_in_a_loop_are_found_alike(monkeypatch, barri
 
     assert alone == interpreted
     assert ran > 0
+
+
+@pytest.mark.parametrize("value", ["1 if (1 + 2j) > y else 2", "y @ 2"])
+@pytest.mark.parametrize(("grid", "block"), [(1, 1), (2, 1), (1, 2), (2, 2), (1, 40)])
+def test_an_error_tells_of_the_mistakes_met_before_it(monkeypatch, grid, block, value):
+    lines = (
+        f"y = 0.0\nfor k in range(9):\n    y += out[0]\n    if k == 7:\n        out[0] = g\n        out[g] = {value}"
+    )
+
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines, grid, block))
+
+    assert alone == interpreted
+    assert len(alone) == 2  # the error, and what it tells
+    assert (alone[1] == []) == (grid * block == 1)

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.one_thread.values import open_value, opened
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.errors import PlaceError
 from smemviz.frontends.numba.sites.visit import field_name
 from smemviz.messages import english
 
@@ -83,7 +84,14 @@ class Runner:
         try:
             return bool(truth(value))
         except NotAScalarError as error:
-            raise self._no_number(error, statement) from None
+            raise self._in_its_turn(self._no_number(error, statement)) from None
+
+    def _in_its_turn(self, error: Exception) -> Exception:
+        """Return an error of a thread, before which all that it did is told; of several, who did it first is not."""
+        if not self._accesses.alone:
+            return NotTogetherError()
+        self._accesses.hand_on()
+        return error
 
     def _no_number(self, error: NotAScalarError, statement: ast.stmt) -> Exception:
         what = english("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
@@ -91,17 +99,21 @@ class Runner:
 
     def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
         """Apply a binary operator to open values."""
-        return self.open(operations.apply(self._frame, node, op, left, right))
+        try:
+            return self.open(operations.apply(self._frame, node, op, left, right))
+        except PlaceError as error:
+            raise self._in_its_turn(error) from None
 
     def compare(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
         """Compare two open values."""
-        return bool(operations.comparison(self._frame, node, op, left, right))
+        try:
+            return bool(operations.comparison(self._frame, node, op, left, right))
+        except PlaceError as error:
+            raise self._in_its_turn(error) from None
 
     def no_step(self, call: ast.Call) -> None:
         """Refuse a range that does not move."""
-        if not self._accesses.alone:
-            raise NotTogetherError
-        raise self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call)))
+        raise self._in_its_turn(self._frame.wrong(call, english("{code}: the step is 0", code=ast.unparse(call))))
 
     def due(self, iterations: int, line: int, often: int = 0) -> int:
         """Count a turn of a loop; return at how many of them, some turns later, that is to be done again.
