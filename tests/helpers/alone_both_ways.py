@@ -24,17 +24,19 @@ def both_ways(monkeypatch, launch, of_launch=recorded):
             ran.pop()
         return mask
 
-    left = []
-    for way in (counted, lambda frame, node: None):
-        with monkeypatch.context() as patch:
-            patch.setattr(loops, "run_alone", way)
-            try:
-                (made, findings), *arrays = launch()
-            except SmemvizError as error:
-                left.append((str(error), [str(one) for one in getattr(error, "findings", ())]))
-            else:
-                left.append((of_launch(made), findings, [_bits(array) for array in arrays]))
-    return left[0], left[1], len(ran)
+    left = [left_by(monkeypatch, "run_alone", way, launch, of_launch) for way in (counted, lambda *loop: None)]
+    return *left, len(ran)
+
+
+def left_by(monkeypatch, name, way, launch, of_launch=recorded):
+    """Return what a launch leaves behind while a function of ``loops`` is another."""
+    with monkeypatch.context() as patch:
+        patch.setattr(loops, name, way)
+        try:
+            (made, findings), *arrays = launch()
+        except SmemvizError as error:
+            return str(error), [str(one) for one in getattr(error, "findings", ())]
+        return of_launch(made), findings, [_bits(array) for array in arrays]
 
 
 def _bits(array):

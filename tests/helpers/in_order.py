@@ -1,9 +1,8 @@
 """A launch whose loops threads run in order, and one that is interpreted."""
 
-from helpers.same_launch import recorded
+from helpers.alone_both_ways import left_by
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.one_thread.in_order import run
-from smemviz.errors import SmemvizError
 
 
 def in_order_and_interpreted(monkeypatch, launch, after=0):
@@ -23,14 +22,5 @@ def in_order_and_interpreted(monkeypatch, launch, after=0):
             left_over.append(made.going.count if isinstance(made, loops.Begun) else 0)
         return made
 
-    left = []
-    for way in (noted, lambda *loop: None):
-        with monkeypatch.context() as patch:
-            patch.setattr(loops, "go_on_in_order", way)
-            try:
-                (made, findings), *arrays = launch()
-            except SmemvizError as error:
-                left.append((str(error), [str(one) for one in getattr(error, "findings", ())]))
-            else:
-                left.append((recorded(made), findings, [array.tobytes() for array in arrays]))
+    left = [left_by(monkeypatch, "go_on_in_order", way, launch) for way in (noted, lambda *loop: None)]
     return *left, left_over

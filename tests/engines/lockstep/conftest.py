@@ -4,7 +4,7 @@ import warnings
 from zlib import crc32
 
 import pytest
-from helpers.alone_both_ways import WAYS
+from helpers.alone_both_ways import WAYS, run_few
 
 from smemviz.engines.lockstep.python import loops
 
@@ -19,6 +19,13 @@ def pytest_collection_modifyitems(items):
             rest = "-".join([item.location[2].partition("[")[0], *(part for part in parts if part != way)])
             if crc32(rest.encode()) % len(WAYS) != WAYS.index(way):
                 item.add_marker(pytest.mark.exhaustive)
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    """A way in which several threads run a loop."""
+    run_few(monkeypatch, request.param)
+    return request.param
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body, launch_text
 from helpers.same_launch import counted, recorded
 from helpers.typed_expressions import inputs
@@ -16,12 +16,7 @@ from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.python.one_thread import accesses
 
-
-@pytest.fixture(params=WAYS, autouse=True)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
-
+pytestmark = pytest.mark.usefixtures("way")
 
 COMPUTING = {
     "a number of turns for each": """

@@ -4,18 +4,13 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 from helpers.same_launch import counted, recorded
 
 from smemviz.engines.limits import Limits
 
-
-@pytest.fixture(params=WAYS, autouse=True)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
-
+pytestmark = pytest.mark.usefixtures("way")
 
 HEAD = """
     i = cuda.threadIdx.x

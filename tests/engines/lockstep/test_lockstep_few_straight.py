@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -46,10 +46,7 @@ OTHERS = {
 }
 
 
-@pytest.fixture(params=WAYS, autouse=True)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
+pytestmark = pytest.mark.usefixtures("way")
 
 
 def launch_of(lines, block):

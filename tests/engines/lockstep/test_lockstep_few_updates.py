@@ -5,7 +5,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 from helpers.same_launch import recorded
 
@@ -14,11 +14,7 @@ from smemviz.engines.limits import Limits
 SEEDS = [pytest.param(seed, marks=[pytest.mark.exhaustive] * (seed % 3 > 0)) for seed in range(40)]
 
 
-@pytest.fixture(params=WAYS, autouse=True)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
-
+pytestmark = pytest.mark.usefixtures("way")
 
 HEAD = """
     i = cuda.threadIdx.x

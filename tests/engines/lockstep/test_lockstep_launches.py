@@ -1,19 +1,12 @@
 """Kernels that are launched again and again: what is known of them is kept, and changes nothing."""
 
 import pytest
-from helpers.alone_both_ways import WAYS, run_few
 from helpers.lockstep_text import run_text
 from helpers.same_launch import recorded
 
 from smemviz.engines.lockstep import known
 from smemviz.engines.lockstep.host import running
 from smemviz.engines.lockstep.python.one_thread import written
-
-
-@pytest.fixture(params=WAYS)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
 
 
 @pytest.fixture

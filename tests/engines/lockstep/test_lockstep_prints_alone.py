@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
-from helpers.alone_both_ways import WAYS, both_ways, run_few
+from helpers.alone_both_ways import both_ways
 from helpers.lockstep_text import body
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python.functions.output import MOST_LINES
 from smemviz.engines.lockstep.python.one_thread.native import compiled
 
-
-@pytest.fixture(params=WAYS, autouse=True)
-def way(request, monkeypatch):
-    run_few(monkeypatch, request.param)
-    return request.param
+pytestmark = pytest.mark.usefixtures("way")
 
 
 def printed_both_ways(monkeypatch, capsys, text, *, threads=32, before="", n=40, **options):

@@ -110,9 +110,10 @@ class GlobalRaces:
             bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
         self.meet(watched, site, effect, cells[several], threads[several], bits, self._number)
 
-    def number_of(self, slot: int) -> int:
-        """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
-        return int(self._threads[slot])
+    @property
+    def threads(self) -> Threads:
+        """The number of the thread in each slot of the batch, which owns what it alone has touched."""
+        return self._threads
 
     def add_serial(
         self, watched: Watched, threads: Threads, sites: NDArray[np.int32], addresses: NDArray[np.int64]
@@ -194,8 +195,10 @@ class GlobalRaces:
                     races[early, late] = FINAL if _is_final(race) else KNOWN
         effects = np.array([EFFECTS.index(effect_of(site.op)) for site in sites])
         passed = np.zeros(0, np.int32) if self._warp_synced is None else self._warp_synced
+        # This lets go of the executions when it is let go of itself: no more can be counted before.
+        executed = np.frombuffer(self._executed, np.int32)
         ordering = self._slots, self._first, self._synced, passed, self._grid_synced, self._ordered
-        return Order(*ordering, effects, races, benign, np.frombuffer(self._executed, np.int32), *stored)
+        return Order(*ordering, effects, races, benign, executed, *stored)
 
     @property
     def has_messages(self) -> bool:

@@ -88,7 +88,7 @@ class Accesses:
         self._did: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # groups and places
         self._many = 0
         self._stored_natively: list[tuple[NDArray[np.float64], NDArray[np.uint64]]] = []  # values and whole ones
-        self.thread = machine.in_global.number_of(self.slot)
+        self.thread = int(machine.in_global.threads[self.slot])
         self.noted: list[int] = []
         self.groups: list[int] = []
         self.stored: list[Any] = []

@@ -34,10 +34,8 @@ _MANY = 512  # threads for which machine code has some: whether a loop is that l
 _TRIED, _LONG_ENOUGH = 4, 512
 _FEW_DEAR = 4  # where it has to be called anyway
 _MOST_LEFT = 16  # accesses that one thread leaves to the interpreter, with which it better notes everything
-_SHORT = (
-    8  # turns, and one for every few threads, for which it has; such a loop is interpreted as many times then, or more
-)
-_FEW_TO_BEGIN = 4  # threads that begin in the time that the interpreter takes for a turn
+_SHORT = 8  # turns, and one for every few threads, for which it has; such a loop is interpreted as many times or more
+_FEW_TO_BEGIN = 4  # those few: they begin in the time that the interpreter takes for a turn
 _HELD_A_TURN = 1 << 17  # bytes that are copied in the time that the interpreter takes for a turn
 _MOST_HELD = 1 << 26
 _NOTED_A_MEBIBYTE = 1 << 16  # accesses that machine code makes in about the time that a copy takes

@@ -68,22 +68,21 @@ class Events:
     def _in_global(self, addresses: NDArray[np.int64]) -> Iterator[tuple[Watched, Did, NDArray[np.int64]]]:
         """Yield what was done to each allocation that is watched, cell by cell, and in which rows."""
         in_global, width = self._machine.in_global, self._of.width[self._number]
-        threads = np.array([in_global.number_of(slot) for slot in self._slots.tolist()])
+        threads = in_global.threads[self._slots]
         for memory, numbers in self._of.by_memory.items():
             watched = in_global.watched.get(memory)
             here = np.flatnonzero(np.isin(self._number, numbers))
             if watched is None or not len(here):
                 continue
-            many = width[here] // watched.nbytes
-            which = np.repeat(here, many)
-            part = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many)
-            cells = addresses[which] // watched.nbytes - watched.start // watched.nbytes + part
+            access, cells = watched.cells_of(addresses[here], width[here])
+            which = here[access]
+            part = cells - (addresses[which] - watched.start) // watched.nbytes
             rows = self._row[which]
             row = np.cumsum(np.diff(rows, prepend=rows[:1]) != 0)
             did = Did(
                 row,
                 self._of.site[self._number[which]],
-                threads[self._lane[which]].astype(watched.owners.dtype),
+                threads[self._lane[which]],
                 cells,
                 _piece(self._before[which], part, watched.nbytes),
                 _piece(self._after[which], part, watched.nbytes),

@@ -61,7 +61,7 @@ def done_in_global(
     among[numbers] = True
     here = np.flatnonzero(among[made.number])
     number, addresses, rows = made.number[here], made.addresses[here], made.rows[here]
-    thread_of = np.array([races.number_of(slot) for slot in made.slots.tolist()])
+    thread_of = races.threads[made.slots]
     sites, threads = first.site[number], np.repeat(thread_of, np.diff(np.searchsorted(here, made.begin)))
     access, cells = watched.cells_of(addresses, first.width[number])
     several = np.flatnonzero(watched.are_of_several(cells, threads[access]))
