@@ -29,10 +29,12 @@ class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
     ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on;
-    ``conversions`` are the rules of calls of types, and ``loops`` is how each has been run so far.
+    ``conversions`` are the rules of calls of types, and ``loops`` is how each has been run so far. It is one launch's
+    alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
     """
 
     table: SiteTable
+    types: Hashable = ()
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)
@@ -69,8 +71,8 @@ class Known:
             self._batches[grid, block, dynamic] = batch
         return batch
 
-    def leave(self, *, is_whole: bool) -> None:
-        """Let what is known go of a launch that is over, and all that it holds.
+    def leave(self, kernel: Function, *, is_whole: bool) -> None:
+        """Let what is known go of a launch that is over, with all that it holds, and keep it for the kernel's next.
 
         How loops are run decides which requests are kept of a log that is not whole: then the next launch begins anew.
         """
@@ -79,19 +81,20 @@ class Known:
         for _, text in self.texts.values():
             if text is not None:
                 text.leave()
+        kernel.known[self.types] = self
 
 
 def known_of(kernel: Function, values: Sequence[Any]) -> Known:
-    """Return what is known of a kernel for arguments of these types.
+    """Take what is known of a kernel for arguments of these types, for one launch.
+
+    Of a launch in another thread meanwhile, or behind one that ended with an error, nothing is known yet.
 
     Raises:
         UnsupportedError: as ``find_sites`` does.
     """
     types = tuple(map(_type_of, values))
-    known: Known | None = kernel.known.get(types)
-    if known is None:
-        known = kernel.known[types] = Known(find_sites(kernel, [described(value) for value in values]))
-    return known
+    known: Known | None = kernel.known.pop(types, None)
+    return known or Known(find_sites(kernel, [described(value) for value in values]), types)
 
 
 def _type_of(value: Any) -> Any:

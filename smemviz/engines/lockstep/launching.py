@@ -95,7 +95,7 @@ def launch(
             interpreter.run(machine, arguments)
             machine.end()
     machine.alone.clear()
-    known.leave(is_whole=log.totals is None)
+    known.leave(kernel, is_whole=log.totals is None)
     memory.copy_back()
     recorded_launch = Launch(
         kernel=kernel.name,

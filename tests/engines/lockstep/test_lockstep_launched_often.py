@@ -1,5 +1,9 @@
 """Small kernels that are launched thousands of times: what a launch does not need is not done, and nothing is lost."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 from helpers.lockstep_text import PLACE, body, kernel_of, launch_text, run_text
@@ -194,3 +198,31 @@ def test_a_full_log_has_the_same_requests_in_every_launch(monkeypatch, few_steps
     ]
 
     assert all(other == first for other in others)
+
+
+def test_several_threads_launch_a_kernel_at_once():
+    kernel = kernel_of("""
+        @cuda.jit
+        def kernel(a, n):
+            t = cuda.threadIdx.x
+            for k in range(n):
+                a[t] += k
+    """)
+    shape, interval = configuration(PLACE, (1, 40, 0, 0)), sys.getswitchinterval()
+    begun = Barrier(4)
+
+    def launched(_):
+        array = to_device(AddressSpace(), np.zeros(40))
+        begun.wait()
+        made = [recorded(launch(kernel, shape, [array, 50], PLACE)[0]) for _ in range(10)]
+        return made, array.copy_to_host().tolist()
+
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            results = list(threads.map(launched, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert all(made == results[0][0][:1] * 10 for made, _ in results)
+    assert [values for _, values in results] == [[10 * sum(range(50))] * 40] * 4

@@ -238,7 +238,9 @@ def test_a_loop_is_written_anew_where_a_number_in_it_is_far_away(found):
 
 def test_nothing_of_a_launch_is_kept_but_what_was_recorded(monkeypatch):
     leave, left = known.Known.leave, []
-    monkeypatch.setattr(known.Known, "leave", lambda kept, **how: (leave(kept, **how), left.append(kept)))
+    monkeypatch.setattr(
+        known.Known, "leave", lambda kept, kernel, **how: (leave(kept, kernel, **how), left.append(kept))
+    )
     run_text(SEVERAL["functions with arrays of their own"])
     texts = [text for kept in left for _, text in kept.texts.values() if text is not None]
     assert texts
