@@ -20,16 +20,21 @@ _NEW_ROWS = 64  # rows in vain, more than not, before none is kept any more
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, **options: bool) -> F:
     """Compile without holding the GIL, and keep the machine code on disk where there is a place for it.
 
     Threads of our own then do what ``parallel=True`` would at a fifth of the compile time, and without its
     thread pool, which must not be entered from two threads of a web server at once.
     """
     try:
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
+        return cast(F, numba.njit(nogil=True, cache=True, **options)(function))
     except RuntimeError:  # neither the package's directory nor the user's cache can be written
-        return cast(F, numba.njit(nogil=True)(function))
+        return cast(F, numba.njit(nogil=True, **options)(function))
+
+
+def inlined(function: F) -> F:
+    """Compile into those that call it: to be called with many arrays takes longer than what it does."""
+    return compiled(function, forceinline=True)
 
 
 @compiled

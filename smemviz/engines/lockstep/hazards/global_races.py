@@ -197,7 +197,8 @@ class GlobalRaces:
         passed = np.zeros(0, np.int32) if self._warp_synced is None else self._warp_synced
         # This lets go of the executions when it is let go of itself: no more can be counted before.
         executed = np.frombuffer(self._executed, np.int32)
-        ordering = self._slots, self._first, self._synced, passed, self._grid_synced, self._ordered
+        block = _blocks(len(self._synced), self._slots)
+        ordering = self._first, block, self._synced, passed, self._grid_synced, self._ordered
         return Order(*ordering, effects, races, benign, executed, *stored)
 
     @property
@@ -433,6 +434,12 @@ def _numbers(first: int, count: int, most: int) -> Threads:
     """Return the numbers of so many threads from the first on, where ``most`` is the highest in the launch."""
     numbers = np.arange(first, first + count)
     return numbers.astype(np.int32) if most < np.iinfo(np.int32).max else numbers
+
+
+@lru_cache(maxsize=16)
+def _blocks(blocks: int, slots: int) -> NDArray[np.int32]:
+    """Return the block of each thread of so many blocks."""
+    return np.repeat(np.arange(blocks, dtype=np.int32), slots)
 
 
 def _is_final(race: Race) -> bool:

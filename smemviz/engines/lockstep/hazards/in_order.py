@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from smemviz.model.counting.jit import compiled
+from smemviz.model.counting.jit import compiled, inlined
 from smemviz.recordings.data import WARP_SIZE
 
 Numbers = NDArray[Any]
@@ -33,7 +33,7 @@ class Did(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of the cells of an allocation, each by the kind of access where there are three.
+    """What is known of the cells of an allocation; (3, cells) is by the kind of access.
 
     ``numbers`` are the last executions by the owner, ``low`` and ``high`` who did something to a cell of several
     threads, by the executions ``low_by`` and ``high_by``. ``seen`` is the last row that touched a cell, ``content``
@@ -41,11 +41,11 @@ class State(NamedTuple):
     """
 
     owner: Numbers
-    numbers: tuple[Numbers, Numbers, Numbers]
-    low: tuple[Numbers, Numbers, Numbers]
-    high: tuple[Numbers, Numbers, Numbers]
-    low_by: tuple[Numbers, Numbers, Numbers]
-    high_by: tuple[Numbers, Numbers, Numbers]
+    numbers: Numbers
+    low: Numbers
+    high: Numbers
+    low_by: Numbers
+    high_by: Numbers
     seen: Numbers
     content: Numbers
     last: Numbers
@@ -55,13 +55,14 @@ class State(NamedTuple):
 class Order(NamedTuple):
     """What orders threads, and what is known of races: ``first`` is how many threads are before those of the batch.
 
-    ``warp_synced`` is empty where no warp has passed a barrier. ``effect`` is that of each site, ``races`` what there
-    is to say of two of them, and ``benign`` of which it was said that two threads store the same there. The execution
-    that stored last in cells of several threads before all this is that of ``stored_cell`` and ``stored_thread``.
+    ``block`` tells of each thread of the batch in which block of it that is. ``warp_synced`` is empty where no warp has
+    passed a barrier. ``effect`` is that of each site, ``races`` what there is to say of two of them, and ``benign`` of
+    which it was said that two threads store the same there. The execution that stored last in cells of several threads
+    before all this is that of ``stored_cell`` and ``stored_thread``.
     """
 
-    slots: int
     first: int
+    block: Numbers
     synced: Numbers
     warp_synced: Numbers
     grid_synced: int
@@ -101,7 +102,7 @@ def note(did: Did, state: State, order: Order, base: int, begin: int, several: N
             several[k] = state.owner[cell] == _SEVERAL
             any_several |= several[k]
             if not several[k]:
-                state.numbers[effect][cell] = number
+                state.numbers[effect, cell] = number
             elif state.seen[cell] != number:
                 state.seen[cell], state.content[cell], state.last[cell] = number, did.before[k], -1
         if any_several:
@@ -114,19 +115,19 @@ def note(did: Did, state: State, order: Order, base: int, begin: int, several: N
     return i
 
 
-@compiled
+@inlined
 def _hand_over(state: State, cell: int, owner: int) -> None:
     """Make a cell that of several threads, with what its owner did."""
     for effect in range(3):
-        number = state.numbers[effect][cell]
+        number = state.numbers[effect, cell]
         if number > 0:
             state.marked[effect] = True
-            state.low[effect][cell], state.high[effect][cell] = owner, owner
-            state.low_by[effect][cell], state.high_by[effect][cell] = number, number
+            state.low[effect, cell], state.high[effect, cell] = owner, owner
+            state.low_by[effect, cell], state.high_by[effect, cell] = number, number
     state.owner[cell] = _SEVERAL
 
 
-@compiled
+@inlined
 def _has_something_to_say(
     did: Did,
     state: State,
@@ -147,8 +148,8 @@ def _has_something_to_say(
             if earlier == effect and effect != STORE:
                 continue
             for is_high in range(1 if earlier == STORE else 2):
-                other = state.high[earlier][cell] if is_high else state.low[earlier][cell]
-                then = state.high_by[earlier][cell] if is_high else state.low_by[earlier][cell]
+                other = state.high[earlier, cell] if is_high else state.low[earlier, cell]
+                then = state.high_by[earlier, cell] if is_high else state.low_by[earlier, cell]
                 if other == 0 or other == thread:
                     continue
                 if effect == STORE and earlier == STORE and state.content[cell] == did.after[k]:
@@ -175,20 +176,27 @@ def _has_something_to_say(
     return False
 
 
-@compiled
+@inlined
 def _is_new(order: Order, earlier: int, site: int, other: int, thread: int) -> bool:
     """Tell whether there is something to say of a race that is not said yet."""
     known = order.races[earlier, site]
-    return known == UNKNOWN or (known == KNOWN and (other - 1) // order.slots != (thread - 1) // order.slots)
+    return known == UNKNOWN or (known == KNOWN and _block(order, other) != _block(order, thread))
 
 
-@compiled
+@inlined
+def _block(order: Order, thread: int) -> int:
+    """Return which block of the batch a thread is in, -1 for one that came before."""
+    place = thread - 1 - order.first
+    return int(order.block[place]) if place >= 0 else -1
+
+
+@inlined
 def _are_apart(other: int, thread: int) -> bool:
     """Tell whether two threads are of two warps."""
     return (other - 1) // WARP_SIZE != (thread - 1) // WARP_SIZE
 
 
-@compiled
+@inlined
 def _has_stored_too(did: Did, order: Order, stored: Numbers, cell: int, thread: int, then: int) -> bool:
     """Tell whether a thread took part in the last execution that stored in cells of several threads."""
     if then != stored[0]:
@@ -202,15 +210,15 @@ def _has_stored_too(did: Did, order: Order, stored: Numbers, cell: int, thread: 
     return took_part
 
 
-@compiled
+@inlined
 def _are_unordered(order: Order, other: int, then: int, thread: int) -> bool:
     """Tell whether nothing orders what a thread does now after what another did."""
     if other == 0 or other == thread or then <= order.grid_synced:
         return False
-    block = (thread - 1) // order.slots
-    if (other - 1) // order.slots != block:
+    block = _block(order, thread)
+    if _block(order, other) != block:
         return True
-    if then <= order.synced[block - order.first // order.slots]:
+    if then <= order.synced[block]:
         return False
     if len(order.warp_synced) and not _are_apart(other, thread):
         passed = order.warp_synced[other - 1 - order.first], order.warp_synced[thread - 1 - order.first]
@@ -218,7 +226,7 @@ def _are_unordered(order: Order, other: int, then: int, thread: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def _mark(did: Did, state: State, order: Order, number: int, i: int, j: int, effect: int, several: Numbers) -> None:
     """Note a row of which there is nothing to say."""
     if effect == STORE:
@@ -226,23 +234,23 @@ def _mark(did: Did, state: State, order: Order, number: int, i: int, j: int, eff
             cell = did.cell[k]
             if several[k] and state.content[cell] != did.after[k]:
                 for other in (LOAD, UPDATE):
-                    state.low[other][cell], state.high[other][cell] = 0, 0
+                    state.low[other, cell], state.high[other, cell] = 0, 0
     elif order.is_ordered and state.marked[effect]:
         for k in range(i, j):
             cell, thread = did.cell[k], did.thread[k]
-            low = _are_unordered(order, state.low[effect][cell], state.low_by[effect][cell], thread)
-            high = _are_unordered(order, state.high[effect][cell], state.high_by[effect][cell], thread)
+            low = _are_unordered(order, state.low[effect, cell], state.low_by[effect, cell], thread)
+            high = _are_unordered(order, state.high[effect, cell], state.high_by[effect, cell], thread)
             if several[k] and not low and not high:
                 several[k] = 2
         for k in range(i, j):
             if several[k] == 2:
-                state.low[effect][did.cell[k]], state.high[effect][did.cell[k]] = 0, 0
+                state.low[effect, did.cell[k]], state.high[effect, did.cell[k]] = 0, 0
     state.marked[effect] = True
     for k in range(i, j):
         if not several[k]:
             continue
         cell, thread = did.cell[k], did.thread[k]
-        if effect == STORE or state.low[effect][cell] == 0 or thread <= state.low[effect][cell]:
-            state.low[effect][cell], state.low_by[effect][cell] = thread, number
-        if effect != STORE and thread >= state.high[effect][cell]:
-            state.high[effect][cell], state.high_by[effect][cell] = thread, number
+        if effect == STORE or state.low[effect, cell] == 0 or thread <= state.low[effect, cell]:
+            state.low[effect, cell], state.low_by[effect, cell] = thread, number
+        if effect != STORE and thread >= state.high[effect, cell]:
+            state.high[effect, cell], state.high_by[effect, cell] = thread, number

@@ -87,9 +87,8 @@ class Watched:
         self._owner = self._nobody()
         self._is_new = True  # nobody touched any cell
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
-        numbers = np.zeros((3, len(self.contents)), np.int32)
-        self._numbers: dict[Effect, Numbers] = dict(zip(EFFECTS, numbers, strict=True))
-        self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
+        self._numbers_of_all = np.zeros((3, len(self.contents)), np.int32)
+        self._numbers: dict[Effect, Numbers] = dict(zip(EFFECTS, self._numbers_of_all, strict=True))
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
         self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, _NONE, _NONE
@@ -107,12 +106,19 @@ class Watched:
 
         Of stores that is the last one; of loads and of updates those of the lowest and of the highest thread.
         """
-        if effect not in self._marks:
-            numbers = [self._numbers[effect]]
-            if effect != "store":
-                numbers = [np.zeros(len(self.contents), np.int32) for _ in range(2)]
-            self._marks[effect] = tuple((self._nobody(), executions) for executions in numbers)
         return self._marks[effect]
+
+    @cached_property
+    def _marks_of_all(self) -> tuple[Threads, Numbers]:
+        """Return the lowest and the highest threads, and by which executions, of each effect, both (2, 3, cells)."""
+        shape = 2, len(EFFECTS), len(self.contents)
+        return np.zeros(shape, self._number), np.zeros(shape, np.int32)
+
+    @cached_property
+    def _marks(self) -> dict[Effect, tuple[tuple[Threads, Numbers], ...]]:
+        threads, executions = self._marks_of_all
+        marks = {effect: (*zip(threads[:, at], executions[:, at], strict=True),) for at, effect in enumerate(EFFECTS)}
+        return {effect: both[:1] if effect == "store" else both for effect, both in marks.items()}
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
@@ -268,17 +274,9 @@ class Watched:
 
         if self._pending:
             self._settle()
-        by_effect = [self.marks(effect) for effect in EFFECTS]
-        low, high = ([marks[at] for marks in by_effect] for at in (0, -1))  # of stores there is one only
-        numbers, low_marks, high_marks, low_by, high_by = (
-            (column[0], column[1], column[2])
-            for column in (
-                [self._numbers[effect] for effect in EFFECTS],
-                *([mark[at] for mark in marks] for at in (0, 1) for marks in (low, high)),
-            )
-        )
+        (low, high), (low_by, high_by) = self._marks_of_all
         marked = np.array([effect in self.shared for effect in EFFECTS])
-        return State(self.owners, numbers, low_marks, high_marks, low_by, high_by, *self._seen, marked)
+        return State(self.owners, self._numbers_of_all, low, high, low_by, high_by, *self._seen, marked)
 
     def _settle(self) -> None:
         for pattern in self._pending:
