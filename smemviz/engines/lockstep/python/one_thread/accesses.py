@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -16,13 +16,12 @@ from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
 from smemviz.engines.lockstep.python.one_thread.arrays import Access
-from smemviz.engines.lockstep.python.one_thread.atoms import Entry
+from smemviz.engines.lockstep.python.one_thread.noted import Noted
 from smemviz.engines.lockstep.python.one_thread.printed import Printed
 from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import UINT8, Dtype
-from smemviz.model.hardware.operations import effect_of
+from smemviz.engines.lockstep.values.typing import Dtype
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
 _ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
@@ -73,7 +72,7 @@ class Accesses:
 
     An item of ``noted`` is where in its memory an element lies, -1 for what is told otherwise; ``groups`` are the
     numbers of groups of accesses, whose items follow each other; ``stored`` are the values of stores to shared memory.
-    What an access of a number ``touches`` is 0 where it loads, 1 where it stores, and else which updates it goes with.
+    ``what`` is what all threads note.
     """
 
     def __init__(self, machine: Machine, mask: Mask, slot: int, pace: Pace | None, *, may_wait: bool) -> None:
@@ -98,61 +97,39 @@ class Accesses:
         self._many_safe = -1
         self._owned: dict[Watched, list[int]] = {}
 
-    def prepare(
-        self, sites: Sequence[tuple[int, Access]], groups: Iterable[tuple[Entry, ...]], views: Mapping[str, View]
-    ) -> None:
-        """Take what is noted: the site and the access of each number, and the numbers in each group."""
-        made = self._machine.table.sites
-        memories, dtypes = [views[access.name].memory for _, access in sites], [access.dtype for _, access in sites]
-        self.site = np.array([site for site, _ in sites], np.int32)
+    def prepare(self, what: Noted, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
+        """Take what is noted, and the site and the access of each number."""
+        self.what, machine = what, self._machine
+        memories = [views[access.name].memory for _, access in sites]
         self._scale = np.array([scale_of(memory) for memory in memories], np.int64)
-        self._shift = np.array([self._shift_of(*one) for one in zip(memories, dtypes, strict=True)], np.int64)
-        self.size = np.array([dtype.itemsize for dtype in dtypes], np.int64)
-        self.width = np.array([access.width for _, access in sites], np.int64)
+        self._shift = self._shifts(sites, views)
         bases = [views[access.name].memory.base + (access.byte or 0) for _, access in sites]
         self.base = np.array(bases, np.int64)
-        self.is_even = not (self.base % self.width).any()
-        self.dtypes = [
-            dtype if access.byte is None else UINT8 for dtype, (_, access) in zip(dtypes, sites, strict=True)
-        ]
-        self.in_shared = np.array([made[site].space == "shared" for site, _ in sites], np.bool_)
-        shared = np.array([memory is self._machine.shared for memory in memories], np.bool_)
-        width = self._machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
-        self._in_cells = bool(((shared & (self.size == width)) | ~self.in_shared).all())
-        kinds = sorted({access.update for _, access in sites} - {""})
-        effects = [effect_of(made[site].op) for site, _ in sites]
-        self.updates = np.array([effect == "update" for effect in effects], np.bool_)
-        each = zip(effects, (access.update for _, access in sites), strict=True)
-        self.touches = np.array([2 + kinds.index(kind) if kind else int(did != "load") for did, kind in each], np.int64)
-        self.stores = self.in_shared & np.array([made[site].op == "store" for site, _ in sites], np.bool_)
-        self.valued = self.stores & np.array([dtype.kind != "c" for dtype in dtypes], np.bool_)
-        self.items = np.where(self.stores, in_pieces(self.width), 0)  # that each notes of what it stores
+        self.is_even = not (self.base % what.width).any()
+        width = machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
+        sizes = [size for memory, size in zip(memories, what.size.tolist(), strict=True) if memory is machine.shared]
+        self._in_cells = len(sizes) == np.count_nonzero(what.in_shared) and all(size == width for size in sizes)
         by_memory: dict[Memory, list[int]] = {}
         for number, memory in enumerate(memories):
             by_memory.setdefault(memory, []).append(number)
         self.by_memory = {memory: np.array(numbers) for memory, numbers in by_memory.items()}
-        for number, (_, access) in enumerate(sites):
-            watched = self._machine.in_global.watched.get(views[access.name].memory)
+        for memory, numbers in by_memory.items():
+            watched = machine.in_global.watched.get(memory)
             if watched in self._owned:
-                self._owned[watched].append(number)
-        self.length = np.array([len(group) for group in groups], np.int64)
-        self._first = np.cumsum(self.length) - self.length
-        self._names = np.array([1 + max(which for _, which, _ in group) for group in groups], np.int64)
-        entries = np.array([entry for group in groups for entry in group], np.int64).reshape(-1, 3)
-        self._numbers, self._which, self._constant = np.ascontiguousarray(entries.T)
-        self._offset = self._constant + self._begins(sites, views)[self._numbers]
+                self._owned[watched].extend(numbers)
+        self._offset = what.constant + self._begins(sites, views)[what.numbers]
 
     def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
-        self.site, self.size, self.width, self.length = first.site, first.size, first.width, first.length
-        self.stores, self.valued, self.items = first.stores, first.valued, first.items
-        self._scale, self.base, self._first, self._numbers = first._scale, first.base, first._first, first._numbers
-        self._shift, self.dtypes = first._shift, first.dtypes
-        if first.in_shared.any():  # each block has its own
-            own = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
-            self._shift = np.array(own, np.int64)
-        self._names, self._which, self._constant = first._names, first._which, first._constant
-        self._offset = self._constant + self._begins(sites, views)[self._numbers]
+        self.what, self._scale, self.base, self._shift = first.what, first._scale, first.base, first._shift
+        if self.what.any_in_shared:  # each block has its own
+            self._shift = self._shifts(sites, views)
+        self._offset = self.what.constant + self._begins(sites, views)[self.what.numbers]
+
+    def _shifts(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
+        """Return for every number where in its memory an array begins that lies at its start."""
+        shifts = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
+        return np.array(shifts, np.int64)
 
     def _begins(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
         """Return for every number the place of what the index 0 stands for, where accesses are noted by their index."""
@@ -214,13 +191,13 @@ class Accesses:
         self.only_counts = False
         numbers, places = (column[self.left_out :] for column in self.done_in(groups, noted))
         self.left_out = 0
-        sites, addresses, items = self.site[numbers], self.addresses(numbers, places), self.items[numbers]
+        sites, addresses, items = self.what.site[numbers], self.addresses(numbers, places), self.what.items[numbers]
         values, stores = np.full(len(sites), np.nan), np.flatnonzero(items)
-        shared = np.flatnonzero(self.in_shared[numbers])
+        shared = np.flatnonzero(self.what.in_shared[numbers])
         if len(shared):
             stored = self.stored_values()
             of_items = partial(np.repeat, numbers, items)
-            bits = bits_of(self.dtypes, self.stores, self.valued, of_items, stored, self.stored_whole)
+            bits = bits_of(self.what.dtypes, self.what.stores, self.what.valued, of_items, stored, self.stored_whole)
             values[stores] = stored if len(stored) == len(stores) else stored[(np.cumsum(items) - items)[stores]]
             self._tell_shared(numbers[shared], addresses[shared], bits)
         self.stored.clear()
@@ -236,14 +213,14 @@ class Accesses:
     ) -> None:
         """Let the search for hazards have accesses to shared memory, piece by piece."""
         rows = np.arange(len(numbers))
-        if self.width.max() > PIECE:
-            many = in_pieces(self.width[numbers])
+        if self.what.width.max() > PIECE:
+            many = in_pieces(self.what.width[numbers])
             rows = np.repeat(rows, many)
             piece = np.arange(len(rows)) - (np.cumsum(many) - many)[rows]
             numbers, addresses = numbers[rows], addresses[rows] + PIECE * piece
         bits, slots = np.zeros(len(rows), np.uint64), np.full(len(rows), self.slot)
-        bits[self.stores[numbers]] = stored
-        did = OrderedAccesses(self.site[numbers], slots, addresses, bits, rows)
+        bits[self.what.stores[numbers]] = stored
+        did = OrderedAccesses(self.what.site[numbers], slots, addresses, bits, rows)
         self._machine.hazards.add_serial(did)
 
     def _keep(self, groups: NDArray[np.int64], noted: NDArray[np.int64], pace: Pace) -> None:
@@ -283,7 +260,7 @@ class Accesses:
     @property
     def have_no_order(self) -> bool:
         """Whether nobody asks which elements are loaded and stored."""
-        return self._are_only_counted and (not self.in_shared.any() or self._machine.hazards.is_over)
+        return self._are_only_counted and (not self.what.any_in_shared or self._machine.hazards.is_over)
 
     def _are_safe(self, groups: NDArray[np.int64], noted: NDArray[np.int64]) -> bool:
         if not self._in_cells:
@@ -293,23 +270,23 @@ class Accesses:
             return True
         numbers, places = self.done_in(groups, noted)
         numbers, places = numbers[self.left_out :], places[self.left_out :]
-        return hazards.are_safe(places[self.in_shared[numbers]])
+        return hazards.are_safe(places[self.what.in_shared[numbers]])
 
     def count(self, times: Mapping[int, int]) -> None:
         """Let the log count groups of accesses, each so many times, once nothing else is asked."""
-        each = np.zeros(len(self.length), np.int64)
+        each = np.zeros(len(self.what.length), np.int64)
         each[list(times)] = list(times.values())
         if each.any():
             self._tell(self._times(each))
 
     def _count(self, groups: NDArray[np.int64]) -> None:
-        times, first = self._times(np.bincount(groups, minlength=len(self.length))), self._first[groups[0]]
-        times[self._numbers[first : first + self.left_out]] -= 1
+        times, first = self._times(np.bincount(groups, minlength=len(self.what.length))), self.what.first[groups[0]]
+        times[self.what.numbers[first : first + self.left_out]] -= 1
         self.left_out = 0
         self._tell(times)
         self.stored.clear()
         self.only_counts = True
-        if self.in_shared.any():
+        if self.what.any_in_shared:
             self._look_for_safe()
 
     def _look_for_safe(self) -> None:
@@ -321,11 +298,11 @@ class Accesses:
 
     def _times(self, each: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how often each access was made, by how often each group was."""
-        return np.bincount(self._numbers, np.repeat(each, self.length)).astype(np.int64)
+        return np.bincount(self.what.numbers, np.repeat(each, self.what.length)).astype(np.int64)
 
     def _tell(self, times: NDArray[np.int64]) -> None:
         numbers = np.flatnonzero(times)
-        self._machine.log.count_alone(self.slot, self.site[numbers], self.base[numbers], times[numbers])
+        self._machine.log.count_alone(self.slot, self.what.site[numbers], self.base[numbers], times[numbers])
 
     def start_over(self) -> None:
         """Forget what has been handed on together with what others did."""
@@ -347,13 +324,16 @@ class Accesses:
         Of each group the first of its entries, how many they are, and how many items are noted; of each entry its
         number, and which item; of each number what makes addresses of elements.
         """
-        of_groups, of_entries = (self._first, self.length, self._names), (self._numbers, self._which)
-        return *of_groups, *of_entries, self._scale, self.size, self.base
+        of_groups, of_entries = (
+            (self.what.first, self.what.length, self.what.names),
+            (self.what.numbers, self.what.which),
+        )
+        return *of_groups, *of_entries, self._scale, self.what.size, self.base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:
         """What makes the place of an element in its array, times the scale, of what is noted of each entry."""
-        return np.asarray(self._offset - self._shift[self._numbers])
+        return np.asarray(self._offset - self._shift[self.what.numbers])
 
     def stored_values(self) -> NDArray[np.float64]:
         """Return what was stored as doubles."""
@@ -371,18 +351,18 @@ class Accesses:
         self, groups: NDArray[np.int64], noted: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of the accesses that groups are made of, and their places."""
-        length, names = self.length[groups], self._names[groups]
+        length, names = self.what.length[groups], self.what.names[groups]
         end = np.cumsum(length)
-        entry = np.arange(end[-1]) + np.repeat(self._first[groups] - end + length, length)
-        which = self._which[entry] + np.repeat(np.cumsum(names) - names, length)
-        return self._numbers[entry], noted[which] + self._offset[entry]
+        entry = np.arange(end[-1]) + np.repeat(self.what.first[groups] - end + length, length)
+        which = self.what.which[entry] + np.repeat(np.cumsum(names) - names, length)
+        return self.what.numbers[entry], noted[which] + self._offset[entry]
 
     def addresses(self, numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the addresses of elements by their places in memory."""
         elements = places - self._shift[numbers]
         if self._scale.max() > 1:
             elements //= self._scale[numbers]
-        elements *= self.size[numbers]
+        elements *= self.what.size[numbers]
         elements += self.base[numbers]
         return np.asarray(elements)
 

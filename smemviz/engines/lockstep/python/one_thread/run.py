@@ -255,7 +255,7 @@ def _run(
             }
             reached = [memory for made, way in writer.accesses for memory in of_each[made.name, made.field, way]]
         if not threads:
-            accesses.prepare(writer.sites, writer.groups, inner)
+            accesses.prepare(text.noted_in(machine), writer.sites, inner)
         else:
             accesses.prepare_like(threads[0].accesses, writer.sites, inner)
         give_arrays(writer, inner, frame.mask)

@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.entry import Entry
+from smemviz.engines.lockstep.python.one_thread.noted import Noted, noted_of
 from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.in_order import ENDS
@@ -56,6 +57,13 @@ class Text:
     buffers: Buffers | None = None
     native: Native | None = None
     is_kept: bool = False
+    _noted: Noted | None = None
+
+    def noted_in(self, machine: Machine) -> Noted:
+        """Return what is noted of its accesses."""
+        if self._noted is None:
+            self._noted = noted_of(self.writer.sites, self.writer.groups, machine.table.sites)
+        return self._noted
 
     def enter(self, frame: Frame) -> None:
         """Begin in another launch, where it may be as long as it was."""

@@ -44,11 +44,11 @@ class Events:
     def undo(self) -> None:
         """Let memories hold what they did before."""
         sites = self._machine.table.sites
-        changes = np.array([effect_of(sites[site].op) != "load" for site in self._of.site.tolist()])
+        changes = np.array([effect_of(sites[site].op) != "load" for site in self._of.what.site.tolist()])
         which = np.flatnonzero(changes[self._number])[::-1]
         columns = (column[which].tolist() for column in (self._number, self._place, self._before))
         for number, place, before in zip(*columns, strict=True):
-            dtype = self._of.dtypes[number]
+            dtype = self._of.what.dtypes[number]
             self._memories[number].elements(dtype).view(f"u{dtype.itemsize}")[place] = before
 
     def hand_on(self) -> None:
@@ -56,10 +56,10 @@ class Events:
         if not len(self._row):
             return
         machine, of = self._machine, self._of
-        begins = [memory.place(0, dtype) for memory, dtype in zip(self._memories, of.dtypes, strict=True)]
+        begins = [memory.place(0, dtype) for memory, dtype in zip(self._memories, of.what.dtypes, strict=True)]
         begin = np.array([np.broadcast_to(begin, machine.slots)[self._slots] for begin in begins])
         places = self._place - begin[self._number, self._lane]
-        addresses = places * of.size[self._number] + of.base[self._number]
+        addresses = places * of.what.size[self._number] + of.base[self._number]
         add(machine.in_global, machine.table.sites, list(self._in_global(addresses)))
         made = self._made(addresses)
         tell_shared(machine, of, made, scratch_of(machine))
@@ -67,7 +67,7 @@ class Events:
 
     def _in_global(self, addresses: NDArray[np.int64]) -> Iterator[tuple[Watched, Did, NDArray[np.int64]]]:
         """Yield what was done to each allocation that is watched, cell by cell, and in which rows."""
-        in_global, width = self._machine.in_global, self._of.width[self._number]
+        in_global, width = self._machine.in_global, self._of.what.width[self._number]
         threads = in_global.threads[self._slots]
         for memory, numbers in self._of.by_memory.items():
             watched = in_global.watched.get(memory)
@@ -81,7 +81,7 @@ class Events:
             row = np.cumsum(np.diff(rows, prepend=rows[:1]) != 0)
             did = Did(
                 row,
-                self._of.site[self._number[which]],
+                self._of.what.site[self._number[which]],
                 threads[self._lane[which]],
                 cells,
                 _piece(self._before[which], part, watched.nbytes),
@@ -94,14 +94,14 @@ class Events:
         lane = self._lane.astype(np.int16)  # which is sorted by counting
         order = np.argsort(lane, kind="stable")
         number = self._number[order]
-        stores = self._of.stores[number]
+        stores = self._of.what.stores[number]
         stored, by = self._after[order][stores], number[stores]
         values = np.empty(len(stored))
         for of in np.flatnonzero(np.bincount(by)).tolist():
-            values[by == of] = _numbers(stored[by == of], self._of.dtypes[of])
+            values[by == of] = _numbers(stored[by == of], self._of.what.dtypes[of])
         begin = np.concatenate([[0], np.cumsum(np.bincount(lane, minlength=len(self._slots)))])
         first_store = np.concatenate([[0], np.cumsum(stores)])[begin]
-        times = np.bincount(number, minlength=len(self._of.site))
+        times = np.bincount(number, minlength=len(self._of.what.site))
         rows, numbers = self._row[order].astype(np.int32), number.astype(np.int32)
         return Made(self._slots, begin, times, rows, numbers, addresses[order], first_store, values, stored)
 

@@ -55,15 +55,15 @@ def done_in_global(
     Raises:
         NotTogetherError: where that cannot be noted at once.
     """
-    if races.has_messages and len(made.slots) > 1 and first.updates[numbers].any():
+    if races.has_messages and len(made.slots) > 1 and first.what.updates[numbers].any():
         raise NotTogetherError
-    among = np.zeros(len(first.site), np.bool_)
+    among = np.zeros(len(first.what.site), np.bool_)
     among[numbers] = True
     here = np.flatnonzero(among[made.number])
     number, addresses, rows = made.number[here], made.addresses[here], made.rows[here]
     thread_of = races.threads[made.slots]
-    sites, threads = first.site[number], np.repeat(thread_of, np.diff(np.searchsorted(here, made.begin)))
-    access, cells = watched.cells_of(addresses, first.width[number])
+    sites, threads = first.what.site[number], np.repeat(thread_of, np.diff(np.searchsorted(here, made.begin)))
+    access, cells = watched.cells_of(addresses, first.what.width[number])
     several = np.flatnonzero(watched.are_of_several(cells, threads[access]))
     alone = np.ones(len(here), np.bool_)
     alone[access[several]] = False
@@ -71,7 +71,7 @@ def done_in_global(
         raise NotTogetherError
     access, cells = access[several], cells[several]
     did = Touches(sites[access], threads[access], cells, rows[access])
-    are_updates, are_stores = first.updates[number[access]], first.touches[number[access]] == 1
+    are_updates, are_stores = first.what.updates[number[access]], first.what.touches[number[access]] == 1
     updates, touches = did.those(are_updates), did.those(~are_updates)
     own = sites[alone], threads[alone], addresses[alone]
     if updates.any and not races.may_do("update", watched, updates):

@@ -69,7 +69,7 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops, scratch: Scratch) -> Mad
     if not len(noted):
         return None
     starts, length, _, numbers, *_ = first.tables
-    times, access_begin = np.zeros(len(first.site), np.int64), np.zeros_like(begin)
+    times, access_begin = np.zeros(len(first.what.site), np.int64), np.zeros_like(begin)
     places, turns = (scratch.array(name, len(groups), np.int32) for name in ("places", "turns"))
     places[:] = turns[:] = 0
     tables, where = (starts, length, numbers), _loops_of(first, loops)
@@ -81,10 +81,10 @@ def in_lockstep(runs: Sequence[Accesses], loops: Loops, scratch: Scratch) -> Mad
     place(*of_groups, where[2], first.tables, add, row_of, access_begin, *made)
     stored, first_store = _joined([[run.stored_values()] for run in runs], scratch, "stored", np.float64)
     bits = bits_of(
-        first.dtypes,
-        first.stores,
-        first.valued,
-        lambda: np.repeat(number, first.items[number]),
+        first.what.dtypes,
+        first.what.stores,
+        first.what.valued,
+        lambda: np.repeat(number, first.what.items[number]),
         stored,
         lambda: np.concatenate([run.stored_whole() for run in runs]),
     )

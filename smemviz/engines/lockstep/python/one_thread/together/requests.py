@@ -76,15 +76,17 @@ def tell_log(machine: Machine, first: Accesses, made: Made) -> None:
 
     def write(addresses: NDArray[np.int64], values: NDArray[np.float64] | None) -> None:
         stored = _NO_VALUES if values is None else values
-        of_accesses = *what, made.addresses, first.items, made.values
+        of_accesses = *what, made.addresses, first.what.items, made.values
         write_requests(threads, slots[threads] % WARP_SIZE, *of_accesses, low, which, *written, addresses, stored)
 
     for low in range(0, count, _AT_ONCE):  # turn by turn, so that of every warp as much is kept as of the others
         several = [threads for threads in several if not _are_counted(machine, first, made, threads, found)]
         for threads in several:
-            number, which, known = requests_of(threads, *what, first.valued, low, min(low + _AT_ONCE, count), found)
+            number, which, known = requests_of(
+                threads, *what, first.what.valued, low, min(low + _AT_ONCE, count), found
+            )
             if len(number):
-                machine.log.add_serial(first.site[number], int(slots[threads[0]]), write, known=known)
+                machine.log.add_serial(first.what.site[number], int(slots[threads[0]]), write, known=known)
 
 
 def _are_counted(
@@ -96,18 +98,18 @@ def _are_counted(
         return False
     times = np.bincount(made.number[found[thread] : made.begin[thread + 1]])
     which = np.flatnonzero(times)
-    machine.log.count_alone(int(made.slots[thread]), first.site[which], first.base[which], times[which])
+    machine.log.count_alone(int(made.slots[thread]), first.what.site[which], first.base[which], times[which])
     return True
 
 
 def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
     """Raise an error where a thread stores what another touches."""
     for memory, numbers in first.by_memory.items():
-        if not first.touches[numbers].any():
+        if not first.what.touches[numbers].any():
             continue
-        unit = min(int(first.width[numbers].min()), PIECE)
-        times = np.zeros(len(first.width), np.int64)
-        times[numbers] = first.width[numbers] // unit
+        unit = min(int(first.what.width[numbers].min()), PIECE)
+        times = np.zeros(len(first.what.width), np.int64)
+        times[numbers] = first.what.width[numbers] // unit
         shift, most = unit.bit_length() - 1, len(memory.data) // unit
         start = np.full(len(made.slots), memory.base >> shift)
         if memory.space == "shared":  # an address is the same in every block
@@ -121,7 +123,7 @@ def _look_for_meetings(machine: Machine, first: Accesses, made: Made) -> None:
             found, cells = np.unique(cells, return_inverse=True)
             what, shift, most = (begin, number, cells), 0, len(found)
             times, start = np.minimum(times, 1), np.zeros_like(start)
-        touches, owner = first.touches, np.full(most, -1, np.int32)
+        touches, owner = first.what.touches, np.full(most, -1, np.int32)
         if touches.max() > _MOST_KINDS or meet(*what, times, shift, start, touches, owner):
             raise NotTogetherError
 
@@ -146,18 +148,18 @@ def tell_shared(machine: Machine, first: Accesses, made: Made, scratch: Scratch)
 
     Of what a thread does to an element in one way the first time is enough, and the first with another value.
     """
-    if not made.times[first.in_shared].any():
+    if not made.times[first.what.in_shared].any():
         return
     shift, start, nbytes = machine.hazards.cell_bytes.bit_length() - 1, machine.layout.start, machine.layout.nbytes
     cells = (nbytes >> shift) + 1
-    before, stamps = np.zeros(len(first.site) * cells, np.uint64), np.zeros(len(first.site) * cells, np.int32)
-    pieces = np.where(first.in_shared, in_pieces(first.width), 0)
+    before, stamps = np.zeros(len(first.what.site) * cells, np.uint64), np.zeros(len(first.what.site) * cells, np.int32)
+    pieces = np.where(first.what.in_shared, in_pieces(first.what.width), 0)
     size = 4 * int(made.times @ pieces)
     seen, found = (scratch.array(name, size, np.int64).reshape(4, -1) for name in ("seen", "found"))
-    what = made.begin, made.rows, made.number, made.addresses, first.stores, made.first_store, made.bits
+    what = made.begin, made.rows, made.number, made.addresses, first.what.stores, made.first_store, made.bits
     ends = np.zeros(made.count + 1, np.int32)
     many = note_first(*what, pieces, start, shift, cells, before, stamps, ends, seen, found)
     which, threads, bits, piece = found[:, :many]
-    sites, slots, rows = first.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
+    sites, slots, rows = first.what.site[made.number[which]], made.slots[threads], made.rows[which].astype(np.int64)
     did = OrderedAccesses(sites, slots, made.addresses[which] + PIECE * piece, bits.view(np.uint64), rows)
     machine.hazards.add_serial(did)
