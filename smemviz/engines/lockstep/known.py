@@ -34,7 +34,7 @@ class Known:
     """
 
     table: SiteTable
-    types: Hashable = ()
+    types: Hashable
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)

@@ -15,7 +15,6 @@ from smemviz.engines.lockstep.hazards.serial_accesses import OrderedAccesses
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, View
-from smemviz.engines.lockstep.python.one_thread.arrays import Access
 from smemviz.engines.lockstep.python.one_thread.noted import Noted
 from smemviz.engines.lockstep.python.one_thread.printed import Printed
 from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
@@ -97,13 +96,13 @@ class Accesses:
         self._many_safe = -1
         self._owned: dict[Watched, list[int]] = {}
 
-    def prepare(self, what: Noted, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
-        """Take what is noted, and the site and the access of each number."""
+    def prepare(self, what: Noted, views: Mapping[str, View]) -> None:
+        """Take what is noted."""
         self.what, machine = what, self._machine
-        memories = [views[access.name].memory for _, access in sites]
+        memories = [views[access.name].memory for _, access in what.sites]
         self._scale = np.array([scale_of(memory) for memory in memories], np.int64)
-        self._shift = self._shifts(sites, views)
-        bases = [views[access.name].memory.base + (access.byte or 0) for _, access in sites]
+        self._shift = self._shifts(views)
+        bases = [views[access.name].memory.base + (access.byte or 0) for _, access in what.sites]
         self.base = np.array(bases, np.int64)
         self.is_even = not (self.base % what.width).any()
         width = machine.hazards.cell_bytes  # of elements that are cells, places are the numbers of the cells
@@ -117,24 +116,24 @@ class Accesses:
             watched = machine.in_global.watched.get(memory)
             if watched in self._owned:
                 self._owned[watched].extend(numbers)
-        self._offset = what.constant + self._begins(sites, views)[what.numbers]
+        self._offset = what.constant + self._begins(views)[what.numbers]
 
-    def prepare_like(self, first: Accesses, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> None:
+    def prepare_like(self, first: Accesses, views: Mapping[str, View]) -> None:
         """Take what is noted from another thread that runs the same loop."""
         self.what, self._scale, self.base, self._shift = first.what, first._scale, first.base, first._shift
         if self.what.any_in_shared:  # each block has its own
-            self._shift = self._shifts(sites, views)
-        self._offset = self.what.constant + self._begins(sites, views)[self.what.numbers]
+            self._shift = self._shifts(views)
+        self._offset = self.what.constant + self._begins(views)[self.what.numbers]
 
-    def _shifts(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
+    def _shifts(self, views: Mapping[str, View]) -> NDArray[np.int64]:
         """Return for every number where in its memory an array begins that lies at its start."""
-        shifts = [self._shift_of(views[access.name].memory, access.dtype) for _, access in sites]
+        shifts = [self._shift_of(views[access.name].memory, access.dtype) for _, access in self.what.sites]
         return np.array(shifts, np.int64)
 
-    def _begins(self, sites: Sequence[tuple[int, Access]], views: Mapping[str, View]) -> NDArray[np.int64]:
+    def _begins(self, views: Mapping[str, View]) -> NDArray[np.int64]:
         """Return for every number the place of what the index 0 stands for, where accesses are noted by their index."""
-        begins = np.zeros(len(sites), np.int64)
-        for number, (_, access) in enumerate(sites):
+        begins = np.zeros(len(self.what.sites), np.int64)
+        for number, (_, access) in enumerate(self.what.sites):
             if access.is_by_index:
                 begins[number] = open_value(views[access.name].offset, self.slot) + self._shift[number]
         return begins
@@ -324,11 +323,8 @@ class Accesses:
         Of each group the first of its entries, how many they are, and how many items are noted; of each entry its
         number, and which item; of each number what makes addresses of elements.
         """
-        of_groups, of_entries = (
-            (self.what.first, self.what.length, self.what.names),
-            (self.what.numbers, self.what.which),
-        )
-        return *of_groups, *of_entries, self._scale, self.what.size, self.base
+        what = self.what
+        return what.first, what.length, what.names, what.numbers, what.which, self._scale, what.size, self.base
 
     @cached_property
     def added(self) -> NDArray[np.int64]:

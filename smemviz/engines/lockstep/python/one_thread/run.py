@@ -255,9 +255,9 @@ def _run(
             }
             reached = [memory for made, way in writer.accesses for memory in of_each[made.name, made.field, way]]
         if not threads:
-            accesses.prepare(text.noted_in(machine), writer.sites, inner)
+            accesses.prepare(text.noted, inner)
         else:
-            accesses.prepare_like(threads[0].accesses, writer.sites, inner)
+            accesses.prepare_like(threads[0].accesses, inner)
         give_arrays(writer, inner, frame.mask)
         given: list[Any] = []
         for name in writer.names:

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.atoms import Kind, Span, full, union
 from smemviz.engines.lockstep.python.one_thread.entry import Entry
-from smemviz.engines.lockstep.python.one_thread.noted import Noted, noted_of
+from smemviz.engines.lockstep.python.one_thread.noted import Noted
 from smemviz.engines.lockstep.python.one_thread.renamed import renamed_in
 from smemviz.engines.lockstep.python.one_thread.text import expressions, statements
 from smemviz.engines.lockstep.python.one_thread.text.in_order import ENDS
@@ -40,7 +40,7 @@ _DAYS = 1 << 36  # turns of a loop, at a million in a second
 
 @dataclass
 class Text:
-    """A loop, compiled, what its writer knows of it, and the names of what it begins with.
+    """A loop, compiled, what its writer knows of it and is ``noted`` of it, and the names of what it begins with.
 
     ``is_long`` tells that several threads run it in machine code, ``may_be_long`` that they do so if it turns out long.
     One that ``is_kept`` was written in another launch; one that ``prints`` does so somewhere. One that threads run in
@@ -49,6 +49,7 @@ class Text:
 
     run: Callable[..., Any]
     writer: Writer
+    noted: Noted
     wanted: list[str]
     may_be_long: bool
     prints: bool
@@ -57,13 +58,6 @@ class Text:
     buffers: Buffers | None = None
     native: Native | None = None
     is_kept: bool = False
-    _noted: Noted | None = None
-
-    def noted_in(self, machine: Machine) -> Noted:
-        """Return what is noted of its accesses."""
-        if self._noted is None:
-            self._noted = noted_of(self.writer.sites, self.writer.groups, machine.table.sites)
-        return self._noted
 
     def enter(self, frame: Frame) -> None:
         """Begin in another launch, where it may be as long as it was."""
@@ -162,6 +156,7 @@ def _closer(writer: Writer, kinds: dict[str, Kind], near: dict[str, Span], turns
 
 
 def _compiled(writer: Writer) -> Text:
+    noted = Noted(writer.sites, writer.groups, writer.frame.machine.table.sites)
     if writer.in_order:
         if not writer.together:
             raise NotWrittenError
@@ -171,12 +166,12 @@ def _compiled(writer: Writer) -> Text:
         native = native_of(writer.frame.machine, writer, text, [*wanted, *ENDS])
         if native is None:
             raise NotWrittenError
-        return Text(_never, writer, wanted, may_be_long=False, prints=False, native=native)
+        return Text(_never, writer, noted, wanted, may_be_long=False, prints=False, native=native)
     text, wanted = shortest(writer)
     namespace = dict(writer.constants)
     exec(_code(text), namespace)
     prints = any(".prints(" in line for line in writer.lines)
-    return Text(namespace["loop"], writer, wanted, writer.several and writer.together, prints)
+    return Text(namespace["loop"], writer, noted, wanted, writer.several and writer.together, prints)
 
 
 def _never(*_given: Any) -> Any:

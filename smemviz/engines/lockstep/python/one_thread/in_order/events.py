@@ -16,7 +16,6 @@ from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
 from smemviz.engines.lockstep.python.one_thread.together.order import Made
 from smemviz.engines.lockstep.python.one_thread.together.requests import scratch_of, tell_log, tell_shared
 from smemviz.engines.lockstep.values.typing import Dtype
-from smemviz.model.hardware.operations import effect_of
 
 
 class Events:
@@ -43,9 +42,7 @@ class Events:
 
     def undo(self) -> None:
         """Let memories hold what they did before."""
-        sites = self._machine.table.sites
-        changes = np.array([effect_of(sites[site].op) != "load" for site in self._of.what.site.tolist()])
-        which = np.flatnonzero(changes[self._number])[::-1]
+        which = np.flatnonzero(self._of.what.touches[self._number])[::-1]
         columns = (column[which].tolist() for column in (self._number, self._place, self._before))
         for number, place, before in zip(*columns, strict=True):
             dtype = self._of.what.dtypes[number]

@@ -147,7 +147,7 @@ class _Run:
             self.threads.put(bound.text, value)
         self.threads.reach(text.writer.accesses, self._views)
         self._accesses = Accesses(machine, frame.mask, int(slots[0]), Pace(), may_wait=False)
-        self._accesses.prepare(text.noted_in(machine), text.writer.sites, self._views)
+        self._accesses.prepare(text.noted, self._views)
         memories = [self._views[name].memory for name in sorted(text.writer.stored)]
         self._undo = Undo([memory for memory in memories if isinstance(memory, LocalMemory)], _MOST_HELD)
 
