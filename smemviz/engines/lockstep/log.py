@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
 _AT_ONCE = 4096  # rows of single lanes, which stay in the processor's cache
 _MOST_PENDING = 1 << 15  # rows of tables that are to be counted, and written over then
-_SERIALS = 8  # that are counted together: about so many thousand rows
+_COUNTED = 1 << 13  # rows of tables that are counted together
 _FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
 
 Write = Callable[[NDArray[np.int64], "NDArray[np.float64] | None"], None]
@@ -198,8 +199,9 @@ class Log:
         assert self.totals is not None
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         serials = [logged for logged in self._pending if isinstance(logged, Serial)]
-        for first in range(0, len(serials), _SERIALS):
-            self._count_serials(serials[first : first + _SERIALS])
+        ends = accumulate(len(serial.sites) for serial in serials)
+        for _, some in groupby(zip(ends, serials, strict=True), lambda one: one[0] // _COUNTED):
+            self._count_serials([serial for _, serial in some])
         for logged in self._pending:
             if isinstance(logged, OfLane):
                 for number, addresses in logged.by_site():
@@ -224,13 +226,15 @@ class Log:
     def _count_serials(self, serials: Sequence[Serial]) -> None:
         """Count the requests of warps, of which those of a table and a site are copied."""
         assert self.totals is not None
+        by_site: dict[int, list[NDArray[np.int64]]] = {}
         for table in dict.fromkeys(serial.table for serial in serials):
             own = [serial for serial in serials if serial.table is table]
             sites = np.concatenate([serial.sites for serial in own])
             rows = np.concatenate([np.arange(serial.rows.start, serial.rows.stop) for serial in own])
             for number in np.flatnonzero(np.bincount(sites)).tolist():
-                addresses = table.addresses[rows[sites == number]]
-                add_requests(self.totals, number, self.sites[number], [addresses], 1)
+                by_site.setdefault(number, []).append(table.addresses[rows[sites == number]])
+        for number, tables in by_site.items():
+            add_requests(self.totals, number, self.sites[number], tables, 1)
 
     def _count_lane(self, number: int, lane: int, addresses: NDArray[np.int64]) -> None:
         """Count requests of one lane from a site."""

@@ -53,6 +53,8 @@ class Machine:
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
+    interpreted: int = 0  # turns of loops, of those
+    took_part: int = 0  # threads in these, all turns together
     printed: int = 0
     inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 

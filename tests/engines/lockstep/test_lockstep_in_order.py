@@ -8,7 +8,6 @@ from helpers.lockstep_text import body
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.python import loops
 from smemviz.engines.lockstep.python.one_thread.in_order import run, threads
-from smemviz.engines.lockstep.python.one_thread.native.board import COUNT
 
 FUNCTIONS = """
     @cuda.jit(device=True)
@@ -57,6 +56,17 @@ MEETING = {
                 if cuda.atomic.cas(counts, 0, old, old + 1) == old:
                     break
             out[i] += old
+    """,
+    "counters of some threads each": """
+        for k in range(6):
+            at = (i // 3 + k) % 5
+            old = counts[at]
+            while True:
+                now = cuda.atomic.cas(counts, at, old, old + k)
+                if now == old:
+                    break
+                old = now
+            out[at] = old
     """,
     "lists that grow": """
         for k in range(i, 100, cuda.blockDim.x):
@@ -322,7 +332,7 @@ def test_what_cannot_be_done_is_left_to_the_interpreter(monkeypatch, text):
     assert any(left_over)
 
 
-def test_events_are_taken_whenever_there_are_many(monkeypatch):
+def test_there_is_room_for_more_events_than_expected(monkeypatch):
     monkeypatch.setattr(threads, "_EVENTS", 50)
     text = MEETING["sets that are joined"]
 
@@ -333,9 +343,11 @@ def test_events_are_taken_whenever_there_are_many(monkeypatch):
 
 
 def test_no_event_is_written_where_there_is_no_room(monkeypatch):
-    monkeypatch.setattr(threads, "_EVENTS", 100)
-    counts, take = [], threads.Threads.take
-    monkeypatch.setattr(threads.Threads, "take", lambda own: counts.append(int(own._board[COUNT])) or take(own))
+    monkeypatch.setattr(threads, "_EVENTS", 50)
+    full, make_room = [], threads.Threads.make_room
+    monkeypatch.setattr(
+        threads.Threads, "make_room", lambda own: full.append((own.many, len(own._events))) or make_room(own)
+    )
 
     in_order, interpreted, left_over = in_order_and_interpreted(
         monkeypatch, lambda: launched("        for k in range(90 - i):\n            out[0] = k\n", 64)
@@ -343,7 +355,8 @@ def test_no_event_is_written_where_there_is_no_room(monkeypatch):
 
     assert in_order == interpreted
     assert left_over
-    assert max(counts) <= 100
+    assert len(full) > 2
+    assert all(many <= room for many, room in full)
 
 
 def test_what_is_handed_back_has_one_number_where_there_was_one(monkeypatch):
@@ -438,6 +451,35 @@ def test_loops_of_many_turns_are_run_in_order_without_being_asked(monkeypatch):
     body("i = cuda.grid(1)\nfor k in range(400):\n    out[i] = out[(i + 1) % 64] + k", out, parameters="out", block=64)
 
     assert [made.count for made in noted] == [64]
+
+
+COUNTED = """
+for k in range(20):
+    old = out[cuda.blockIdx.x]
+    while True:
+        now = cuda.atomic.cas(out, cuda.blockIdx.x, old, old + 1)
+        if now == old:
+            break
+        old = now
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "grid", "times"),
+    [
+        (COUNTED, 16, 1),
+        ("for k in range(200):\n    out[i] = out[(i + 1) % 64] + k", 16, 0),
+        ("for k in range(200):\n    out[i] = out[(i + 1) % 64] + k", 4, 1),
+    ],
+    ids=["few of many threads in a turn", "many threads in each turn", "fewer threads"],
+)
+def test_many_threads_go_on_in_order_if_few_take_part_in_a_turn(monkeypatch, lines, grid, times):
+    noted, in_order = [], loops.go_on_in_order
+    monkeypatch.setattr(loops, "go_on_in_order", lambda *loop: noted.append(in_order(*loop)) or noted[-1])
+
+    body(f"i = cuda.grid(1)\n{lines}", np.zeros(1024, np.int64), parameters="out", block=64, grid=grid)
+
+    assert [made.count for made in noted] == times * [64 * grid]
 
 
 @pytest.mark.parametrize("statement", ["cuda.syncthreads()", "print(k)", "while out[1] == 1: pass"])

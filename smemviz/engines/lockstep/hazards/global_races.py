@@ -187,7 +187,7 @@ class GlobalRaces:
 
         sites, findings = self._sites, self._findings
         races, benign = np.full((len(sites), len(sites)), UNKNOWN, np.int8), np.zeros(len(sites), np.bool_)
-        for late in np.unique(did.site).tolist():
+        for late in np.flatnonzero(np.bincount(did.site)).tolist():
             benign[late] = (BENIGN_RACE, place_of(sites[late])) in findings
             for early, site in enumerate(sites):
                 race = findings.race(race_key(site, sites[late])) if site.space == "global" else None
@@ -324,8 +324,15 @@ class GlobalRaces:
                 meets &= ~same
             elif effect == "store":
                 meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
-            if not meets.any() or self._all_final(site, then[meets]):
+            if not meets.any():
                 continue
+            known = self._known(site, then[meets])
+            if known and all(known):
+                continue
+            if None not in known:  # there is only something to say of two blocks
+                meets &= (others - 1) // self._slots != (threads - 1) // self._slots
+                if not meets.any():
+                    continue
             meets &= self._unordered(others, then, threads)
             if not meets.any():
                 continue
@@ -387,11 +394,14 @@ class GlobalRaces:
         synced = self._synced[0] if self._grid_blocks == 1 else 0
         return bool(then.max() <= max(synced, self._grid_synced))
 
-    def _all_final(self, site: Site, then: NDArray[np.int32]) -> bool:
-        """Tell whether there is nothing to add to what is known of races with these executions."""
-        earlier = {self._executed[number] for number in np.unique(then)}
-        known = (self._findings.race(race_key(self._sites[number], site)) for number in earlier)
-        return all(race is not None and _is_final(race) for race in known)
+    def _known(self, site: Site, then: NDArray[np.int32]) -> list[bool | None]:
+        """Tell of each race with sites of these executions whether all is said of it, None where nothing is."""
+        races = (self._findings.race(race_key(self._sites[earlier], site)) for earlier in np.unique(self._did(then)))
+        return [None if race is None else _is_final(race) for race in races]
+
+    def _did(self, executions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the sites of executions."""
+        return np.frombuffer(self._executed, np.int32)[executions]
 
     def _worst_of_each(
         self, then: NDArray[np.int32], meets: NDArray[np.bool_], others: Threads, threads: Threads
@@ -401,8 +411,7 @@ class GlobalRaces:
         near = np.zeros(len(places), np.int8)
         for apart in (self._slots, WARP_SIZE):
             near += (others[places] - 1) // apart == (threads[places] - 1) // apart
-        numbers, which = np.unique(then[places], return_inverse=True)
-        sites = np.array([self._executed[number] for number in numbers])[which]
+        sites = self._did(then[places])
         order = np.lexsort((near, sites))
         return [int(place) for place in places[order[np.unique(sites[order], return_index=True)[1]]]]
 

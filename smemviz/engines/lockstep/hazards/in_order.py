@@ -83,12 +83,21 @@ def note(did: Did, state: State, order: Order, base: int, begin: int, several: N
     number ``base`` + r. ``stored`` is the number of the execution that stored last in cells of several threads, and
     where it begins and ends, -1 of one before all this.
     """
-    i = begin
+    i = last = begin
+    any_several = False
     while i < len(did.row):
         j = i
         while j < len(did.row) and did.row[j] == did.row[i]:
             j += 1
         effect, number = order.effect[did.site[i]], base + did.row[i]
+        if effect != STORE and _are_among(did, last, i, j, several):
+            for k in range(i, j):
+                if not several[k]:
+                    state.numbers[effect, did.cell[k]] = number
+            if any_several:
+                _mark(did, state, order, number, i, j, effect, several)
+            last, i = i, j
+            continue
         any_several = False
         for k in range(i, j):
             cell, thread = did.cell[k], did.thread[k]
@@ -111,8 +120,24 @@ def note(did: Did, state: State, order: Order, base: int, begin: int, several: N
             _mark(did, state, order, number, i, j, effect, several)
             if effect == STORE:
                 stored[0], stored[1], stored[2] = number, i, j
-        i = j
+        last, i = i, j
     return i
+
+
+@inlined
+def _are_among(did: Did, last: int, i: int, j: int, several: Numbers) -> bool:
+    """Tell whether a row does again some of what the row before it did, which began at place ``last``.
+
+    Then there is no more to say of it, and the same cells have ``several`` threads.
+    """
+    if last == i or did.site[last] != did.site[i]:
+        return False
+    k = i
+    for before in range(last, i):
+        if k < j and did.thread[before] == did.thread[k] and did.cell[before] == did.cell[k]:
+            several[k] = several[before] > 0
+            k += 1
+    return k == j
 
 
 @inlined

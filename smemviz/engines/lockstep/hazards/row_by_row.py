@@ -14,7 +14,7 @@ from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Site
 
 
-def add(races: GlobalRaces, sites: Sequence[Site], done: Sequence[tuple[Watched, Did, NDArray[np.int64]]]) -> None:
+def add(races: GlobalRaces, sites: Sequence[Site], done: Sequence[tuple[Watched, Did, NDArray[np.int32]]]) -> None:
     """Note what threads did, while there are no messages; with each go the rows of its accesses among those of all."""
     noting = [_noting(races, sites, *one) for one in done]
     following = [next(rows, None) for rows in noting]
@@ -24,12 +24,12 @@ def add(races: GlobalRaces, sites: Sequence[Site], done: Sequence[tuple[Watched,
 
 
 def _noting(
-    races: GlobalRaces, sites: Sequence[Site], watched: Watched, did: Did, rows: NDArray[np.int64]
+    races: GlobalRaces, sites: Sequence[Site], watched: Watched, did: Did, rows: NDArray[np.int32]
 ) -> Iterator[int]:
     """Note accesses; yields before each row of which there is something to say."""
     number, cells, threads = watched.last_store
     stored = cells, threads.astype(did.thread.dtype)
-    base = races.execute(did.site[np.flatnonzero(np.diff(did.row, prepend=-1))])
+    base = races.execute(did.site[np.flatnonzero(np.diff(did.row, prepend=np.int32(-1)))])
     several, last = np.zeros(len(did.row), np.uint8), np.array([number, -1, -1])
     at = 0
     while at < len(did.row):

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python import assignments, expressions, iterables
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.python.functions.ranges import range_of
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
-from smemviz.engines.lockstep.python.one_thread.in_order.run import go_on_in_order, seen_of
+from smemviz.engines.lockstep.python.one_thread.in_order.run import Watch, go_on_in_order
 from smemviz.engines.lockstep.python.one_thread.run import Begun, run_alone
 from smemviz.engines.lockstep.python.waiting import only_waits, wait
 from smemviz.engines.lockstep.values.masks import Mask
@@ -179,10 +179,10 @@ def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None, left: Ra
         frame.mask = active = begun.going
         loop.broken = begun.ended if begun.ended.count else None
     turns = _turns(frame, node, left if begun is None else begun.left)
-    conditions, seen, begin = iter(turns), seen_of(frame, node), machine.iterations
+    conditions, watch = iter(turns), Watch(frame, node)
     while True:
-        if seen.is_worth(machine.iterations - begin, active):
-            went = go_on_in_order(frame, node, turns.left, seen)
+        if watch.is_worth(active):
+            went = go_on_in_order(frame, node, turns.left, watch.seen)
             if went is not None:
                 begun = Begun(frame.nobody, went, None) if isinstance(went, Mask) else went
                 loop.broken = begun.ended if loop.broken is None else outer.rejoin(loop.broken, begun.ended)
@@ -202,6 +202,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None, left: Ra
         if not active.count:
             break
         machine.tick(frame.function.file, node.lineno)
+        watch.turn(active)
         end = frame.block(node.body, active)
         frame.move(node, "turn", end)
         if loop.continued is not None:
@@ -211,7 +212,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, begun: Begun | None, left: Ra
         frame.mask = active
         if not active.count:
             break
-    seen.times, seen.turns = seen.times + 1, seen.turns + machine.iterations - begin
+    watch.end()
     ended = outer.rejoin(ended, active).under(outer)
     frame.loops.pop()
     machine.while_began = while_began

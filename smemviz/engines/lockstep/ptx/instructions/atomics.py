@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.instructions.loads import RELEASING, address_o
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, in_turn, swap
+from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, in_turn, swap_in_turn
 
 _NAMES = ("add", "min", "max", "exch", "cas", "inc", "dec", "and", "or", "xor")
 _OF_OTHERS = {"and": "and_", "or": "or_"}
@@ -67,12 +67,12 @@ def _change(name: str, dtype: Any, returns: bool) -> Callable[[Any, NDArray[np.i
     def change(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> Any:
         typed, operands = elements.view(dtype), [np.ascontiguousarray(value).view(dtype) for value in values]
         if rule is None:
-            old = in_turn(typed, numbers, operands, swap)
+            old = swap_in_turn(typed, numbers, *operands)
         elif not returns and rule.at_once is not None and not is_number:
             rule.at_once.at(typed, numbers, operands[0])
             return 0
         else:
-            old = in_turn(typed, numbers, operands, rule.update)
+            old = in_turn(rule.update, typed, numbers, *operands)
         return old.view(elements.dtype)
 
     return change

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,19 +53,13 @@ def atomic(name: str, frame: Frame, node: ast.Call, arguments: list[Value]) -> V
     """Run ``cuda.atomic.<name>(array, index, value)``; returns the old values."""
     array, index, value = arguments
     rule = ATOMICS[name]
-    return _run(frame, node, array, index, (value,), rule.update, rule.dtypes, rule.at_once)
+    return _run(frame, node, array, index, (value,), partial(in_turn, rule.update), rule.dtypes, rule.at_once)
 
 
 def compare_and_swap(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.cas(array, index, old, value)`` or ``compare_and_swap(array, old, value)`` on element 0."""
     array, index, expected, value = arguments if len(arguments) == 4 else (arguments[0], 0, *arguments[1:])
-    return _run(frame, node, array, index, (expected, value), swap, _INTEGERS, None)
-
-
-def swap(old: Any, operand: tuple[Any, Any]) -> Any:
-    """Return the new value where the old one is as expected."""
-    expected, value = operand
-    return np.where(old == expected, value, old)
+    return _run(frame, node, array, index, (expected, value), swap_in_turn, _INTEGERS, None)
 
 
 def _run(
@@ -73,7 +68,7 @@ def _run(
     array: Value,
     index: Value,
     operands: tuple[Value, ...],
-    update: Update,
+    change: Callable[..., Any],
     dtypes: tuple[str, ...],
     at_once: np.ufunc | None,
 ) -> Value:
@@ -116,11 +111,11 @@ def _run(
             at, values = at[numbers], [values[0][numbers]]
         at_once.at(flat, at, values[0])
         return None
-    slots[lanes] = in_turn(flat, at, values, update)
+    slots[lanes] = change(flat, at, *values)
     return slots
 
 
-def in_turn(flat: Any, at: Any, operands: list[Any], update: Update) -> Any:
+def in_turn(update: Update, flat: Any, at: Any, operand: Any) -> Any:
     """Update one thread after the other where elements coincide, all first threads at once, then all second ones."""
     order = np.argsort(at, kind="stable")
     ordered = at[order]
@@ -132,6 +127,15 @@ def in_turn(flat: Any, at: Any, operands: list[Any], update: Update) -> Any:
         threads = order[now]
         place = at[threads]
         old[threads] = flat[place]
-        operand = tuple(g[threads] for g in operands)
-        flat[place] = update(flat[place], operand if len(operand) > 1 else operand[0])
+        flat[place] = update(flat[place], operand[threads])
+    return old
+
+
+def swap_in_turn(flat: Any, at: Any, expected: Any, value: Any) -> Any:
+    """Store the value of one thread after the other in an element that is as it expects; return what was there."""
+    from smemviz.engines.lockstep.python.functions.swaps import swap
+
+    bits = np.dtype(f"u{flat.itemsize}")
+    old = np.empty(len(at), flat.dtype)
+    swap(flat.view(bits), at, expected.view(bits), value.view(bits), old.view(bits))
     return old

@@ -13,13 +13,14 @@ from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses
+from smemviz.engines.lockstep.python.one_thread.in_order.columns import Elements, by_lane, cell_by_cell, place_all
 from smemviz.engines.lockstep.python.one_thread.together.order import Made
 from smemviz.engines.lockstep.python.one_thread.together.requests import scratch_of, tell_log, tell_shared
 from smemviz.engines.lockstep.values.typing import Dtype
 
 
 class Events:
-    """Events of threads in some slots, in their order, all (k,); of each access there is its memory."""
+    """Events of threads in some slots, in their order, (k, 6); of each access there is its memory."""
 
     def __init__(
         self,
@@ -29,84 +30,72 @@ class Events:
         accesses: Accesses,
         memories: Sequence[Memory],
     ) -> None:
-        row, self._lane, self._number, self._place, before, after = np.ascontiguousarray(events.T)
-        self._row = np.cumsum(np.diff(row, prepend=row[:1]) != 0)
-        self._before, self._after = before.view(np.uint64), after.view(np.uint64)
         self._machine = machine
+        self._events = events
         self._slots = slots
         self._of = accesses
         self._memories = memories
 
     def __len__(self) -> int:
-        return len(self._row)
+        return len(self._events)
 
     def undo(self) -> None:
         """Let memories hold what they did before."""
-        which = np.flatnonzero(self._of.what.touches[self._number])[::-1]
-        columns = (column[which].tolist() for column in (self._number, self._place, self._before))
-        for number, place, before in zip(*columns, strict=True):
-            dtype = self._of.what.dtypes[number]
-            self._memories[number].elements(dtype).view(f"u{dtype.itemsize}")[place] = before
+        _, _, number, place, before, _ = self._events.T
+        which = np.flatnonzero(self._of.what.touches[number])[::-1]
+        columns = (column[which].tolist() for column in (number, place, before.view(np.uint64)))
+        for of, at, bits in zip(*columns, strict=True):
+            dtype = self._of.what.dtypes[of]
+            self._memories[of].elements(dtype).view(f"u{dtype.itemsize}")[at] = bits
 
     def hand_on(self) -> None:
         """Let the log and the search for hazards have them."""
-        if not len(self._row):
+        if not len(self):
             return
-        machine, of = self._machine, self._of
-        begins = [memory.place(0, dtype) for memory, dtype in zip(self._memories, of.what.dtypes, strict=True)]
-        begin = np.array([np.broadcast_to(begin, machine.slots)[self._slots] for begin in begins])
-        places = self._place - begin[self._number, self._lane]
-        addresses = places * of.what.size[self._number] + of.base[self._number]
-        add(machine.in_global, machine.table.sites, list(self._in_global(addresses)))
-        made = self._made(addresses)
-        tell_shared(machine, of, made, scratch_of(machine))
-        tell_log(machine, of, made)
+        machine, what = self._machine, self._of.what
+        begins = [memory.place(0, dtype) for memory, dtype in zip(self._memories, what.dtypes, strict=True)]
+        begin = np.array([np.broadcast_to(each, machine.slots)[self._slots] for each in begins])
+        self._elements = Elements(begin, what.size, self._of.base)
+        self._row, self._address = np.empty(len(self), np.int32), np.empty(len(self), np.int64)
+        self._times = np.zeros(len(what.site), np.int64)
+        place_all(self._events, self._elements, self._row, self._address, self._times)
+        add(machine.in_global, machine.table.sites, list(self._in_global()))
+        made = self._made()
+        tell_shared(machine, self._of, made, scratch_of(machine))
+        tell_log(machine, self._of, made)
 
-    def _in_global(self, addresses: NDArray[np.int64]) -> Iterator[tuple[Watched, Did, NDArray[np.int64]]]:
+    def _in_global(self) -> Iterator[tuple[Watched, Did, NDArray[np.int32]]]:
         """Yield what was done to each allocation that is watched, cell by cell, and in which rows."""
-        in_global, width = self._machine.in_global, self._of.what.width[self._number]
+        in_global, what = self._machine.in_global, self._of.what
         threads = in_global.threads[self._slots]
         for memory, numbers in self._of.by_memory.items():
             watched = in_global.watched.get(memory)
-            here = np.flatnonzero(np.isin(self._number, numbers))
-            if watched is None or not len(here):
+            if watched is None or not self._times[numbers].any():
                 continue
-            access, cells = watched.cells_of(addresses[here], width[here])
-            which = here[access]
-            part = cells - (addresses[which] - watched.start) // watched.nbytes
-            rows = self._row[which]
-            row = np.cumsum(np.diff(rows, prepend=rows[:1]) != 0)
+            cells = np.zeros(len(what.site), np.int64)
+            cells[numbers] = what.width[numbers] // watched.nbytes
+            many = int(self._times @ cells)
+            row, rows, site = np.empty((3, many), np.int32)
             did = Did(
-                row,
-                self._of.what.site[self._number[which]],
-                threads[self._lane[which]],
-                cells,
-                _piece(self._before[which], part, watched.nbytes),
-                _piece(self._after[which], part, watched.nbytes),
+                row, site, np.empty(many, threads.dtype), np.empty(many, np.int64), *np.empty((2, many), np.uint64)
             )
+            where = watched.start, watched.nbytes
+            cell_by_cell(self._events, cells, what.site, self._row, self._address, *where, threads, did, rows)
             yield watched, did, rows
 
-    def _made(self, addresses: NDArray[np.int64]) -> Made:
+    def _made(self) -> Made:
         """Return the same thread after thread."""
-        lane = self._lane.astype(np.int16)  # which is sorted by counting
-        order = np.argsort(lane, kind="stable")
-        number = self._number[order]
-        stores = self._of.what.stores[number]
-        stored, by = self._after[order][stores], number[stores]
-        values = np.empty(len(stored))
-        for of in np.flatnonzero(np.bincount(by)).tolist():
-            values[by == of] = _numbers(stored[by == of], self._of.what.dtypes[of])
-        begin = np.concatenate([[0], np.cumsum(np.bincount(lane, minlength=len(self._slots)))])
-        first_store = np.concatenate([[0], np.cumsum(stores)])[begin]
-        times = np.bincount(number, minlength=len(self._of.what.site))
-        rows, numbers = self._row[order].astype(np.int32), number.astype(np.int32)
-        return Made(self._slots, begin, times, rows, numbers, addresses[order], first_store, values, stored)
-
-
-def _piece(bits: NDArray[np.uint64], part: NDArray[np.int64], nbytes: int) -> NDArray[np.uint64]:
-    """Return the part of each element that is in a cell of so many bytes."""
-    piece = bits >> (8 * nbytes * part).astype(np.uint64)
-    return np.asarray(piece & np.uint64(2 ** (8 * nbytes) - 1))
+        what = self._of.what
+        begin, first_store = np.zeros((2, len(self._slots) + 1), np.int64)
+        rows, number = np.empty((2, len(self)), np.int32)
+        addresses = np.empty(len(self), np.int64)
+        many = int(self._times[what.stores].sum())
+        stored, by, values = np.empty(many, np.uint64), np.empty(many, np.int32), np.empty(many)
+        of_events, of_lanes = (self._row, self._address), (begin, first_store)
+        by_lane(self._events, what.stores, *of_events, *of_lanes, rows, number, addresses, stored, by)
+        for of in np.flatnonzero(what.stores & (self._times > 0)).tolist():
+            values[by == of] = _numbers(stored[by == of], what.dtypes[of])
+        return Made(self._slots, begin, self._times, rows, number, addresses, first_store, values, stored)
 
 
 def _numbers(bits: NDArray[np.uint64], dtype: Dtype) -> NDArray[np.float64]:

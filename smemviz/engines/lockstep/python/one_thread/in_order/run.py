@@ -33,35 +33,74 @@ from smemviz.engines.lockstep.values.typing import Value
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.python.one_thread.in_order.events import Events
 
-_MOST = 128  # threads; more are interpreted as fast, as long as they do the same
+_MOST = 512  # threads; more are interpreted as fast, as long as they do the same
+_MOST_APART = 1 << 13  # threads, if few take part in a turn
+_FEW = 3 / 4  # of those that began the loop
 _WORTH = 128  # turns of a loop and those in it, in all launches, after which it is worth machine code
 _EACH = 16  # turns each time for which it is worth to begin with
 _FAILED = 1024  # turns for which a loop is interpreted that could not be run here
 _OFTEN = 1 << 13  # turns of a thread after which they are counted
 _FIRST_PART, _FASTER = 256, 4  # turns, and how many times as many the next part has at most
-_ENOUGH = 1 << 18  # events in a part
+_FOR = 64  # threads that have the first part as it is; the more there are, the shorter it is
+_ENOUGH = 1 << 19  # events in a part
 _MOST_EVENTS = 1 << 22
 _MOST_HELD = 1 << 26  # bytes of local arrays
 
 
 @dataclass
 class Seen:
-    """How many turns a loop and those in it have had, in how many times that it was begun."""
+    """How many turns a loop and those in it have had so far, in how many times that it was begun.
+
+    ``threads`` took part in the turns that were interpreted, of as many as ``might`` have: those that began the loop.
+    """
 
     turns: int = 0
     times: int = 0
+    threads: int = 0
+    might: int = 0
 
-    def is_worth(self, turns: int, active: Mask) -> bool:
-        """Tell whether threads are to go on with it in order that have had so many turns this time."""
-        if not 0 < active.count <= _MOST or self.turns + turns < _WORTH:
+
+class Watch:
+    """A loop that threads of a frame begin, as it is interpreted."""
+
+    def __init__(self, frame: Frame, node: Loop) -> None:
+        machine = frame.machine
+        self._machine = machine
+        self.seen: Seen = machine.known.loops.setdefault(("turns", id(frame.tree), node), Seen())
+        self._began_with = frame.mask.count
+        self._begin = machine.iterations, machine.interpreted, machine.took_part
+
+    def is_worth(self, active: Mask) -> bool:
+        """Tell whether the active threads are to go on with it in order."""
+        seen, turns = self.seen, self._turns
+        if not 0 < active.count <= _MOST_APART or seen.turns + turns < _WORTH:
             return False
-        return turns >= _EACH or (not turns and self.turns >= _EACH * self.times)
+        if turns < _EACH and (turns or seen.turns < _EACH * seen.times):
+            return False
+        threads, might = self._threads
+        return active.count <= _MOST or seen.threads + threads <= _FEW * (seen.might + might)
 
+    def turn(self, active: Mask) -> None:
+        """Count a turn."""
+        self._machine.interpreted += 1
+        self._machine.took_part += active.count
 
-def seen_of(frame: Frame, node: Loop) -> Seen:
-    """Return how many turns a loop has had so far."""
-    seen: Seen = frame.machine.known.loops.setdefault(("turns", id(frame.tree), node), Seen())
-    return seen
+    def end(self) -> None:
+        """Keep what was seen for the next time."""
+        seen, (threads, might) = self.seen, self._threads
+        seen.times, seen.turns = seen.times + 1, seen.turns + self._turns
+        seen.threads, seen.might = seen.threads + threads, seen.might + might
+
+    @property
+    def _turns(self) -> int:
+        return self._machine.iterations - self._begin[0]
+
+    @property
+    def _threads(self) -> tuple[int, int]:
+        """How many threads took part in turns this time, and of how many."""
+        _, interpreted, took_part = self._begin
+        might = (self._machine.interpreted - interpreted) * self._began_with
+        return self._machine.took_part - took_part, might
 
 
 def go_on_in_order(frame: Frame, node: Loop, left: Range | None, seen: Seen) -> Mask | Begun | None:
@@ -170,7 +209,7 @@ class _Run:
         if not self._undo.is_possible or self._machine.in_global.has_messages:
             return None
         done: bool | None = None
-        stop = turns = _FIRST_PART
+        stop = turns = max(1, _FIRST_PART * _FOR // max(_FOR, len(self._slots)))
         while True:
             self.threads.begin(stop)
             is_whole = self._run_part()
@@ -204,15 +243,15 @@ class _Run:
             if reason == board.ALL:
                 return True
             if reason == board.FULL:
-                threads.take()
-                if threads.many > _MOST_EVENTS:
+                if 2 * threads.many > _MOST_EVENTS:
                     return False
+                threads.make_room()
             elif reason == board.DUE:
                 turns, machine.while_began = threads.counted(thread)
                 if turns > machine.most_iterations:
                     return False
                 threads.count_again(thread, due(machine, turns, _OFTEN))
-            elif not threads.leave(thread, reason):
+            else:
                 return False
 
     @property

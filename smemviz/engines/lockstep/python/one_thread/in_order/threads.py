@@ -17,16 +17,16 @@ from smemviz.engines.lockstep.python.one_thread.native.board import (
     BOARD,
     BOARD_SIZE,
     COUNT,
-    END,
+    ENDED,
     EVENT,
     EVENTS,
+    GONE,
     LANE,
     LIMIT,
     MOST,
     OTHER,
     OVER,
-    RETURNED,
-    STOP,
+    PARKED,
     TURN,
     WHO,
 )
@@ -36,9 +36,7 @@ from smemviz.engines.lockstep.python.one_thread.native.rounds import rounds
 from smemviz.engines.lockstep.values.typing import Value
 
 _TYPES: dict[Any, type] = {BIT: np.int64, INT: np.int64, Unsigned: np.uint64, REAL: np.float64}
-_EVENTS = 1 << 16  # that are noted before they are taken
-_GOING, _PARKED, _ENDED, _RETURNED = range(4)
-_STOPS = {STOP: _PARKED, END: _ENDED, RETURNED: _RETURNED}
+_EVENTS = 1 << 14  # twice as many there is room for to begin with
 
 
 class Threads:
@@ -48,15 +46,12 @@ class Threads:
         self._native = native
         self._slots = slots
         self._kept = np.zeros((len(slots), native.size), np.int64)
-        self._events = np.empty((_EVENTS, len(EVENT)), np.int64)
+        self._events = np.empty((0, len(EVENT)), np.int64)
         self._board = np.zeros(BOARD_SIZE, np.int64)
-        self._board[EVENTS] = self._events.ctypes.data
-        self._board[LIMIT] = _EVENTS - len(slots) - 1  # each may note one more in a round
+        self.make_room()
         self._kept[:, BOARD] = self._board.ctypes.data
         self._kept[:, LANE] = np.arange(len(slots))
         self._kept[:, BEGAN] = -1 if began is None else began
-        self._taken: list[NDArray[np.int64]] = []
-        self.many = 0
 
     def put(self, name: str, value: Value) -> None:
         """Give a variable what each thread has for it, where the text has such a variable."""
@@ -115,18 +110,18 @@ class Threads:
     def begin(self, stop: int) -> None:
         """Begin a part, at the end of which threads stop before a turn of the outermost loop, all before the same."""
         self._kept[:, MOST] = stop
-        self._kept[self._kept[:, OVER] == _PARKED, OVER] = _GOING
+        self._kept[self._kept[:, OVER] == PARKED, OVER] = 0
         self._held = self._kept.copy()
 
     @property
     def ended(self) -> NDArray[np.bool_]:
         """Which threads have ended the loop."""
-        return np.asarray(self._kept[:, OVER] == _ENDED)
+        return np.asarray(self._kept[:, OVER] == ENDED)
 
     @property
     def returned(self) -> NDArray[np.bool_]:
         """Which threads have returned from the function."""
-        return np.asarray(self._kept[:, OVER] == _RETURNED)
+        return np.asarray(self._kept[:, OVER] == GONE)
 
     @property
     def have_ended(self) -> bool:
@@ -136,7 +131,9 @@ class Threads:
     def go_on(self) -> tuple[int, int]:
         """Let threads go on; return why they have stopped, and the thread that has."""
         kept = self._kept
-        reason = rounds()(self._native.address, kept.ctypes.data, kept.shape[1], len(kept), self._board.ctypes.data)
+        reason = rounds(self._native.deep)(
+            self._native.address, kept.ctypes.data, kept.shape[1], len(kept), self._board.ctypes.data
+        )
         if self._native.failed.taken():
             reason = OTHER
         return reason, int(self._board[WHO])
@@ -150,26 +147,24 @@ class Threads:
         """Let a thread ask again when it has had some turns."""
         self._kept[thread, self._native.places["due"]] = due
 
-    def leave(self, thread: int, reason: int) -> bool:
-        """Let a thread stop for a reason; return whether it may."""
-        if reason not in _STOPS:
-            return False
-        self._kept[thread, OVER] = _STOPS[reason]
-        return True
+    @property
+    def many(self) -> int:
+        """How many events there are in this part."""
+        return int(self._board[COUNT])
 
-    def take(self) -> None:
-        """Take the events that are on the board, which it has room for again."""
-        several = int(self._board[COUNT])
-        self.many += several
-        self._taken.append(self._events[:several].copy())
-        self._board[COUNT] = 0
+    def make_room(self) -> None:
+        """Make room for more events, at least as many again."""
+        room = 2 * max(len(self._events), _EVENTS, len(self._slots))
+        events = np.empty((room, len(EVENT)), np.int64)
+        events[: self.many] = self._events[: self.many]
+        self._events = events
+        self._board[EVENTS] = events.ctypes.data
+        self._board[LIMIT] = room - len(self._slots) - 1  # each may note one more in a round
 
     def done(self) -> NDArray[np.int64]:
-        """Return all events of this part, (k, 6), and forget them."""
-        self.take()
-        events = np.concatenate(self._taken)
-        self._taken.clear()
-        self.many = 0
+        """Return all events of this part, (k, 6), which last until the next one begins."""
+        events = self._events[: self.many]
+        self._board[COUNT] = 0
         return events
 
     def undo(self) -> None:

@@ -13,6 +13,9 @@ WHEN = len(_PLACES)
 DEEPEST = 12  # numbers that tell when an access comes: two for each loop around it
 FIRST = WHEN + DEEPEST
 
+# What a thread keeps of how it is over, which is 1 more than why it stopped; 0 while it goes on.
+ENDED, GONE, PARKED = END + 1, RETURNED + 1, STOP + 1
+
 # The places on the board: how many events there are, and may be; the row that they are in; where they are; which thread
 # has returned; and behind them when the access of this row comes.
 COUNT, LIMIT, ROW, EVENTS, WHO = range(5)

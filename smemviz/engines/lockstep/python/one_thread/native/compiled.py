@@ -29,7 +29,7 @@ class Native:
     ``places`` are where each variable is in that, ``kinds`` its type; ``size`` and ``items`` are how many numbers a
     thread keeps, and how many it notes in a turn at most; ``prints`` are the constant that says what is printed, and
     the variables of the numbers. ``kept`` is the code itself, and what it calls in Python;
-    ``failed`` tells whether an error occurred there.
+    ``failed`` tells whether an error occurred there. ``deep`` numbers tell when an access comes that waits for others.
     """
 
     run: Callable[[int], int]
@@ -41,6 +41,7 @@ class Native:
     prints: Sequence[tuple[str, Sequence[str]]]
     kept: tuple[Any, ...]
     failed: Failed
+    deep: int
 
 
 class _Constant:
@@ -85,4 +86,4 @@ def _compiled(text: str, constants: Items, dtypes: Items, kinds: Items, wanted: 
     address = engine.get_function_address("loop")
     run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
     of_state = made.places, made.kinds, made.size, made.items
-    return Native(run, address, *of_state, made.prints, (engine, made.python), made.failed)
+    return Native(run, address, *of_state, made.prints, (engine, made.python), made.failed, made.deep)

@@ -35,6 +35,13 @@ class InOrder(Functions):
         """Return, and go on from here when called again."""
         raise NotImplementedError
 
+    def look_for_waits(self, text: ast.AST) -> None:
+        """Find how many numbers tell when an access comes."""
+        calls = (node for node in ast.walk(text) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+        self.deep = max((len(call.args) for call in calls if ast.unparse(call.func) == "wait"), default=0)
+        if self.deep > DEEPEST:
+            raise NotNativeError
+
     def in_order(self, call: ast.Call) -> bool:
         """Translate a call, if it is of this kind."""
         rules = {"wait": self._wait, "did": self._did, "changed": self._changed}
@@ -44,10 +51,8 @@ class InOrder(Functions):
         return rule is not None
 
     def _wait(self, when: Sequence[ast.expr]) -> None:
-        if len(when) > DEEPEST:
-            raise NotNativeError
         numbers = [self.integer(number) for number in when]
-        numbers += [ir.Constant(INT, 0)] * (DEEPEST - len(when))
+        numbers += [ir.Constant(INT, 0)] * (self.deep - len(when))
         for place, number in enumerate(numbers):
             self.builder.store(number, self.slot(self.builder, WHEN + place))
         self.pause(WAIT)

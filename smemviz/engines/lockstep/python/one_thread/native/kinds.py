@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from smemviz.engines.lockstep.python.one_thread.native.board import FIRST
 from smemviz.engines.lockstep.values.typing import UINT64
 
 INT, REAL, BIT, SINGLE = ir.IntType(64), ir.DoubleType(), ir.IntType(1), ir.FloatType()
@@ -72,13 +73,18 @@ class Cells:
     """The variables of a text: each in as many cells as it has parts, and the last is whether it is assigned.
 
     ``dtypes`` are the types of arrays by their names, ``constants`` what names stand for throughout. ``state`` is the
-    address of what a thread keeps from one call to the next.
+    address of what a thread keeps from one call to the next, where variables have ``places``, and so many ``size``
+    numbers in all. Where ``deep`` is not 0 threads wait for each other, so often that their variables stay there: so
+    many numbers tell when an access comes.
     """
 
     constants: Mapping[str, Any]
     dtypes: Mapping[str, np.dtype[Any]]
     kinds: dict[str, Any] = field(default_factory=dict)
     cells: dict[str, tuple[ir.Value, ...]] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    size: int = FIRST
+    deep: int = 0
     builder: ir.IRBuilder = None
     allocas: ir.IRBuilder = None
     module: ir.Module = None
@@ -89,8 +95,15 @@ class Cells:
         if self.kinds.setdefault(name, kind) is not kind:
             raise NotNativeError
         if name not in self.cells:
-            self.cells[name] = tuple(self.allocas.alloca(each) for each in (*cells_of(kind), BIT))
+            types = *cells_of(kind), BIT
+            self.places[name], self.size = self.size, self.size + len(types)
+            self.cells[name] = tuple(self._cell(self.places[name] + at, each) for at, each in enumerate(types))
         return self.cells[name]
+
+    def _cell(self, place: int, kind: ir.Type) -> ir.Value:
+        """Return where a part of a variable is while the code runs, which has a place in what a thread keeps."""
+        builder = self.allocas
+        return builder.bitcast(self.slot(builder, place), kind.as_pointer()) if self.deep else builder.alloca(kind)
 
     def assign(self, name: str, made: Made) -> None:
         """Give a variable a value."""
@@ -113,7 +126,7 @@ class Cells:
     def settle(self, name: str, made: Made) -> None:
         """Give a variable that was just assigned another value for it, which may be of another kind."""
         if self.kinds[name] is not made.kind:
-            del self.kinds[name], self.cells[name]
+            del self.kinds[name], self.cells[name], self.places[name]
         self.assign(name, made)
 
     def slot(self, builder: ir.IRBuilder, number: int) -> ir.Value:

@@ -12,12 +12,12 @@ from llvmlite import ir
 from smemviz.engines.lockstep.python.one_thread.native.board import (
     ALL,
     COUNT,
-    DEEPEST,
     FULL,
     LIMIT,
     NOW,
     OVER,
     ROW,
+    STOP,
     WAIT,
     WHEN,
     WHO,
@@ -29,19 +29,20 @@ _NUMBERS = INT.as_pointer()
 _LOOP = ir.FunctionType(INT, [_NUMBERS])
 
 
-def rounds() -> Callable[[int, int, int, int, int], int]:
+def rounds(deep: int) -> Callable[[int, int, int, int, int], int]:
     """Return the machine code: ``rounds(loop, kept, size, threads, board)`` returns why it stopped.
 
-    ``loop`` is the address of a loop's machine code, ``kept`` that of what all threads keep, ``size`` numbers each.
-    Of the threads that are not over those go on whose access comes first, one after the other, until one stops for
-    another reason than to wait, all are over, or the board is full.
+    ``loop`` is the address of a loop's machine code, in which ``deep`` numbers tell when an access comes; ``kept`` is
+    that of what all threads keep, ``size`` numbers each.
+    Of the threads that are not over those go on whose access comes first, one after the other, until one needs
+    something, all are over, or the board is full.
     """
-    return _compiled()[0]
+    return _compiled(max(deep, 1))[0]
 
 
 @cache
-def _compiled() -> tuple[Callable[[int, int, int, int, int], int], Any]:
-    engine = engine_of(str(_written()))
+def _compiled(deep: int) -> tuple[Callable[[int, int, int, int, int], int], Any]:
+    engine = engine_of(str(_written(deep)))
     run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)(engine.get_function_address("rounds"))
     return run, engine
 
@@ -49,7 +50,8 @@ def _compiled() -> tuple[Callable[[int, int, int, int, int], int], Any]:
 class _Writer:
     """Writes the function, whose variables are in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, deep: int) -> None:
+        self.deep = deep
         self.module = ir.Module("rounds")
         self.function = ir.Function(self.module, ir.FunctionType(INT, [INT] * 5), "rounds")
         self.builder = ir.IRBuilder(self.block())
@@ -94,9 +96,9 @@ class _Writer:
 
     def compare(self, left: ir.Value, right: ir.Value, less: ir.Block, equal: ir.Block, more: ir.Block) -> None:
         """Go on by when two accesses come, both as addresses of the first of their numbers."""
-        for place in range(DEEPEST):
+        for place in range(self.deep):
             a, b = self.load(left, place), self.load(right, place)
-            differ, same = self.block(), self.block() if place < DEEPEST - 1 else equal
+            differ, same = self.block(), self.block() if place < self.deep - 1 else equal
             self.builder.cbranch(self.builder.icmp_signed("==", a, b), same, differ)
             self.builder = ir.IRBuilder(differ)
             self.builder.cbranch(self.builder.icmp_signed("<", a, b), less, more)
@@ -107,9 +109,9 @@ class _Writer:
         return self.builder.add(self.thread(number), self.number(8 * WHEN))
 
 
-def _written() -> ir.Module:
+def _written(deep: int) -> ir.Module:
     """Write the function."""
-    w = _Writer()
+    w = _Writer(deep)
     best, last = w.found, w.builder.add(w.board, w.number(8 * NOW))
     again, full, room, found = w.block(), w.block(), w.block(), w.block()
     w.builder.branch(again)
@@ -142,14 +144,14 @@ def _written() -> ir.Module:
     w.compare(w.when(first), last, new, go, new)
     w.builder = ir.IRBuilder(new)
     w.builder.store(w.builder.add(w.load(w.board, ROW), w.number(1)), w.at(w.board, ROW))
-    for place in range(DEEPEST):
+    for place in range(deep):
         w.builder.store(w.load(w.when(first), place), w.at(last, place))
     w.builder.branch(go)
     w.builder = ir.IRBuilder(go)
 
     def run(number: ir.Value, following: ir.Block) -> None:
         """Let a thread go on whose access comes now."""
-        going, turn, left = w.block(), w.block(), w.block()
+        going, turn, no_wait, over, left = (w.block() for _ in range(5))
         is_over = w.builder.icmp_signed("!=", w.load(w.thread(number), OVER), w.number(0))
         w.builder.cbranch(is_over, following, going)
         w.builder = ir.IRBuilder(going)
@@ -157,7 +159,12 @@ def _written() -> ir.Module:
         w.builder = ir.IRBuilder(turn)
         loop = w.builder.inttoptr(w.loop, _LOOP.as_pointer())
         reason = w.builder.call(loop, [w.builder.inttoptr(w.thread(number), _NUMBERS)])
-        w.builder.cbranch(w.builder.icmp_signed("==", reason, w.number(WAIT)), following, left)
+        w.builder.cbranch(w.builder.icmp_signed("==", reason, w.number(WAIT)), following, no_wait)
+        w.builder = ir.IRBuilder(no_wait)
+        w.builder.cbranch(w.builder.icmp_signed("<=", reason, w.number(STOP)), over, left)
+        w.builder = ir.IRBuilder(over)
+        w.builder.store(w.builder.add(reason, w.number(1)), w.at(w.thread(number), OVER))
+        w.builder.branch(following)
         w.builder = ir.IRBuilder(left)
         w.builder.store(number, w.at(w.board, WHO))
         w.builder.ret(reason)

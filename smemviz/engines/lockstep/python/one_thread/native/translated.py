@@ -19,7 +19,6 @@ from smemviz.engines.lockstep.python.one_thread.native.board import (
     DUE,
     END,
     FAR,
-    FIRST,
     GROUPS,
     LEAST,
     LEFT_OF,
@@ -72,6 +71,8 @@ class Translated:
     failed: Failed
     prints: Sequence[tuple[str, Sequence[str]]]
     """What it prints: the name of a constant, and the variables of the numbers."""
+    deep: int
+    """How many numbers tell when an access comes that waits for others."""
 
 
 @dataclass
@@ -92,25 +93,25 @@ class Translator(InOrder):
         module = ir.Module("loop")
         function = ir.Function(module, ir.FunctionType(INT, [INT.as_pointer()]), "loop")
         self.state, self.module = function.args[0], module
+        self.state.add_attribute("noalias")
         entry, begin, self.leave = (function.append_basic_block(name) for name in ("entry", "begin", "leave"))
         self.allocas, self.builder = ir.IRBuilder(entry), ir.IRBuilder(begin)
         self.reason = self.allocas.alloca(INT)
+        (definition,) = ast.parse(text).body
+        assert isinstance(definition, ast.FunctionDef)
+        self.look_for_waits(definition)
         for name in BUFFERS:
             self.variable(name, INT)
         for name, kind in given.items():
             self.variable(name, kind)
-        (definition,) = ast.parse(text).body
-        assert isinstance(definition, ast.FunctionDef)
         self.block(definition.body)
         if not self.is_over:
             raise NotNativeError
-        places, size = {}, FIRST
-        for name, cells in self.cells.items():
-            places[name] = size
-            size += len(cells)
-        self._restore(begin, places)
-        self._keep(places)
-        return Translated(module, places, self.kinds, size, max(self.items, 1), self.python, self.failed, self.prints)
+        moved = {} if self.deep else self.places
+        self._restore(begin, moved)
+        self._keep(moved)
+        of_state = self.places, self.kinds, self.size, max(self.items, 1)
+        return Translated(module, *of_state, self.python, self.failed, self.prints, self.deep)
 
     def _restore(self, begin: ir.Block, places: Mapping[str, int]) -> None:
         builder = self.allocas
