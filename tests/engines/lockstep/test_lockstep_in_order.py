@@ -68,6 +68,11 @@ MEETING = {
                 old = now
             out[at] = old
     """,
+    "neighbours that are only loaded": """
+        out[i] = i
+        for k in range(9):
+            real[i] += out[(i + k // 3) % 50]
+    """,
     "lists that grow": """
         for k in range(i, 100, cuda.blockDim.x):
             out[k] = cuda.atomic.exch(counts, values[k] % 7, k)
