@@ -41,6 +41,9 @@ EACH = {
     "its number": "for k in range(9):\n    row[i * 33 + k] += 1\n    k = k * k\n    x += k",
 }
 OTHERS = {
+    "counted from the end": "for k in range(9):\n    tile[i, -1] += 1\n    x += tile[i, ~k] + real[-3]",
+    "from the end or the start": "for k in range(9):\n    row[i * 33 + k] = k\n    x += real[-(k // 3)]",
+    "rows from the end": "for k in range(9):\n    tile[-1 - i][k] = k\n    x += tile[-1 - i, 2:][-k - 1]",
     "loops in loops": "for j in range(i % 3, 5):\n    for k in range(j):\n        row[i * 33 + j * k] += real[k]",
     "a square": "for k in range(5):\n    row[i * 33 + k * k] = k",
 }

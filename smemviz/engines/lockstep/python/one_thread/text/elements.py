@@ -204,7 +204,9 @@ def _row(
 def _along(writer: Writer, part: ast.expr | Atom, size: str, stride: str) -> tuple[str, str, str, str]:
     """Write an index or a slice of an axis: texts of it, of whether it is inside, of its start, and of a length."""
     if not isinstance(part, ast.Slice):
-        index = part if isinstance(part, Atom) else _index_as_it_is(writer, part)
+        index = part
+        if not isinstance(index, Atom):
+            index = _from_the_start(writer, index, _index_as_it_is(writer, index), size)
         return index.text, _inside(index, size), _times(index.text, stride), ""
     ends = [None if end is None else _index_as_it_is(writer, end) for end in (part.lower, part.upper)]
     low, high = ("" if end is None else _cut_off(writer, end, size) for end in ends)
@@ -229,6 +231,19 @@ def _index_as_it_is(writer: Writer, node: ast.expr) -> Atom:
     """Write an index under a name of its own: a variable may be assigned before the row or slice is asked for again."""
     index = _index(writer, node)
     return index if index.is_literal else replace(index, text=writer.let(index.text, INT64).text)
+
+
+def _from_the_start(writer: Writer, node: ast.expr, index: Atom, size: str) -> Atom:
+    """Write an index that counts from the end, as one below 0 does, as one from the start; one outside stays.
+
+    One that may be below 0 is only looked at where it is written with a minus.
+    """
+    low, high = index.within
+    is_with_minus = any(isinstance(part, ast.USub | ast.Invert) for part in ast.walk(node))
+    if high >= 0 and (low >= 0 or not is_with_minus):
+        return index
+    text = f"{size} + {index.text} if -{size} <= {index.text} < 0 else {index.text}"
+    return replace(writer.let(text, INT64), span=NEAR)
 
 
 def _inside(index: Atom, size: str) -> str:
@@ -290,7 +305,9 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr | None, field: str = "
         return None
     name, array, _ = based
     indices = [_index(writer, part) for part in parts]
-    return reached(writer, array, layout_of(writer, name, array, is_by_index=array.in_a_row), indices)
+    layout = layout_of(writer, name, array, is_by_index=array.in_a_row)
+    indices = [_from_the_start(writer, *one) for one in zip(parts, indices, layout.sizes, strict=True)]
+    return reached(writer, array, layout, indices)
 
 
 def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom]) -> Reached:
