@@ -53,8 +53,8 @@ class Machine:
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
-    interpreted: int = 0  # turns of loops, of those
-    took_part: int = 0  # threads in these, all turns together
+    interpreted: int = 0  # iterations that the interpreter ran
+    took_part: int = 0  # threads that had these, all iterations together
     printed: int = 0
     inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 

@@ -327,7 +327,7 @@ class GlobalRaces:
             if not meets.any():
                 continue
             known = self._known(site, then[meets])
-            if known and all(known):
+            if all(known):
                 continue
             if None not in known:  # there is only something to say of two blocks
                 meets &= (others - 1) // self._slots != (threads - 1) // self._slots
@@ -396,11 +396,13 @@ class GlobalRaces:
 
     def _known(self, site: Site, then: NDArray[np.int32]) -> list[bool | None]:
         """Tell of each race with sites of these executions whether all is said of it, None where nothing is."""
-        races = (self._findings.race(race_key(self._sites[earlier], site)) for earlier in np.unique(self._did(then)))
+        races = (
+            self._findings.race(race_key(self._sites[earlier], site)) for earlier in np.unique(self._sites_of(then))
+        )
         return [None if race is None else _is_final(race) for race in races]
 
-    def _did(self, executions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the sites of executions."""
+    def _sites_of(self, executions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the numbers of the sites that were executed."""
         return np.frombuffer(self._executed, np.int32)[executions]
 
     def _worst_of_each(
@@ -411,7 +413,7 @@ class GlobalRaces:
         near = np.zeros(len(places), np.int8)
         for apart in (self._slots, WARP_SIZE):
             near += (others[places] - 1) // apart == (threads[places] - 1) // apart
-        sites = self._did(then[places])
+        sites = self._sites_of(then[places])
         order = np.lexsort((near, sites))
         return [int(place) for place in places[order[np.unique(sites[order], return_index=True)[1]]]]
 

@@ -55,10 +55,10 @@ class Events:
         machine, what = self._machine, self._of.what
         begins = [memory.place(0, dtype) for memory, dtype in zip(self._memories, what.dtypes, strict=True)]
         begin = np.array([np.broadcast_to(each, machine.slots)[self._slots] for each in begins])
-        self._elements = Elements(begin, what.size, self._of.base)
+        elements = Elements(begin, what.size, self._of.base)
         self._row, self._address = np.empty(len(self), np.int32), np.empty(len(self), np.int64)
         self._times = np.zeros(len(what.site), np.int64)
-        place_all(self._events, self._elements, self._row, self._address, self._times)
+        place_all(self._events, elements, self._row, self._address, self._times)
         add(machine.in_global, machine.table.sites, list(self._in_global()))
         made = self._made()
         tell_shared(machine, self._of, made, scratch_of(machine))

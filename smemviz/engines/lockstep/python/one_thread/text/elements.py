@@ -239,11 +239,14 @@ def _from_the_start(writer: Writer, node: ast.expr, index: Atom, size: str) -> A
     One that may be below 0 is only looked at where it is written with a minus.
     """
     low, high = index.within
-    is_with_minus = any(isinstance(part, ast.USub | ast.Invert) for part in ast.walk(node))
-    if high >= 0 and (low >= 0 or not is_with_minus):
+    if low >= 0 or (high >= 0 and not _has_minus(node)):
         return index
     text = f"{size} + {index.text} if -{size} <= {index.text} < 0 else {index.text}"
     return replace(writer.let(text, INT64), span=NEAR)
+
+
+def _has_minus(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.USub | ast.Invert) for part in ast.walk(node))
 
 
 def _inside(index: Atom, size: str) -> str:

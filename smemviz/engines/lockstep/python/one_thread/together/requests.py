@@ -69,7 +69,9 @@ def scratch_of(machine: Machine) -> Scratch:
 def tell_log(machine: Machine, first: Accesses, made: Made) -> None:
     """Let the log have the requests of each warp."""
     slots, count = made.slots, made.count
-    several = np.split(np.arange(len(slots)), np.flatnonzero(np.diff(slots // WARP_SIZE)) + 1)  # of each warp
+    several = np.split(
+        np.arange(len(slots)), np.flatnonzero(np.diff(slots // WARP_SIZE)) + 1
+    )  # of each warp: slots ascend
     found = made.begin.copy()  # what comes next of each thread
     written = made.begin.copy(), made.first_store.copy()
     what = made.begin, made.rows, made.number
