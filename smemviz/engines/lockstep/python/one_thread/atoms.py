@@ -18,7 +18,9 @@ from smemviz.engines.lockstep.values.typing import Dtype
 
 Span = tuple[int, int]  # the lowest and the highest integer that a value may be
 Entry = tuple[int, int, int]  # the number of an access, which of the numbers that are noted, and the constant
-Kind = Any  # a dtype; None for an open value; what tells arrays apart
+Kind = Any  # a dtype; None for an open value; what tells arrays apart; NOTHING
+
+NOTHING: Kind = "nothing"  # what a name holds that stands for None
 
 # A variable or a bound that is no further from 0 than this is near: two of them multiplied stay in 64 bits.
 NEAR: Span = (-(2**31), 2**31)

@@ -66,8 +66,9 @@ def enter(frame: Frame, writer: Writer, inner: dict[str, Value], held: dict[str,
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     inner |= {name: frame.value(call) for name, call in writer.declared.items()}
-    give_arrays(writer, inner, frame.mask)
     frames = {writer.frame: frame}  # the text may have been written in another call of the function
+    inner |= {name: frames.get(own, own).value(node) for name, (own, node) in writer.of_module.items()}
+    give_arrays(writer, inner, frame.mask)
     frame.variables = {**inner, **held}
     throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
     frame.variables = inner

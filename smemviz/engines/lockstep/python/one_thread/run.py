@@ -134,10 +134,8 @@ def _branches(tree: SiteTree, node: Loop) -> bool:
 
 
 def _may_be_written(frame: Frame, node: Loop) -> bool:
-    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits or raises."""
+    """Tell whether writing a loop for several threads may be of use: as one looks at it, nobody waits."""
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
-    if any(isinstance(part, ast.Raise | ast.Assert) for part in parts):
-        return False
     plain = (*frame.tree.calls, *frame.tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
     others = [part.value for part in parts if isinstance(part, ast.Expr) and part.value not in plain]
     return all(isinstance(part, ast.Call) and frame.canonical(part.func) == "builtins.print" for part in others)

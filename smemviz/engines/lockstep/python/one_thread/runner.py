@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, NoReturn
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
@@ -110,6 +110,10 @@ class Runner:
             return bool(operations.comparison(self._frame, node, op, left, right))
         except PlaceError as error:
             raise self._in_its_turn(error) from None
+
+    def end(self) -> NoReturn:
+        """Find that one of several threads ends with an error."""
+        raise NotTogetherError
 
     def no_step(self, call: ast.Call) -> None:
         """Refuse a range that does not move."""

@@ -17,7 +17,7 @@ import numpy as np
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, combined, full
 from smemviz.engines.lockstep.python.one_thread.text import powers, singles
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
-from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
+from smemviz.engines.lockstep.python.one_thread.values import is_known, known, open_value, type_of
 from smemviz.engines.lockstep.values.operators import (
     COMPARISONS,
     PYTHON_INTEGERS,
@@ -143,6 +143,21 @@ def _cut_off(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
 
 def _cast(writer: Writer, atom: Atom, dtype: Dtype) -> str:
     return closed(f"{writer.constant(cast)}({writer.opened(atom)}, {writer.constant(dtype)})", dtype)
+
+
+def literal(writer: Writer, value: object) -> Atom | None:
+    """Return a number that is the same throughout."""
+    dtype = type_of(value)
+    if dtype is None:
+        return None
+    number = known(open_value(value, 0), dtype)
+    if dtype.kind in "iu" and dtype != UINT64:
+        low, high = full(dtype)
+        text = f"({number})" if number < 0 else repr(number)
+        return Atom(text, dtype, (number, number)) if low <= number <= high else None
+    if dtype.kind == "f" and math.isfinite(number):
+        return Atom(f"({number!r})" if str(number)[0] == "-" else repr(number), dtype)
+    return Atom(f"(+{writer.constant(number)})" if dtype == UINT64 else writer.constant(number), dtype)
 
 
 def closed(text: str, dtype: Dtype) -> str:

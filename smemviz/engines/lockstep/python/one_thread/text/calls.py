@@ -6,16 +6,16 @@ import ast
 
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, value
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
-from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined
-from smemviz.engines.lockstep.python.one_thread.text.tuples import named
+from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined, items_at_hand, tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
-from smemviz.engines.lockstep.values.typing import INT64
 from smemviz.frontends.numba.functions import as_dtype
+
+_OF_TUPLES = "builtins.max", "builtins.min"
 
 
 def call(writer: Writer, node: ast.Call) -> Atom | None:
@@ -33,8 +33,8 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     name = frame.canonical(node.func)
     if name.startswith("cuda.atomic."):
         return atomic(writer, node, name)
-    if name == "builtins.len" and len(node.args) == 1 and (items := named(writer, node.args[0])):
-        return Atom(str(len(items)), INT64, (len(items), len(items)))
+    if name == "builtins.len" and len(node.args) == 1 and (held := items_at_hand(writer, node.args[0])) is not None:
+        return literal(writer, len(held))
     of_array = name == "builtins.len" and len(node.args) == 1 and array_of(writer, node.args[0]) is not None
     if of_array and (sizes := shape_of(writer, node.args[0])) is not None:
         return sizes[0]
@@ -43,9 +43,10 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     rule = names.CALLS.get(name)
     if rule is None:
         return _conjugate(writer, node) or _conversion(writer, node)
-    if rule.of_values is None and name not in ("builtins.min", "builtins.max"):
+    if rule.of_values is None and name not in _OF_TUPLES:
         return None
-    given = [value(writer, argument) for argument in node.args]
+    items = tuple_of(writer, node.args[0]) if name in _OF_TUPLES and len(node.args) == 1 else None
+    given = [value(writer, argument) for argument in node.args] if items is None else items
     if any(atom.dtype is None for atom in given):
         raise NotWrittenError
     try:

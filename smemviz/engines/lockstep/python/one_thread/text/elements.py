@@ -6,10 +6,13 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.memory.records import field_view
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Layout, cells_in, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Bound, of_load
+from smemviz.engines.lockstep.python.one_thread.kinds import kind_of
 from smemviz.engines.lockstep.python.one_thread.renamed import names_in
 from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
 from smemviz.engines.lockstep.python.one_thread.text import in_order
@@ -100,6 +103,8 @@ def bound(writer: Writer, node: ast.expr) -> Atom | None:
 
 def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
     """Return the variable and the array that an expression names."""
+    if isinstance(writer.frame.names.constant(node), np.ndarray):
+        return _of_module(writer, node)
     if not isinstance(node, ast.Name) or node.id not in writer.frame.names.locals:
         return None
     name = writer.variable_name(node, node.id)
@@ -107,9 +112,24 @@ def array_of(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
     return None if array is None else (name, array)
 
 
+def _of_module(writer: Writer, node: ast.expr) -> tuple[str, Array] | None:
+    """Return the variable of an array that the module has, which a kernel can only read."""
+    name, frame = writer.inside(ast.unparse(node)), writer.frame
+    if name not in writer.of_module:
+        try:
+            view = frame.value(node)
+        except REFUSALS:
+            return None
+        writer.of_module[name], writer.kinds[name] = (frame, node), kind_of(frame, view)
+    array = writer.array(name)
+    return None if array is None else (name, array)
+
+
 def held(writer: Writer, node: ast.expr) -> View:
     """Return the array that a name stands for while the text is written."""
-    assert isinstance(node, ast.Name)
+    if not isinstance(node, ast.Name) or node.id not in writer.frame.names.locals:
+        constant: View = writer.frame.value(node)
+        return constant
     view: View = writer.frame.variables[node.id if writer.scope else writer.variable_name(node, node.id)]
     return view
 

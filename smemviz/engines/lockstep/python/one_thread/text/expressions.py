@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     ORDERS,
     converted,
+    literal,
     operate,
     settled,
     simple,
     value,
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
+from smemviz.engines.lockstep.python.one_thread.text.conditions import boolean, decided, holds
 from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, field, shape_of, subscript
 from smemviz.engines.lockstep.python.one_thread.text.functions import part_of
-from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
-from smemviz.engines.lockstep.python.one_thread.text.tuples import item
+from smemviz.engines.lockstep.python.one_thread.text.inlined import items_compared, items_of
+from smemviz.engines.lockstep.python.one_thread.text.throughout import throughout
+from smemviz.engines.lockstep.python.one_thread.text.tuples import picked
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.python.one_thread.values import type_of
-from smemviz.engines.lockstep.values.typing import BOOL, FLOAT64, INT64, UINT64
+from smemviz.engines.lockstep.values.typing import BOOL, INT64, UINT64
 
 # -- names and constants
 
 
 def _constant(writer: Writer, node: ast.Constant) -> Atom | None:
     return literal(writer, node.value)
-
-
-def literal(writer: Writer, value: object) -> Atom | None:
-    """Return a number that is the same throughout."""
-    dtype = type_of(value)
-    if dtype is None:
-        return None
-    if dtype == INT64:
-        number = int(value)  # type: ignore[call-overload]
-        low, high = full(INT64)
-        text = f"({number})" if number < 0 else repr(number)
-        return Atom(text, dtype, (number, number)) if low <= number <= high else None
-    if dtype == FLOAT64 and math.isfinite(float(value)):  # type: ignore[arg-type]
-        return Atom(f"({value!r})" if str(value)[0] == "-" else repr(value), dtype)
-    return Atom(writer.constant(value), dtype)
 
 
 def _name(writer: Writer, node: ast.Name) -> Atom | None:
@@ -87,6 +73,8 @@ def _binary(writer: Writer, node: ast.BinOp) -> Atom:
 def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
     if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, bool):
         return None
+    if isinstance(node.op, ast.Not):
+        return Atom(f"(not {holds(writer, node.operand)})", BOOL)
     atom = writer.write(node.operand)
     text, dtype = atom.text, atom.dtype
     if isinstance(node.op, ast.USub) and dtype == INT64:
@@ -94,8 +82,6 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
         return Atom(f"(-{text})", dtype, (-high, -low))
     atom = settled(writer, atom)
     text = atom.text
-    if isinstance(node.op, ast.Not) and dtype is not None:
-        return Atom(f"(not {text})", BOOL)
     if isinstance(node.op, ast.USub) and dtype is not None and dtype.kind in "fc":
         return Atom(f"(-{text})", dtype)
     if isinstance(node.op, ast.UAdd) and dtype is not None and dtype.kind in "fc":
@@ -116,6 +102,12 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
 
 
 def _compare(writer: Writer, node: ast.Compare) -> Atom | None:
+    end = decided(writer, node)
+    if end is not None:
+        return literal(writer, end)
+    made = throughout(writer, node) or items_compared(writer, node)
+    if made is not None:
+        return made
     if not all(type(op) in ORDERS for op in node.ops):
         return None
     left, tests = value(writer, node.left), []
@@ -139,72 +131,13 @@ def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: A
     return writer.let(f"{writer.runner}.compare({writer.constant(node)}, {writer.constant(op)}, {sides})", BOOL)
 
 
-def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
-    if _is_of_kinds(writer, node):
-        return None
-    word, test = ("and", "if {}:") if isinstance(node.op, ast.And) else ("or", "if not {}:")
-    made, result, indent = _condition(writer, node.values[0]), "", writer.indent
-    for operand in node.values[1:]:
-        part = writer.aside(lambda operand=operand: _condition(writer, operand))  # type: ignore[misc]
-        if part.is_short:
-            made = Atom(f"({made.text} {word} {part.atom.text})", BOOL)
-            continue
-        # What has lines of its own is evaluated only where that is not decided.
-        result = result or writer.new()
-        writer.fork(f"{result} = {made.text}")
-        writer.put(test.format(result))
-        made = writer.add(part)
-        writer.indent += 1
-    if result:
-        writer.fork(f"{result} = {made.text}")
-    writer.indent = indent
-    return Atom(result, BOOL) if result else made
-
-
-def conditions(writer: Writer, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
-    """Write conditions that all have to hold, each evaluated where those before it do; give each with its text."""
-    operands = [node]
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and not _is_of_kinds(writer, node):
-        mark = writer.mark()
-        try:
-            for operand in node.values:
-                _condition(writer, operand)
-            operands = node.values
-        except NotWrittenError:
-            pass
-        writer.back(mark)
-    for operand in operands:
-        yield operand, truth(writer, writer.write(operand))
-
-
-def least(writer: Writer, node: ast.expr) -> dict[str, int]:
-    """Return what an integer variable is at least where a condition holds that says so."""
-    if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
-        return {}
-    end, op = node.comparators[0], node.ops[0]
-    if not isinstance(end, ast.Constant) or type(end.value) is not int or not isinstance(op, ast.Gt | ast.GtE):
-        return {}
-    if node.left.id not in writer.frame.names.locals:
-        return {}
-    return {writer.variable_name(node.left, node.left.id): end.value + isinstance(op, ast.Gt)}
-
-
-def _is_of_kinds(writer: Writer, node: ast.BoolOp) -> bool:
-    return node in writer.frame.versions.choices or node in writer.frame.versions.operands
-
-
-def _condition(writer: Writer, node: ast.expr) -> Atom:
-    atom = writer.write(node)
-    if atom.dtype != BOOL:
-        raise NotWrittenError
-    return atom
-
-
 def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
     versions = writer.frame.versions
-    if node in versions.choices or node in versions.decided:
+    if node in versions.choices:
         return None
-    test = truth(writer, writer.write(node.test))
+    if node in versions.decided:
+        return writer.write(node.body if versions.decided[node] else node.orelse)
+    test = holds(writer, node.test)
     branches = [writer.aside(lambda part=part: value(writer, part)) for part in (node.body, node.orelse)]  # type: ignore[misc]
     then, otherwise = (branch.atom for branch in branches)
     if then.dtype != otherwise.dtype or then.dtype is None:
@@ -223,14 +156,11 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
 
 
 def _subscript(writer: Writer, node: ast.Subscript) -> Atom | None:
-    atoms = tuple_of(writer, node.value)
-    return subscript(writer, node) if atoms is None else item(writer, node, atoms)
-
-
-def truth(writer: Writer, atom: Atom) -> str:
-    """Return the text of a condition."""
-    text = settled(writer, atom).text
-    return text if atom.dtype is not None else f"{writer.runner}.truth({text}, {writer.constant(writer.statement)})"
+    items = items_of(writer, node.value)
+    if items is None:
+        return subscript(writer, node)
+    item = picked(writer, node, items)
+    return item if isinstance(item, Atom) else None
 
 
 RULES: dict[type[ast.AST], Callable[[Writer, Any], Atom | None]] = {
@@ -240,8 +170,9 @@ RULES: dict[type[ast.AST], Callable[[Writer, Any], Atom | None]] = {
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
-    ast.BoolOp: _boolean,
+    ast.BoolOp: boolean,
     ast.IfExp: _conditional,
     ast.Subscript: _subscript,
     ast.Call: call,
+    ast.expr: throughout,  # any other
 }

@@ -7,15 +7,28 @@ from collections.abc import Sequence
 
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Scope
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.one_thread.atoms import NOTHING, Atom, Kind, Scope
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text.conditions import decided
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, held, row_of, shape_of
-from smemviz.engines.lockstep.python.one_thread.text.tuples import as_kinds, named, written_out
+from smemviz.engines.lockstep.python.one_thread.text.tuples import (
+    Item,
+    Items,
+    among,
+    as_kinds,
+    compared,
+    kept,
+    named,
+    numbers,
+    of_module,
+    picked,
+)
 from smemviz.engines.lockstep.python.one_thread.text.variables import as_versioned, inner
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import item_name
 from smemviz.engines.lockstep.signatures import signatures_of
-from smemviz.engines.lockstep.values.typing import Dtype, Value
+from smemviz.engines.lockstep.values.typing import BOOL, Dtype, Value
+from smemviz.frontends.numba.sites import SiteTree
 
 RETURNED = "="  # before the number of an item that a function returns
 _OF_THE_GRID = "cuda.grid", "cuda.gridsize"
@@ -23,15 +36,73 @@ _LONGEST = 2000  # lines with those of functions, which may call others several 
 
 
 def tuple_of(writer: Writer, node: ast.expr) -> list[Atom] | None:
-    """Return the items of a tuple that is written out or named, or the same throughout, or what a function returns.
+    """Return the items of a tuple of numbers, None for anything else; one that has tuples in it is not written."""
+    items = items_of(writer, node)
+    return None if items is None else numbers(items)
 
-    None for anything else.
+
+def items_of(writer: Writer, node: ast.expr) -> Items | None:
+    """Return the items of a tuple that is written out, named, put together, part of another, or the same throughout.
+
+    Or what a function returns. None for anything else, of which nothing is written.
     """
-    if isinstance(node, ast.Tuple):
-        return written_out(writer, node)
-    if isinstance(node, ast.Call) and node in writer.frame.tree.calls:
-        return inlined(writer, node)
-    return named(writer, node) or _throughout(writer, node)
+    match node:
+        case ast.Tuple():
+            return _written_out(writer, node)
+        case ast.Call() if node in writer.frame.tree.calls:
+            return tuple(inlined(writer, node))
+        case ast.Subscript():
+            return _part(writer, node)
+        case ast.BinOp(op=ast.Add()):
+            first = items_at_hand(writer, node.left)
+            second = None if first is None else items_at_hand(writer, node.right)
+            return None if first is None or second is None else first + second
+    made = named(writer, node) or _throughout(writer, node)
+    return of_module(writer, node) if made is None else tuple(made)
+
+
+def items_at_hand(writer: Writer, node: ast.expr) -> Items | None:
+    """Return the items of a tuple that calls no function, the body of which is written once for each call."""
+    return None if any(part in writer.frame.tree.calls for part in ast.walk(node)) else items_of(writer, node)
+
+
+def _written_out(writer: Writer, node: ast.Tuple) -> Items:
+    """Write the items of a tuple, each known from here on."""
+    items: list[Item] = []
+    for part in node.elts:
+        inner_items = items_of(writer, part.value if isinstance(part, ast.Starred) else part)
+        if isinstance(part, ast.Starred) and inner_items is not None:
+            items += inner_items
+        elif inner_items is not None and not is_number(writer, part, inner_items):
+            items.append(inner_items)
+        else:
+            number = value(writer, part) if inner_items is None else settled(writer, numbers(inner_items)[0])
+            items.append(kept(writer, number))
+    return tuple(items)
+
+
+def _part(writer: Writer, node: ast.Subscript) -> Items | None:
+    """Return a part of a tuple, or a tuple in one, None for anything else."""
+    mark = writer.mark()
+    items = items_of(writer, node.value)
+    item = None if items is None else picked(writer, node, items)
+    if isinstance(item, tuple):
+        return item
+    writer.back(mark)
+    return None
+
+
+def items_compared(writer: Writer, node: ast.Compare) -> Atom | None:
+    """Write a comparison of two tuples, or whether one holds something, None for any other."""
+    is_in = isinstance(node.ops[0], ast.In | ast.NotIn)
+    if len(node.ops) > 1:
+        return None
+    left, right = (items_at_hand(writer, side) for side in (node.left, node.comparators[0]))
+    if right is None or (left is None and not is_in):
+        return None
+    if left is not None and not is_in:
+        return Atom(compared(writer, node, left, right), BOOL)
+    return Atom(among(writer, node, simple(writer, value(writer, node.left)) if left is None else left, right), BOOL)
 
 
 def _throughout(writer: Writer, node: ast.expr) -> list[Atom] | None:
@@ -50,7 +121,7 @@ def _throughout(writer: Writer, node: ast.expr) -> list[Atom] | None:
     return None if not atoms or None in atoms else [atom for atom in atoms if atom is not None]
 
 
-def is_number(writer: Writer, node: ast.expr, atoms: Sequence[Atom]) -> bool:
+def is_number(writer: Writer, node: ast.expr, atoms: Sequence[Item]) -> bool:
     """Tell whether what a function returns is a number, and no tuple."""
     return len(atoms) == 1 and node in writer.frame.tree.calls
 
@@ -59,7 +130,7 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     """Write the body of the device function that a call calls; return the items that it returns, one for a number."""
     outer, frame = writer.scope, writer.frame
     tree = frame.tree.calls[node]
-    dtypes, returned = _signature(frame, node)
+    dtypes, returned = _signature(frame, node, len(_parameters(tree.function.node.args)))
     callee = frame.callee(tree)
     arrays, rows, given = _arguments(writer, node, callee, dtypes)
     samples: dict[str, Value] = dict(callee.variables)
@@ -99,9 +170,9 @@ def _sample(writer: Writer, given: Atom | list[Atom]) -> Value:
     return writer.open(given.dtype.type(1))
 
 
-def _signature(frame: Frame, node: ast.Call) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
+def _signature(frame: Frame, node: ast.Call, count: int) -> tuple[tuple[Dtype | None, ...], Dtype | None]:
     """Return the types that a signature has arguments and result cast to, nothing where there is none."""
-    types = signatures_of(frame.names.constant(node.func)).types(len(node.args))
+    types = signatures_of(frame.names.constant(node.func)).types(count)
     if types is None:
         raise NotWrittenError
     return types
@@ -113,22 +184,20 @@ def _parameters(parameters: ast.arguments) -> list[str]:
 
 def _arguments(
     writer: Writer, node: ast.Call, callee: Frame, dtypes: tuple[Dtype | None, ...]
-) -> tuple[dict[str, str], dict[str, Array], dict[str, Atom | list[Atom]]]:
-    """Return what a call gives for each parameter: the variable of an array, a row or slice of one, a number
+) -> tuple[dict[str, str], dict[str, Kind], dict[str, Atom | list[Atom]]]:
+    """Return what a call gives for each parameter: the variable of an array, a row or slice of one or NOTHING, a number
     or several.
 
     The function's frame gets arrays like them.
     """
-    tree = callee.tree
-    parameters, names = tree.function.node.args, _parameters(tree.function.node.args)
-    several = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or node.keywords
-    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-    if several or starred or tree.function.fixed or len(names) != len(node.args):
-        raise NotWrittenError
+    named_arguments = _by_name(node, callee.tree)
     arrays: dict[str, str] = {}
-    rows: dict[str, Array] = {}
+    rows: dict[str, Kind] = {}
     given: dict[str, Atom | list[Atom]] = {}
-    for name, argument, dtype in zip(names, node.args, dtypes or (None,) * len(names), strict=True):
+    for (name, argument), dtype in zip(named_arguments, dtypes or (None,) * len(named_arguments), strict=True):
+        if _is_nothing(writer, argument):
+            rows[name], callee.variables[name] = NOTHING, None
+            continue
         array = array_of(writer, argument)
         if array is not None:
             arrays[name], callee.variables[name] = array[0], held(writer, argument)
@@ -149,6 +218,31 @@ def _arguments(
         atom = atom if dtype is None else settled(writer, converted(writer, atom, dtype))
         given[name] = atom
     return arrays, rows, given
+
+
+def _by_name(node: ast.Call, tree: SiteTree) -> list[tuple[str, ast.expr]]:
+    """Return each parameter with its argument, or the number or ``None`` that stands for it if it has none."""
+    parameters, names = tree.function.node.args, _parameters(tree.function.node.args)
+    several = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or tree.function.fixed
+    if several or any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise NotWrittenError
+    given = [*zip(names, node.args, strict=False), *((keyword.arg, keyword.value) for keyword in node.keywords)]
+    missing = names[len(given) :]
+    defaults = parameters.defaults[len(parameters.defaults) - len(missing) :]
+    if not all(isinstance(default, ast.Constant) for default in defaults):
+        raise NotWrittenError
+    given += zip(missing, defaults, strict=False)
+    if [name for name, _ in given] != names or len(node.args) > len(names):
+        raise NotWrittenError
+    return [(name, argument) for name, argument in given if name]
+
+
+def _is_nothing(writer: Writer, node: ast.expr) -> bool:
+    """Tell whether an argument is ``None``."""
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    asked = ast.copy_location(ast.Compare(node, [ast.Is()], [ast.Constant(None)]), node)
+    return decided(writer, asked) is True
 
 
 def own_array(writer: Writer, node: ast.Assign) -> bool:

@@ -15,8 +15,15 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom, Span, union
-from smemviz.engines.lockstep.python.one_thread.text import in_order
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, operate, settled, simple, value
+from smemviz.engines.lockstep.python.one_thread.text import in_order, tuples
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
+    converted,
+    literal,
+    operate,
+    settled,
+    simple,
+    value,
+)
 from smemviz.engines.lockstep.python.one_thread.text.elements import (
     REFUSALS,
     base_of,
@@ -26,8 +33,7 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import (
     reached,
     row_at,
 )
-from smemviz.engines.lockstep.python.one_thread.text.expressions import literal
-from smemviz.engines.lockstep.python.one_thread.text.tuples import kept, named, picked
+from smemviz.engines.lockstep.python.one_thread.text.tuples import chosen, kept, named
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import INT64, Value
@@ -126,6 +132,8 @@ def _bind(writer: Writer, node: ast.For, target: ast.expr, item: Item) -> None:
     """Give a target an item, all of whose numbers are known."""
     if isinstance(target, ast.Name) and isinstance(item, Atom):
         assign(writer, target, target.id, item)
+    elif isinstance(target, ast.Name) and isinstance(item, tuple):
+        tuples.assign(writer, target, tuples.numbers(item))
     elif isinstance(target, ast.Name) and isinstance(item, _Row):
         _name_row(writer, node, target, item)
     elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, _Row) and item.array.axes == 1:
@@ -313,7 +321,7 @@ def _choice(writer: Writer, node: ast.AST, items: Sequence[Item], position: Atom
             far = Atom(str(step) if step >= 0 else f"({step})", INT64, (step, step))
             return _number_at(writer, node, position, first, far) if step else first
     span = union([item.within for item in items]) if first.dtype.kind in "iu" else None
-    return Atom(picked(position.text, [item.text for item in items]), first.dtype, span)
+    return Atom(chosen(position.text, [item.text for item in items]), first.dtype, span)
 
 
 # -- ranges

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_o
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.runner import OFTEN
 from smemviz.engines.lockstep.python.one_thread.text import in_order
-from smemviz.engines.lockstep.python.one_thread.text.expressions import conditions, least, truth
+from smemviz.engines.lockstep.python.one_thread.text.conditions import conditions, holds, least
 from smemviz.engines.lockstep.python.one_thread.text.inlined import after_loop
 from smemviz.engines.lockstep.python.one_thread.text.iterables import gone_over
 from smemviz.engines.lockstep.python.one_thread.text.variables import inner, moves
@@ -296,7 +296,7 @@ def _while(writer: Writer, node: ast.While, turn: Turn) -> None:
 def _test(writer: Writer, node: ast.While) -> Atom:
     outer, writer.statement = writer.statement, node
     writer.turns.append("")  # what is in the condition is in a turn
-    test = truth(writer, writer.write(node.test))
+    test = holds(writer, node.test)
     writer.turns.pop()
     writer.statement = outer
     return Atom(test, BOOL)

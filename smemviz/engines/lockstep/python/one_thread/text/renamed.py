@@ -8,7 +8,7 @@ from functools import partial
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.renamed import Pairs, Renamed, names_in
-from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
+from smemviz.engines.lockstep.python.one_thread.text.conditions import holds
 from smemviz.engines.lockstep.python.one_thread.text.variables import inner
 from smemviz.engines.lockstep.python.one_thread.text.writer import STANDS_FOR, NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import INT64
@@ -42,7 +42,7 @@ def _chosen(writer: Writer, renamed: Renamed, source: ast.expr) -> Atom:
     """Return the number of the array that a name is given."""
     span = -1, len(renamed.arrays) - 1
     if isinstance(source, ast.IfExp):
-        test = truth(writer, writer.write(source.test))
+        test = holds(writer, source.test)
         then, otherwise = (_chosen(writer, renamed, part).text for part in (source.body, source.orelse))
         return Atom(f"({then} if {test} else {otherwise})", INT64, span)
     assert isinstance(source, ast.Name)

@@ -14,9 +14,16 @@ from smemviz.engines.lockstep.python.one_thread.renamed import States, names_in
 from smemviz.engines.lockstep.python.one_thread.text import in_order, loops, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
+from smemviz.engines.lockstep.python.one_thread.text.conditions import decided, holds
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, fitting, reach_at, row_of, store
-from smemviz.engines.lockstep.python.one_thread.text.expressions import truth
-from smemviz.engines.lockstep.python.one_thread.text.inlined import give, inlined, is_number, own_array, tuple_of
+from smemviz.engines.lockstep.python.one_thread.text.inlined import (
+    give,
+    inlined,
+    is_number,
+    items_of,
+    own_array,
+    tuple_of,
+)
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -185,12 +192,25 @@ def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
     if isinstance(right, ast.Call) and writer.frame.canonical(right.func) == "builtins.divmod":
         return _quotient_and_rest(writer, target, right)
-    atoms = tuple_of(writer, right)
-    if atoms is None or len(atoms) != len(target.elts):
+    items = items_of(writer, right)
+    if items is None:
         raise NotWrittenError
-    for element, atom in zip(target.elts, atoms, strict=True):
-        _bind(writer, element, atom)
+    _bind_each(writer, target, items)
     return True
+
+
+def _bind_each(writer: Writer, target: ast.Tuple, items: tuples.Items) -> None:
+    if len(items) != len(target.elts):
+        raise NotWrittenError
+    for element, item in zip(target.elts, items, strict=True):
+        if isinstance(item, Atom):
+            _bind(writer, element, item)
+        elif isinstance(element, ast.Tuple):
+            _bind_each(writer, element, item)
+        elif isinstance(element, ast.Name):
+            tuples.assign(writer, element, tuples.numbers(item))
+        else:
+            raise NotWrittenError
 
 
 def _quotient_and_rest(writer: Writer, target: ast.Tuple, call: ast.Call) -> bool:
@@ -254,7 +274,10 @@ def _augmented(writer: Writer, node: ast.AugAssign) -> bool:
 
 
 def _branch(writer: Writer, node: ast.If) -> bool:
-    test = truth(writer, writer.write(node.test))
+    taken = decided(writer, node.test)
+    if taken is not None:
+        return _way(writer, node, *(("body", node.body) if taken else ("orelse", node.orelse)), apart=False)
+    test = holds(writer, node.test)
     before, states, loops_before = set(writer.sure), writer.states, len(writer.loops)
     ends: list[tuple[bool, set[str], States]] = []
     for word, way, part in ((f"if {test}:", "body", node.body), ("else:", "orelse", node.orelse)):
@@ -274,6 +297,24 @@ def _branch(writer: Writer, node: ast.If) -> bool:
     sure = [assigned for goes_on, assigned, _ in ends if goes_on]
     writer.sure = set.intersection(*sure) if sure else before
     return bool(sure)
+
+
+def _check(writer: Writer, node: ast.Assert) -> bool:
+    """Write that a thread ends where a condition does not hold."""
+    if node.msg is not None and names_in(node.msg) & writer.frame.names.locals:
+        raise NotWrittenError  # which is refused
+    writer.fork(f"if not {holds(writer, node.test)}:")
+    inner(writer, lambda: _raise(writer, node))
+    return True
+
+
+def _raise(writer: Writer, node: ast.Assert | ast.Raise) -> bool:
+    """Leave it to the interpreter that a thread ends with an error, and with it all that several threads do."""
+    if writer.several:
+        writer.put(f"{writer.runner}.end()")
+    else:
+        _leave(writer, node, ends=True)
+    return False
 
 
 def _way(writer: Writer, node: ast.If, way: str, part: Sequence[ast.stmt], *, apart: bool) -> bool:
@@ -321,6 +362,8 @@ _RULES: dict[type[ast.AST], Callable[[Writer, Any], bool]] = {
     ast.Break: loops.leave,
     ast.Continue: loops.leave,
     ast.Return: give,
+    ast.Raise: _raise,
+    ast.Assert: _check,
     ast.Pass: lambda writer, node: True,
     ast.Expr: _expression,
 }

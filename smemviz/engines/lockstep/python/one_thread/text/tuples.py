@@ -1,18 +1,31 @@
-"""Tuples of numbers in the text of a loop: each item is a variable of its own."""
+"""Tuples in the text of a loop: each number in one is a value of its own, and a variable where the tuple has a name."""
 
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, union
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, value
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
+    ORDERS,
+    converted,
+    literal,
+    operate,
+    settled,
+    value,
+)
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import item_name, items_in
 from smemviz.engines.lockstep.values.typing import INT64
+from smemviz.model.layout.operators import COMPARE
+
+Items = tuple["Item", ...]
+Item = Atom | Items
+_MOST = 256  # items that are told apart in a text
 
 
 def named(writer: Writer, node: ast.expr) -> list[Atom] | None:
@@ -21,13 +34,6 @@ def named(writer: Writer, node: ast.expr) -> list[Atom] | None:
         return None
     items = items_in(writer.kinds, writer.variable_name(node, node.id))
     return [writer.number(item, node) for item in items] or None
-
-
-def written_out(writer: Writer, node: ast.Tuple) -> list[Atom]:
-    """Write the items of a tuple, each known from here on."""
-    if any(isinstance(part, ast.Starred | ast.Tuple) for part in node.elts) or not node.elts:
-        raise NotWrittenError
-    return [kept(writer, value(writer, part)) for part in node.elts]
 
 
 def kept(writer: Writer, atom: Atom) -> Atom:
@@ -54,30 +60,134 @@ def as_kinds(writer: Writer, atoms: Sequence[Atom], convert: Callable[..., objec
     return [converted(writer, atom, kind) for atom, kind in zip(atoms, kinds, strict=True)]
 
 
-def item(writer: Writer, node: ast.Subscript, atoms: Sequence[Atom]) -> Atom:
-    """Write an item of a tuple: at a constant, or at any index in one of numbers of one type."""
+def numbers(items: Sequence[Item]) -> list[Atom]:
+    """Return the items of a tuple of numbers; one with tuples in it is left to the interpreter."""
+    atoms = [item for item in items if isinstance(item, Atom)]
+    if len(atoms) < len(items):
+        raise NotWrittenError
+    return atoms
+
+
+def of_module(writer: Writer, node: ast.expr) -> Items | None:
+    """Return the items of a tuple of numbers that the module has, None for anything else."""
+    held = writer.frame.names.constant(node)
+    return _literals(writer, held) if isinstance(held, tuple) else None
+
+
+def _literals(writer: Writer, held: Sequence[object]) -> Items:
+    return tuple(_literals(writer, item) if isinstance(item, tuple) else _literal(writer, item) for item in held)
+
+
+def _literal(writer: Writer, held: object) -> Atom:
+    number = literal(writer, held.value if isinstance(held, enum.Enum) else held)
+    if number is None:
+        raise NotWrittenError
+    return number
+
+
+def picked(writer: Writer, node: ast.Subscript, items: Items) -> Item:
+    """Write an item of a tuple: at a constant, or at any index in one whose items are alike; or a part of it."""
+    if isinstance(node.slice, ast.Slice):
+        low, high, step = (_end(writer, end) for end in (node.slice.lower, node.slice.upper, node.slice.step))
+        if step == 0:
+            raise NotWrittenError
+        return items[low:high:step]
     place = writer.frame.names.literal(node.slice)
     if type(place) is int:
-        if not -len(atoms) <= place < len(atoms):
+        if not -len(items) <= place < len(items):
             raise NotWrittenError
-        return atoms[place]
+        return items[place]
     index = value(writer, node.slice)
-    dtypes = {atom.dtype for atom in atoms}
-    if index.dtype != INT64 or len(dtypes) > 1 or None in dtypes:
+    if index.dtype != INT64 or not 0 < len(items) <= _MOST:
         raise NotWrittenError
     index = kept(writer, index)
-    if not 0 <= index.within[0] <= index.within[1] < len(atoms):
-        writer.put(f"if not 0 <= {index.text} < {len(atoms)}:")
-        place = f"{writer.runner}.item({writer.constant(node)}, {len(atoms)}, {index.text})"
-        writer.astray(f"{index.text} = {place}", None)
-    span = union([atom.within for atom in atoms]) if atoms[0].dtype.kind in "iu" else None  # type: ignore[union-attr]
-    return Atom(picked(index.text, [atom.text for atom in atoms]), atoms[0].dtype, span)
+    if not 0 <= index.within[0] <= index.within[1] < len(items):
+        writer.put(f"if not 0 <= {index.text} < {len(items)}:")
+        far = f"{writer.runner}.item({writer.constant(node)}, {len(items)}, {index.text})"
+        writer.astray(f"{index.text} = {far}", None)
+    return _at(index.text, items)
 
 
-def picked(position: str, texts: Sequence[str], first: int = 0) -> str:
+def _end(writer: Writer, node: ast.expr | None) -> int | None:
+    """Return an end of a part of a tuple, or its step, which Numba has to know when it compiles."""
+    if node is None:
+        return None
+    end = writer.frame.names.literal(node)
+    if type(end) is not int:
+        raise NotWrittenError
+    return end
+
+
+def _at(position: str, items: Sequence[Item]) -> Item:
+    """Return the item at a position; all are of one type."""
+    first = items[0]
+    if not isinstance(first, Atom):
+        if not all(isinstance(item, tuple) and len(item) == len(first) for item in items):
+            raise NotWrittenError
+        return tuple(_at(position, part) for part in zip(*items, strict=True))
+    atoms = numbers(items)
+    if first.dtype is None or any(atom.dtype != first.dtype for atom in atoms):
+        raise NotWrittenError
+    span = union([atom.within for atom in atoms]) if first.dtype.kind in "iu" else None
+    return Atom(chosen(position, [atom.text for atom in atoms]), first.dtype, span)
+
+
+def chosen(position: str, texts: Sequence[str], first: int = 0) -> str:
     """Return the text of one of several at a position, after as few questions as there may be."""
     if len({*texts}) == 1:
         return texts[0]
     half = len(texts) // 2
-    left, right = picked(position, texts[:half], first), picked(position, texts[half:], first + half)
+    left, right = chosen(position, texts[:half], first), chosen(position, texts[half:], first + half)
     return f"({left} if {position} < {first + half} else {right})"
+
+
+# -- comparisons
+
+
+def compared(writer: Writer, node: ast.Compare, left: Items, right: Items) -> str:
+    """Return the text of a comparison of two tuples: the first items that differ decide."""
+    op = type(node.ops[0])
+    if op in (ast.Eq, ast.NotEq):
+        equal = _equal(writer, node, left, right)
+        return equal if op is ast.Eq else f"(not {equal})"
+    if op not in ORDERS:
+        raise NotWrittenError
+    return _ordered(writer, node, op, numbers(left), numbers(right))
+
+
+def _equal(writer: Writer, node: ast.Compare, left: Item, right: Item) -> str:
+    if isinstance(left, Atom) and isinstance(right, Atom):
+        return _test(writer, node, ast.Eq, left, right)
+    if isinstance(left, Atom) or isinstance(right, Atom):
+        raise NotWrittenError
+    tests = [_equal(writer, node, *pair) for pair in zip(left, right, strict=False)]
+    return f"({' and '.join([*tests, str(len(left) == len(right))])})"
+
+
+def _ordered(
+    writer: Writer, node: ast.Compare, op: type[ast.cmpop], left: Sequence[Atom], right: Sequence[Atom]
+) -> str:
+    if not left or not right:
+        return str(bool(COMPARE[op](len(left), len(right))))
+    equal, first = (_test(writer, node, one, left[0], right[0]) for one in (ast.Eq, op))
+    return f"({_ordered(writer, node, op, left[1:], right[1:])} if {equal} else {first})"
+
+
+def among(writer: Writer, node: ast.Compare, left: Item, items: Items) -> str:
+    """Return the text of whether one of the items of a tuple, which are of one type, is equal to something."""
+    kinds = {_kind_of(item) for item in items}
+    if len(kinds) > 1 or len(items) > _MOST:
+        raise NotWrittenError
+    tests = [_equal(writer, node, left, item) for item in items]
+    found = f"({' or '.join(tests or ['False'])})"
+    return found if isinstance(node.ops[0], ast.In) else f"(not {found})"
+
+
+def _kind_of(item: Item) -> object:
+    return item.dtype if isinstance(item, Atom) else tuple(map(_kind_of, item))
+
+
+def _test(writer: Writer, node: ast.AST, op: type[ast.cmpop], left: Atom, right: Atom) -> str:
+    if left.dtype is None or right.dtype is None:
+        raise NotWrittenError
+    return settled(writer, operate(writer, node, op, left, right)).text

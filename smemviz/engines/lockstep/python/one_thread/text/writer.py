@@ -17,7 +17,18 @@ import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
-from smemviz.engines.lockstep.python.one_thread.atoms import Atom, Bound, Entry, Kind, Part, Pending, Scope, Span, full
+from smemviz.engines.lockstep.python.one_thread.atoms import (
+    NOTHING,
+    Atom,
+    Bound,
+    Entry,
+    Kind,
+    Part,
+    Pending,
+    Scope,
+    Span,
+    full,
+)
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed, States, names_in
 from smemviz.engines.lockstep.python.one_thread.values import items_in, open_value
 from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value
@@ -46,8 +57,9 @@ class Writer:
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
     ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
-    that may be. Local arrays that are ``declared`` in the loop have their declarations. Threads that run it
-    ``in_order`` wait for each other; ``around`` are the first accesses of the loops around what is written then.
+    that may be. Local arrays that are ``declared`` in the loop have their declarations, and arrays ``of_module`` their
+    expressions. Threads that run it ``in_order`` wait for each other; ``around`` are the first accesses of the loops
+    around what is written then.
     """
 
     frame: Frame
@@ -72,6 +84,7 @@ class Writer:
     scope: Scope | None = None
     scopes: list[Scope] = field(default_factory=list)
     declared: dict[str, ast.Call] = field(default_factory=dict)
+    of_module: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
     statement: ast.stmt | None = None
     together: bool = True
     stored: set[str] = field(default_factory=set)
@@ -124,11 +137,13 @@ class Writer:
         assigned, spans_of = ({key: [*old] for key, old in all_of.items()} for all_of in (self.assigned, self.spans_of))
         state = self.indent, self.depth, set(self.sure), assigned, spans_of, dict(self.steps), self._noted.copy()
         grown: tuple[Any, ...] = self.lines, self.accesses, self.sites, self.loops, self.turns, self.groups
-        return *[len(each) for each in grown], *state, self.in_while, self.states, len(self.around)
+        ways = self.in_while, self.together, self.is_dear, self.states
+        return *[len(each) for each in grown], *state, *ways, len(self.around)
 
     def back(self, mark: tuple[Any, ...]) -> None:
         """Forget what was written since."""
-        lines, accesses, sites, loops, turns, groups, *state, self.in_while, self.states, around = mark
+        lines, accesses, sites, loops, turns, groups, *state, around = mark
+        *state, self.in_while, self.together, self.is_dear, self.states = state
         self.indent, self.depth, self.sure, self.assigned, self.spans_of, self.steps, self._noted = state
         del self.lines[lines:], self.accesses[accesses:], self.sites[sites:], self.loops[loops:], self.turns[turns:]
         del self.around[around:]
@@ -257,17 +272,17 @@ class Writer:
         """Return what the thread has of a value."""
         return open_value(value, self.slot)
 
-    def write(self, node: ast.expr) -> Atom:
-        """Write an expression; return what it is worth, which may have to be settled."""
-        rule = self.rules.get(type(node))
+    def write(self, node: ast.expr, rule: Callable[[Writer, Any], Atom | None] | None = None) -> Atom:
+        """Write an expression, by its own rule or another; return what it is worth, which may have to be settled."""
         mark = self.mark()
-        try:
-            atom = None if rule is None else rule(self, node)
-        except NotWrittenError:
-            atom = None
-        if atom is not None:
-            return atom if len(atom.text) < _LONGEST else replace(atom, text=self.let(atom.text, atom.dtype).text)
-        self.back(mark)
+        for one in (rule or self.rules.get(type(node)), self.rules[ast.expr]):
+            try:
+                atom = None if one is None else one(self, node)
+            except NotWrittenError:
+                atom = None
+            if atom is not None:
+                return atom if len(atom.text) < _LONGEST else replace(atom, text=self.let(atom.text, atom.dtype).text)
+            self.back(mark)
         return self.interpreted(node)
 
     # -- variables
@@ -313,7 +328,7 @@ class Writer:
     def atom(self, name: str) -> Atom:
         """Return what a variable holds."""
         kind = self.kinds.get(name)
-        if isinstance(kind, Array) or items_in(self.kinds, name):
+        if isinstance(kind, Array) or kind is NOTHING or items_in(self.kinds, name):
             raise NotWrittenError
         span = self.spans.get(name, full(kind)) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
         if span is not None and span[0] < self.least.get(name, span[0]) <= span[1]:
@@ -322,7 +337,7 @@ class Writer:
 
     def assign(self, name: str, atom: Atom, *, written: bool = False) -> None:
         """Give a variable a settled value; nothing else is named by a variable, which may be assigned again."""
-        if isinstance(self.kinds.get(name), Array):
+        if isinstance(self.kinds.get(name), Array) or self.kinds.get(name) is NOTHING:
             raise NotWrittenError
         wanted = self.kinds.setdefault(name, atom.dtype)
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
@@ -384,7 +399,7 @@ class Writer:
             atoms = [Atom(self.variable(item), self.kinds[item]) for item in items]
             text = f"V[{self.constant(name)}] = ({', '.join(map(self.opened, atoms))},)"
             self.put(text if items[0] in self.sure else f"if {atoms[0].text} is not U: {text}")
-        if isinstance(kind, Array) or items or (name not in self.sure and name not in self.names):
+        if isinstance(kind, Array) or kind is NOTHING or items or (name not in self.sure and name not in self.names):
             return
         variable = self.variable(name)
         text = f"V[{self.constant(name)}] = {self.opened(Atom(variable, kind))}"

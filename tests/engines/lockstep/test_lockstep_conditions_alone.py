@@ -1,0 +1,108 @@
+"""Conditions, and what the module has, in loops that threads run alone, one after the other."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.alone_both_ways import both_ways, note_machine_code, run_few
+from helpers.lockstep_text import launch_text
+
+KERNEL = """
+from enum import IntEnum
+
+MODE = "fast"
+EMPTY, PRIMES, PAIRS = (), (2, 3, 5, 7, 11), ((1, 2.5), (-3, 4.5), (5, -6.5))
+SINGLES, FLAGS = np.arange(8, dtype=np.float32) / 3, np.array([[True, False], [False, True]])
+BIG = np.uint64(2**63)
+
+class Colour(IntEnum):
+    RED = 1
+
+@cuda.jit(device=True)
+def moved(x, by=3, other=None):
+    if other is None:
+        return x + by
+    return x - other[x % 4]
+
+@cuda.jit(device=True)
+def weighted(x):
+    return SINGLES[x % 8] * PRIMES[x % 5]
+
+@cuda.jit
+def kernel(out, real, n, missing):
+    i = cuda.threadIdx.x
+    s = cuda.shared.array(64, float32)
+    s[i] = i
+    x, y = i + 1, 0.5
+{body}
+    out[i] += x + y + s[i]
+"""
+LINES = {
+    "integers": "if k & 1 and i & 1: x += 1\nif k & 2 or i & 2: x += 2\nif not (k & 1 and i): x += 3",
+    "integers, floats and conditions": "if k % 3 and y and k > i or not x: y += 0.25",
+    "a float that is no number": "y = math.nan if k == 3 else y\nif y and k: x += 1\nif not y: x += 2\ny = k - 2.0",
+    "of which one loads": "if k % 3 and s[i] > 1 and real[k]: s[i] += 1",
+    "in a choice": "x += 1 if k & 1 and i else 2\nx += (3 if not k % 4 else 4) if i or k else 5",
+    "until": "m = k % 4\nwhile m and x: m -= 1\nx += m + 1",
+    "which number": "x += (k % 3 or 5) + (k % 3 and i)\ny += 0.0 or y * 0.5",
+    "which number, loaded": "y += real[k] or s[k % 7] or real[i]\ns[i] += real[i] and real[k]",
+    "of two types": "y += k % 3 or 0.5",
+    "nothing": "if missing is None: x += 1\nelse: x += missing[k]\nif real is not None and k > 3: y += real[k]",
+    "nothing or more": "if missing is None or missing[k] > 1: x += 1\nif not (missing is None): x += missing[0]",
+    "given to functions": "x += moved(k) + moved(k, 2) + moved(k, other=None) + moved(x=k)\ny += moved(k, 1, real)",
+    "texts": 'if MODE == "fast" and MODE in ("fast", "slow"): x += len(MODE)\nif MODE != "fast": x += 100',
+    "left out": "x += missing[k] if missing is not None else 2\nif False: x += missing[k]",
+    "a tuple of the module": "x += PRIMES[k % 5] + PRIMES[-1] + len(PRIMES) + PRIMES[1:3][k % 2] + len(EMPTY)",
+    "tuples in one": "y += PAIRS[k % 3][1] + PAIRS[0][0]\nfor pair in PAIRS: y += pair[0] * pair[1]",
+    "one of a tuple": "if k in PRIMES: x += 1\nif k % 5 not in (0, 2, i): x += 2",
+    "one of tuples": "if (k % 3, 1) in ((0, 1), (2, i)): x += 4",
+    "none of a tuple": "if k in EMPTY: x += 1\nif k not in EMPTY: x += 2",
+    "compared": "if (k % 4, i) < (2, 5) and (k, 1) == (i, 1): x += 2\nif (k % 2, (i, 3)) != (1, (2, 3)): x += 3",
+    "of other lengths": "if (k % 2, 1) < (1, 1, i): x += 1\nif (k, 1) == (k, 1, 2) or (k, 1, 2) >= (k, 1): x += 4",
+    "taken apart": "(a, b), c = (k, i), 3\nx += a * b - c\na, (b, c) = b, (c, a)\nx += a - b * c",
+    "put together": "t = (k, 1) + (2, i)\nx += t[3] + t[1:][0] * t[::-1][1] + len((k, *(1, i)))",
+    "the largest": "x += max((k, 3, i)) - min((k, 3))",
+    "an index outside": "x += PRIMES[k - 3]",
+    "an index far outside": "x += PRIMES[k]",
+    "arrays of the module": "y += SINGLES[k % 8] * SINGLES[-1] + FLAGS.shape[1]\nif FLAGS[k % 2, i % 2]: x += 1",
+    "arrays of the module, gone over": "for v in SINGLES: y += v\nfor row in FLAGS: x += row[k % 2]",
+    "arrays of the module, outside": "y += SINGLES[k]",
+    "in a function": "y += weighted(k) + weighted(i)",
+    "of an enumeration": "if k % 3 == Colour.RED: x += Colour.RED.value",
+    "without a sign": "if k in (2, 3): y += 1 + (np.uint64(k) + BIG) / 1e19",
+    "asserted": "assert k >= 0\nassert i < 64, 'no'\nx += 1",
+    "asserted in vain": "assert k + i < 21, 'too far'\ns[i] += 1",
+    "raised": "if k * i > 50:\n    raise ValueError('no')\ns[i] += k",
+}
+LEFT = {"of two types", "an index outside", "an index far outside", "arrays of the module, outside"}
+LEFT |= {"asserted in vain", "raised", "taken apart"}
+
+
+def launch_of(lines, block):
+    text = KERNEL.format(body=textwrap.indent("for k in range(20):\n" + textwrap.indent(lines, "    "), "    "))
+
+    def launch():
+        out, real = np.zeros(64), np.sin(np.arange(40)).astype(np.float32).round(1)
+        return launch_text(text, out, real, 4, None, block=block, harmless=True), out
+
+    return launch
+
+
+@pytest.mark.parametrize("way", ["text", "machine code"])
+@pytest.mark.parametrize("name", LINES)
+def test_loops_ask_and_leave_the_same(monkeypatch, name, way):
+    run_few(monkeypatch, way)
+    made = note_machine_code(monkeypatch) if way == "machine code" else [True]
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of(LINES[name], 9))
+
+    assert alone == interpreted
+    assert ran > 0 or name in LEFT
+    assert made == [True] or name in LEFT
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_one_thread_asks_and_leaves_the_same(monkeypatch, name):
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(LINES[name], 1))
+
+    assert alone == interpreted
