@@ -50,7 +50,7 @@ def single(x):
 """
 KERNEL = """
 @cuda.jit
-def kernel(out, real, n):
+def kernel(out, real, n, square):
     i = cuda.threadIdx.x
     s = cuda.shared.array(64, float32)
     s[i] = i
@@ -133,13 +133,22 @@ for k in range(20):
         out[i] = p[0]
         return
 """,
+    "indices": """
+pair = (i % 4, 11)
+for k in range(20):
+    p = (k,)
+    y += real[p] + square[pair]
+    q = (k % 3, i)
+    square[q] += pair[0]
+    p = (i + 9,)
+    y += s[p]
+""",
     "until a condition": "p = (0, 1)\nwhile p[0] < 90 + i:\n    p = (p[1], p[0] + p[1])\nx += p[1]",
 }
 LEFT = {
     "a part of one": "for k in range(20):\n    p = (k, i, x)\n    q = p[1:]\n    x += q[0]",
     "compared": "for k in range(20):\n    p = (k % 3, i)\n    if p == (1, 2):\n        x += 1",
     "in another": "for k in range(20):\n    p = (k, (i, 2))\n    x += p[1][0]",
-    "an index into an array": "for k in range(20):\n    p = (k,)\n    y += real[p]",
     "an index from the last on": "for k in range(20):\n    x += given[k % 3]\n    if k == 9: m += given[k - 11]",
     "an index that is outside": "for k in range(5):\n    x += given[k % 2 - 1] + given[k]",
     "not assigned": "for k in range(20):\n    if k > 3:\n        x += p[0]\n    if k > 9:\n        p = (k, i)",
@@ -151,7 +160,8 @@ def launch_of(lines, block):
 
     def launch():
         out, real = np.zeros(64), np.sin(np.arange(40)).astype(np.float32)
-        return launch_text(text, out, real, 4, block=block, harmless=True), out
+        square = np.ones((4, 12))
+        return launch_text(text, out, real, 4, square, block=block, harmless=True), out, square
 
     return launch
 

@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bi
 from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.python.one_thread.values import span_of, type_of
+from smemviz.engines.lockstep.python.one_thread.values import items_in, span_of, type_of
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import (
     COMPLEX64,
@@ -184,7 +184,7 @@ def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
     mark = writer.mark()
     based = base_of(writer, node.value) if isinstance(node, ast.Subscript) else None
     if based is not None and isinstance(node, ast.Subscript):
-        parts, axes = _parts(node.slice), based[1].axes
+        parts, axes = _parts(writer, node.slice), based[1].axes
         parts += [ast.Slice()] * (axes - len(parts))
         slices = [part for part in parts if isinstance(part, ast.Slice)]
         foreign = any(_is_foreign(part) for part in parts) or any(part.step is not None for part in slices)
@@ -273,8 +273,15 @@ def _inside(index: Atom, size: str) -> str:
     return f"{'' if index.within[0] >= 0 else '0 <= '}{index.text} < {size}"
 
 
-def _parts(index: ast.expr) -> list[ast.expr]:
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+def _parts(writer: Writer, index: ast.expr) -> list[ast.expr]:
+    """Return the indices along each axis, those in a tuple that has a name one by one."""
+    if isinstance(index, ast.Tuple):
+        return list(index.elts)
+    if not isinstance(index, ast.Name) or index.id not in writer.frame.names.locals:
+        return [index]
+    items = items_in(writer.kinds, writer.variable_name(index, index.id))
+    each = (ast.Subscript(index, ast.copy_location(ast.Constant(k), index), ast.Load()) for k in range(len(items)))
+    return [ast.copy_location(item, index) for item in each] or [index]
 
 
 def _is_foreign(part: ast.expr) -> bool:
@@ -321,7 +328,7 @@ def reach_at(writer: Writer, node: ast.expr) -> Reached | None:
 
 def reach(writer: Writer, base: ast.expr, index: ast.expr | None, field: str = "") -> Reached | None:
     """Write the indices of an element, or of the record of a field, None for what is not reached here."""
-    parts, based = [] if index is None else _parts(index), None
+    parts, based = [] if index is None else _parts(writer, index), None
     if (parts or field) and not any(isinstance(part, ast.Slice) or _is_foreign(part) for part in parts):
         based = _field_of(writer, base, field) if field else base_of(writer, base)
     if based is None or len(parts) != based[1].axes:
