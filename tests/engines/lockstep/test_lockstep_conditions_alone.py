@@ -61,7 +61,7 @@ LINES = {
     "of other lengths": "if (k % 2, 1) < (1, 1, i): x += 1\nif (k, 1) == (k, 1, 2) or (k, 1, 2) >= (k, 1): x += 4",
     "taken apart": "(a, b), c = (k, i), 3\nx += a * b - c\na, (b, c) = b, (c, a)\nx += a - b * c",
     "put together": "t = (k, 1) + (2, i)\nx += t[3] + t[1:][0] * t[::-1][1] + len((k, *(1, i)))",
-    "the largest": "x += max((k, 3, i)) - min((k, 3))",
+    "the largest, and all": "x += max((k, 3, i)) - min((k, 3))\ny += sum((k, y, PRIMES[1])) / 9",
     "an index outside": "x += PRIMES[k - 3]",
     "an index far outside": "x += PRIMES[k]",
     "arrays of the module": "y += SINGLES[k % 8] * SINGLES[-1] + FLAGS.shape[1]\nif FLAGS[k % 2, i % 2]: x += 1",

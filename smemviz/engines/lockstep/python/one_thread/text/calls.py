@@ -6,16 +6,17 @@ import ast
 
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, value
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, operate, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined, items_at_hand, tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
+from smemviz.engines.lockstep.values.typing import INT64
 from smemviz.frontends.numba.functions import as_dtype
 
-_OF_TUPLES = "builtins.max", "builtins.min"
+_OF_TUPLES = "builtins.max", "builtins.min", "builtins.sum"
 
 
 def call(writer: Writer, node: ast.Call) -> Atom | None:
@@ -46,6 +47,8 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     if rule.of_values is None and name not in _OF_TUPLES:
         return None
     items = tuple_of(writer, node.args[0]) if name in _OF_TUPLES and len(node.args) == 1 else None
+    if name == "builtins.sum":
+        return None if items is None else _sum(writer, node, items)
     given = [value(writer, argument) for argument in node.args] if items is None else items
     if any(atom.dtype is None for atom in given):
         raise NotWrittenError
@@ -61,6 +64,13 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     if rule.of_values is None:
         raise NotWrittenError
     return called(writer, rule.of_values, given, result)
+
+
+def _sum(writer: Writer, node: ast.Call, items: list[Atom]) -> Atom:
+    made = Atom("0", INT64, (0, 0))
+    for item in items:
+        made = operate(writer, node, ast.Add, made, item)
+    return made
 
 
 def _conjugate(writer: Writer, node: ast.Call) -> Atom | None:
