@@ -41,6 +41,8 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
         return sizes[0]
     if of_array or name in ("cuda.grid", "cuda.gridsize"):
         return bound(writer, node)
+    if name == "builtins.isinstance":
+        return _is_instance(writer, node)
     rule = names.CALLS.get(name)
     if rule is None:
         return _conjugate(writer, node) or _conversion(writer, node)
@@ -71,6 +73,22 @@ def _sum(writer: Writer, node: ast.Call, items: list[Atom]) -> Atom:
     for item in items:
         made = operate(writer, node, ast.Add, made, item)
     return made
+
+
+def _is_instance(writer: Writer, node: ast.Call) -> Atom | None:
+    """Write whether a variable is of one of some types, which is known from its own."""
+    name, frame = node.args[0], writer.frame
+    dtype = value(writer, name).dtype if isinstance(name, ast.Name) else None
+    if dtype is None or not isinstance(name, ast.Name):
+        return None
+    held, version = frame.variables, frame.versions.variables.get(name)
+    frame.variables = {**held, version[0] if version else name.id: writer.open(dtype.type(1))}
+    try:
+        return literal(writer, frame.value(node))
+    except REFUSALS:
+        return None
+    finally:
+        frame.variables = held
 
 
 def _conjugate(writer: Writer, node: ast.Call) -> Atom | None:

@@ -179,7 +179,8 @@ def _signature(frame: Frame, node: ast.Call, count: int) -> tuple[tuple[Dtype | 
 
 
 def _parameters(parameters: ast.arguments) -> list[str]:
-    return [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    rest = [parameters.vararg] if parameters.vararg else []
+    return [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args, *rest)]
 
 
 def _arguments(
@@ -221,10 +222,14 @@ def _arguments(
 
 
 def _by_name(node: ast.Call, tree: SiteTree) -> list[tuple[str, ast.expr]]:
-    """Return each parameter with its argument, or the number or ``None`` that stands for it if it has none."""
-    parameters, names = tree.function.node.args, _parameters(tree.function.node.args)
-    several = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or tree.function.fixed
-    if several or any(isinstance(argument, ast.Starred) for argument in node.args):
+    """Return each parameter with its argument, or the number or ``None`` that stands for it if it has none.
+
+    The argument of ``*parameter`` is a tuple.
+    """
+    parameters, rest = tree.function.node.args, tree.function.node.args.vararg
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    others, starred = node.args[len(names) :], any(isinstance(one, ast.Starred) for one in node.args[: len(names)])
+    if parameters.kwarg or parameters.kwonlyargs or tree.function.fixed or starred or (others and not rest):
         raise NotWrittenError
     given = [*zip(names, node.args, strict=False), *((keyword.arg, keyword.value) for keyword in node.keywords)]
     missing = names[len(given) :]
@@ -232,8 +237,10 @@ def _by_name(node: ast.Call, tree: SiteTree) -> list[tuple[str, ast.expr]]:
     if not all(isinstance(default, ast.Constant) for default in defaults):
         raise NotWrittenError
     given += zip(missing, defaults, strict=False)
-    if [name for name, _ in given] != names or len(node.args) > len(names):
+    if [name for name, _ in given] != names:
         raise NotWrittenError
+    if rest:
+        given.append((rest.arg, ast.copy_location(ast.Tuple(others, ast.Load()), node)))
     return [(name, argument) for name, argument in given if name]
 
 
