@@ -256,7 +256,7 @@ TURNS = """
 """
 
 
-@pytest.mark.parametrize("apart", [7, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("apart", [19, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_as_many_turns_are_counted(monkeypatch, apart):
     """Whatever the limit: it is met in the same turn of the same loop, or in none."""
 
