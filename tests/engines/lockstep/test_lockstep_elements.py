@@ -83,3 +83,17 @@ def test_isinstance_is_of_the_very_type():
 def test_other_names_for_functions_types_and_modules_are_followed():
     text = "t = cuda.threadIdx\nm = math\nf = m.floor\nkind = int32\nout[t.x] = kind(f(t.x / 2))"
     assert list(result(text)) == [k // 2 for k in range(32)]
+
+
+def test_threads_go_over_the_indices_of_arrays_of_their_own_sizes():
+    lines = "for p, q in np.ndindex(2, i % 4):\n    out[i] = 3 * out[i] + 10 * p + q + 1"
+    assert list(result(f"i = cuda.grid(1)\n{lines}", dtype="float64", n=32)) == by_python(lines, 32, np=np)
+
+
+def test_threads_fill_parts_of_an_array_of_their_own_sizes():
+    expected = np.zeros((4, 3, 3))
+    for i in range(4):
+        expected[i, : i % 3, : 3 - i] = i + 1
+    out = np.zeros((4, 3, 3))
+    body("i = cuda.grid(1)\nout[i, : i % 3, : 3 - i] = i + 1", out, block=4)
+    assert out.tolist() == expected.tolist()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -293,13 +296,39 @@ def fill(frame: Frame, target: ast.expr, part: View, value: Value) -> None:
         what = english("assignment of an array to {code}", code=ast.unparse(target))
         raise frame.none_of_numba(target, what, english("a loop"))
     outer = frame.mask
-    for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
+    for inside, index in indices_within(part.shape):
         frame.machine.tick(frame.function.file, target.lineno)
-        inside = np.logical_and.reduce([k < size for k, size in zip(index, part.shape, strict=True)])
         frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
         item = value[index[0]] if isinstance(value, tuple) else value
         write(frame, target, part, *locate(frame, target, part, index), item)
     frame.mask = outer
+
+
+def indices_within(sizes: Sequence[Any]) -> Iterator[tuple[Value, tuple[Any, ...]]]:
+    """Yield every index into an array, the last axis fastest, and in which threads there is one.
+
+    Threads whose arrays differ go on from one to the next together, each to the next of its own.
+    """
+    if all(isinstance(size, int) for size in sizes):
+        yield from ((True, index) for index in _indices(sizes))
+        return
+    count = reduce(operator.mul, sizes, np.int64(1))
+    for number in range(int(np.max(count))):
+        index, left = [], number
+        for size in reversed(sizes[1:]):
+            index.append(left % np.maximum(size, 1))
+            left = left // np.maximum(size, 1)
+        yield number < count, (left, *reversed(index))
+
+
+def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
+    if not sizes:
+        yield ()
+        return
+    for k in range(sizes[0]):
+        for rest in _indices(sizes[1:]):
+            yield (k, *rest)
 
 
 def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value, ...]) -> None:

@@ -176,7 +176,7 @@ def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     sizes = [access.as_index(frame, node, size) for size in shape]
 
     def places() -> Items:
-        for inside, index in _indices_within(sizes):
+        for inside, index in access.indices_within(sizes):
             yield inside, partial(_same, index)
 
     return places
@@ -189,7 +189,7 @@ def _enumerated(frame: Frame, node: ast.Call) -> Callable[[], Items]:
         raise frame.none_of_numba(node, ast.unparse(node))
 
     def enumerated() -> Items:
-        for inside, index in _indices_within(array.shape):
+        for inside, index in access.indices_within(array.shape):
             yield inside, partial(_pair, index, partial(access.load, frame, node, array, index))
 
     return enumerated
@@ -214,7 +214,7 @@ def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     turn = -1 if sum(map(_order, views)) < 0 else 1
 
     def elements() -> Items:
-        for inside, turned in _indices_within(most.shape[::turn]):
+        for inside, turned in access.indices_within(most.shape[::turn]):
             index = turned[::turn]
             items = tuple(access.subview(frame, node, view, index[most.ndim - view.ndim :]) for view in views)
             yield inside, partial(_same, items if len(items) > 1 else items[0])
@@ -243,7 +243,7 @@ def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
         for item in value:
             yield True, partial(_same, item)
     elif isinstance(value, Flat):
-        for inside, index in _indices_within(value.of.shape):
+        for inside, index in access.indices_within(value.of.shape):
             yield inside, partial(access.load, frame, node, value.of, index)
     elif isinstance(value, Range):
         for test, number in value.numbers():
@@ -256,23 +256,6 @@ def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
         raise frame.wrong(node, english("{code} is a number; write range({code})", code=ast.unparse(node)))
     else:
         raise frame.none_of_numba(node, english("a loop over {code}", code=ast.unparse(node)))
-
-
-def _indices_within(sizes: Sequence[Value]) -> Iterator[tuple[Value, tuple[int, ...]]]:
-    """Yield every index into an array, and in which threads it is inside."""
-    for index in _indices([int(np.max(size)) for size in sizes]):
-        inside = [k < size for k, size in zip(index, sizes, strict=True)]
-        yield reduce(operations.both, inside, True), index
-
-
-def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
-    if not sizes:
-        yield ()
-        return
-    for k in range(sizes[0]):
-        for rest in _indices(sizes[1:]):
-            yield (k, *rest)
 
 
 def _same(item: Value) -> Value:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalPieces, View
 from smemviz.engines.lockstep.memory.records import field_view
-from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.one_thread.atoms import NEAR, Atom
 from smemviz.engines.lockstep.python.one_thread.values import is_known
 from smemviz.engines.lockstep.values.typing import Dtype
 
@@ -79,6 +81,23 @@ class Array:
     def in_a_row(self) -> bool:
         """Whether its elements follow each other, and an index says where one is."""
         return self.axes == 1 and self.unit
+
+
+@dataclass(frozen=True)
+class Made:
+    """An array that is made before a loop, in a frame, and the name of its variable."""
+
+    frame: Frame
+    node: ast.expr
+    name: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of an array: the subscript that names it, and its indices."""
+
+    of: ast.Subscript
+    indices: Sequence[ast.expr | Atom]
 
 
 def way_to(machine: Machine, view: View) -> str:

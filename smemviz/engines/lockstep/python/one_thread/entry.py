@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.merging import Apart
 from smemviz.engines.lockstep.python.one_thread.atoms import Bound, Kind, Span
 from smemviz.engines.lockstep.python.one_thread.kinds import kind_of
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.values import items_by_name, open_value, span_of
 from smemviz.engines.lockstep.values.masks import Mask
@@ -61,18 +62,42 @@ def _used(frame: Frame, node: ast.For | ast.While) -> list[str]:
     return list(cache[key][0])
 
 
-def enter(frame: Frame, writer: Writer, inner: dict[str, Value], held: dict[str, Value]) -> list[tuple[Value, Bound]]:
-    """Let a loop have its arrays; return what is worth the same throughout, in all threads whose variables are held."""
+def enter(
+    frame: Frame, writer: Writer, inner: dict[str, Value], held: dict[str, Value]
+) -> list[tuple[Value, Bound]] | None:
+    """Let a loop have its arrays; return what is worth the same throughout, in all threads whose variables are held.
+
+    Returns None where an array that is made before the loop is none of its kind here.
+    """
     for scope in writer.scopes:
         inner |= {name: _own(frame, name, view) for name, view in scope.own.items()}
     inner |= {name: frame.value(call) for name, call in writer.declared.items()}
     frames = {writer.frame: frame}  # the text may have been written in another call of the function
-    inner |= {name: frames.get(own, own).value(node) for name, (own, node) in writer.of_module.items()}
     give_arrays(writer, inner, frame.mask)
     frame.variables = {**inner, **held}
-    throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in writer.bound.values()]
+    made = _make(frame, frames, writer)
+    bounds = [] if made is None else writer.bound.values()
+    throughout = [(frames.get(bound.frame, bound.frame).value(bound.node), bound) for bound in bounds]
     frame.variables = inner
+    if made is None:
+        return None
+    inner |= made
     return throughout
+
+
+def _make(frame: Frame, frames: dict[Frame, Frame], writer: Writer) -> dict[str, View] | None:
+    """Make the arrays that are made before a loop, None where one is not of the kind that it was written for."""
+    views: dict[str, View] = {}
+    for made in writer.made.values():
+        try:
+            view = frames.get(made.frame, made.frame).value(made.node)
+        except REFUSALS:
+            return None
+        if kind_of(frame, view) != writer.kinds[made.name]:
+            return None
+        views[made.name] = frame.variables[made.name] = view
+        give_arrays(writer, frame.variables, frame.mask)
+    return views
 
 
 def _own(frame: Frame, name: str, written: View) -> View:

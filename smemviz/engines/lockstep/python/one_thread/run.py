@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.accesses import Accesses, OtherWayError, Pace
 from smemviz.engines.lockstep.python.one_thread.arrays import is_same_for_all, named_in
+from smemviz.engines.lockstep.python.one_thread.atoms import Bound
 from smemviz.engines.lockstep.python.one_thread.behind import UNASSIGNED, lanes_of, leave_behind
 from smemviz.engines.lockstep.python.one_thread.entry import enter, entry_of, give_arrays
 from smemviz.engines.lockstep.python.one_thread.renamed import Renamed
@@ -192,6 +193,12 @@ def _are_alike(renamed: Renamed, variables: dict[str, Value], slots: NDArray[np.
     )
 
 
+def _is_like(bound: Bound, value: Value, slots: NDArray[np.intp]) -> bool:
+    """Tell whether what is worth the same throughout a loop is in each thread as it was when that was written."""
+    each = [open_value(value, slot) for slot in slots.tolist()]
+    return all(type_of(own) == bound.dtype and span_of(own, bound.dtype) == bound.span for own in each)
+
+
 def _run(
     frame: Frame,
     node: Loop,
@@ -210,13 +217,10 @@ def _run(
     """
     writer, machine, inner = text.writer, frame.machine, frame.variables
     throughout = enter(frame, writer, inner, dict(zip(used, outer, strict=True)))
-    for slot in slots.tolist():
-        for value, bound in throughout:
-            own = open_value(value, slot)
-            if type_of(own) != bound.dtype or span_of(own, bound.dtype) != bound.span:
-                if text.is_kept:
-                    raise _OtherBoundsError
-                return [], None
+    if throughout is None or not all(_is_like(bound, value, slots) for value, bound in throughout):
+        if text.is_kept:
+            raise _OtherBoundsError
+        return [], None
     alone, single = not writer.several, memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
     begin, while_began = machine.iterations, machine.while_began
     threads: list[Thread] = []

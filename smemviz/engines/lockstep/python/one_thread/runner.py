@@ -164,6 +164,10 @@ class Runner:
         """Find that a row has not as many elements as are unpacked."""
         access.items(self._begin(), node, view, count)
 
+    def fill(self, node: ast.expr, part: View, items: tuple[Value, ...]) -> None:
+        """Find that a part of an array has not as many elements as there are items."""
+        access.fill(self._begin(), node, part, items)
+
     def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
         """Load an element, or find that there is none."""
         frame = self._begin()
@@ -190,6 +194,10 @@ class Runner:
         """Store in an element that was located."""
         view, element, reached = place
         access.write(self._begin(), node, view, element, reached, value)
+
+    def turned(self, view: View) -> View:
+        """Return an array with its axes reversed."""
+        return view.transpose()
 
     def field(self, node: ast.Attribute | ast.Subscript, view: View) -> View:
         """Return the array of a field."""

@@ -154,7 +154,7 @@ def _run_of(frame: Frame, node: Loop, entry: Entry, slots: NDArray[np.intp]) -> 
         if text is None:
             return None
         throughout = enter(frame, text.writer, frame.variables, entry.held)
-        if all(_is_like(bound, value, slots) for value, bound in throughout):
+        if throughout is not None and all(_is_like(bound, value, slots) for value, bound in throughout):
             return _Run(frame, text, slots, throughout)
         if not text.is_kept:
             break

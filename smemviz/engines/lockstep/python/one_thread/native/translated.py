@@ -40,7 +40,7 @@ from smemviz.engines.lockstep.python.one_thread.native.in_order import InOrder
 from smemviz.engines.lockstep.python.one_thread.native.kinds import INT, Made, NotNativeError, Range, Unsigned
 
 _LEFT = re.compile(
-    r"R\d*\.(load|store|locate|write|atomic|place|item|unpack|no_step|end)\(|F\.read\("
+    r"R\d*\.(load|store|locate|write|atomic|place|item|unpack|fill|no_step|end)\(|F\.read\("
 )  # only one thread alone does it
 _SETUP = re.compile(r"it = M\.iterations|M\.iterations = it|R\d+ = R\.within\(\w+\)|.* = bound|pass")
 _PRINTS = re.compile(r"R(\d*)\.prints")

@@ -8,7 +8,8 @@ from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.text import in_order
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, operate, settled, simple
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, reach
+from smemviz.engines.lockstep.python.one_thread.text.elements import reach
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import Dtype
 

@@ -8,9 +8,10 @@ from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, operate, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined, items_at_hand, tuple_of
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, array_of, bound
+from smemviz.engines.lockstep.python.one_thread.text.rows import shape_of
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.one_thread.values import is_known, type_of
 from smemviz.engines.lockstep.values.typing import INT64
@@ -34,18 +35,18 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
     name = frame.canonical(node.func)
     if name.startswith("cuda.atomic."):
         return atomic(writer, node, name)
-    if name == "builtins.len" and len(node.args) == 1 and (held := items_at_hand(writer, node.args[0])) is not None:
+    is_length = name == "builtins.len" and len(node.args) == 1
+    if is_length and (held := items_at_hand(writer, node.args[0])) is not None:
         return literal(writer, len(held))
-    of_array = name == "builtins.len" and len(node.args) == 1 and array_of(writer, node.args[0]) is not None
-    if of_array and (sizes := shape_of(writer, node.args[0])) is not None:
+    if is_length and (sizes := shape_of(writer, node.args[0])):
         return sizes[0]
-    if of_array or name in ("cuda.grid", "cuda.gridsize"):
+    if (is_length and array_of(writer, node.args[0]) is not None) or name in ("cuda.grid", "cuda.gridsize"):
         return bound(writer, node)
     if name == "builtins.isinstance":
         return _is_instance(writer, node)
     rule = names.CALLS.get(name)
     if rule is None:
-        return _conjugate(writer, node) or _conversion(writer, node)
+        return _method(writer, node) or _conversion(writer, node)
     if rule.of_values is None and name not in _OF_TUPLES:
         return None
     items = tuple_of(writer, node.args[0]) if name in _OF_TUPLES and len(node.args) == 1 else None
@@ -91,13 +92,20 @@ def _is_instance(writer: Writer, node: ast.Call) -> Atom | None:
         frame.variables = held
 
 
-def _conjugate(writer: Writer, node: ast.Call) -> Atom | None:
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "conjugate" or node.args:
+def _method(writer: Writer, node: ast.Call) -> Atom | None:
+    """Write a method of a number, or of the type of an array."""
+    if not isinstance(node.func, ast.Attribute):
         return None
-    number = value(writer, node.func.value)
-    if number.dtype is None or number.dtype.kind != "c":
+    of, name = node.func.value, node.func.attr
+    if name == "type" and len(node.args) == 1 and isinstance(of, ast.Attribute) and of.attr == "dtype":
+        array = array_of(writer, of.value)
+        return None if array is None else converted(writer, value(writer, node.args[0]), array[1].dtype)
+    if name not in ("conjugate", "item") or node.args:
+        return None
+    number = value(writer, of)
+    if number.dtype is None or (number.dtype.kind != "c" and name == "conjugate"):
         raise NotWrittenError
-    return Atom(f"{number.text}.conjugate()", number.dtype)
+    return number if name == "item" else Atom(f"{number.text}.conjugate()", number.dtype)
 
 
 def _conversion(writer: Writer, node: ast.Call) -> Atom | None:

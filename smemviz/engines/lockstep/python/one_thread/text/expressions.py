@@ -18,9 +18,11 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
 )
 from smemviz.engines.lockstep.python.one_thread.text.calls import call
 from smemviz.engines.lockstep.python.one_thread.text.conditions import boolean, decided, holds
-from smemviz.engines.lockstep.python.one_thread.text.elements import array_of, bound, field, shape_of, subscript
+from smemviz.engines.lockstep.python.one_thread.text.elements import field, subscript
 from smemviz.engines.lockstep.python.one_thread.text.functions import part_of
 from smemviz.engines.lockstep.python.one_thread.text.inlined import items_compared, items_of
+from smemviz.engines.lockstep.python.one_thread.text.named import array_of, bound
+from smemviz.engines.lockstep.python.one_thread.text.rows import shape_of
 from smemviz.engines.lockstep.python.one_thread.text.throughout import throughout
 from smemviz.engines.lockstep.python.one_thread.text.tuples import picked
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -46,13 +48,12 @@ def _attribute(writer: Writer, node: ast.Attribute) -> Atom | None:
     loaded = field(writer, node)
     if loaded is not None:
         return loaded
-    if node.attr in ("size", "ndim") and array_of(writer, node.value) is not None:
-        sizes = shape_of(writer, node.value)
-        if sizes is None:
-            return bound(writer, node)
+    if node.attr in ("size", "ndim") and (sizes := shape_of(writer, node.value)) is not None:
         return literal(writer, len(sizes)) if node.attr == "ndim" else _product(writer, node, sizes)
+    if node.attr in ("size", "ndim", "itemsize", "nbytes") and array_of(writer, node.value) is not None:
+        return bound(writer, node)
     if node.attr in ("real", "imag"):
-        return part_of(value(writer, node.value), node.attr)
+        return part_of(writer, value(writer, node.value), node.attr)
     return None
 
 

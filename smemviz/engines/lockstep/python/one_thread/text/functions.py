@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.python.functions.ufuncs import OF_COMPLEX, complex
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Dtype
+from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype
 
 Atoms = list[Atom]
 
@@ -51,11 +51,13 @@ def _of_complex(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom 
     return called(writer, function, atoms, result) if len({atom.dtype for atom in atoms}) == 1 else None
 
 
-def part_of(atom: Atom, name: str) -> Atom:
-    """Write the real or the imaginary part of a complex number."""
-    if atom.dtype not in (COMPLEX64, COMPLEX128):
+def part_of(writer: Writer, atom: Atom, name: str) -> Atom:
+    """Write the real or the imaginary part of a number."""
+    if atom.dtype in (COMPLEX64, COMPLEX128):
+        return Atom(f"{atom.text}.{name}", FLOAT32 if atom.dtype == COMPLEX64 else FLOAT64)
+    if atom.dtype is None or atom.dtype.kind not in "iuf":
         raise NotWrittenError
-    return Atom(f"{atom.text}.{name}", FLOAT32 if atom.dtype == COMPLEX64 else FLOAT64)
+    return atom if name == "real" else converted(writer, Atom("0", INT64, (0, 0)), atom.dtype)
 
 
 def called(writer: Writer, function: Callable[..., object], atoms: Atoms, result: Dtype) -> Atom:
@@ -80,7 +82,7 @@ def _magnitude(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom |
         return Atom(f"{writer.constant(magnitude)}({atom.text})", result)
     if atom.dtype == COMPLEX64:
         atom = simple(writer, atom)
-        return called(writer, np.hypot, [part_of(atom, name) for name in ("real", "imag")], result)
+        return called(writer, np.hypot, [part_of(writer, atom, name) for name in ("real", "imag")], result)
     if atom.dtype != result:
         return None
     span = (0, max(abs(end) for end in atom.within)) if result.kind in "iu" else None
@@ -104,7 +106,7 @@ def _complex(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | N
 
 
 def _half(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
-    return part_of(atoms[0], name.removeprefix("numpy.")) if _are_complex(atoms) else None
+    return part_of(writer, atoms[0], name.removeprefix("numpy.")) if _are_complex(atoms) else None
 
 
 def _extreme(writer: Writer, name: str, operands: Atoms, dtype: Dtype) -> Atom | None:

@@ -10,7 +10,8 @@ from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import NOTHING, Atom, Kind, Scope
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.conditions import decided
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, array_of, bound, held, row_of, shape_of
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, array_of, bound, held
+from smemviz.engines.lockstep.python.one_thread.text.rows import row_of, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.tuples import (
     Item,
     Items,

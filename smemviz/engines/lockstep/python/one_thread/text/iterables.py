@@ -24,15 +24,10 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     simple,
     value,
 )
-from smemviz.engines.lockstep.python.one_thread.text.elements import (
-    REFUSALS,
-    base_of,
-    bound,
-    layout_of,
-    load,
-    reached,
-    row_at,
-)
+from smemviz.engines.lockstep.python.one_thread.text.elements import indices_at, load, reached, unpacked
+from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, bound, is_given_before
+from smemviz.engines.lockstep.python.one_thread.text.rows import Based, base_of, layout_of, row_at
 from smemviz.engines.lockstep.python.one_thread.text.tuples import chosen, kept, named
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
@@ -137,7 +132,7 @@ def _bind(writer: Writer, node: ast.For, target: ast.expr, item: Item) -> None:
     elif isinstance(target, ast.Name) and isinstance(item, _Row):
         _name_row(writer, node, target, item)
     elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, _Row) and item.array.axes == 1:
-        _bind(writer, node, target, _unpacked(writer, node, item.array, len(target.elts)))
+        _bind(writer, node, target, tuple(unpacked(writer, node.iter, item.array, len(target.elts))))
     elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, tuple) and len(target.elts) == len(item):
         for part, own in zip(target.elts, item, strict=True):
             _bind(writer, node, part, own)
@@ -151,16 +146,6 @@ class _Row:
 
     array: Array
     like: View
-
-
-def _unpacked(writer: Writer, node: ast.For, row: Array, count: int) -> Item:
-    """Load all elements of a row, which has to have as many as there are targets."""
-    layout = row.layout
-    assert layout is not None
-    unpack = f"{writer.runner}.unpack({writer.constant(node.iter)}, {layout.view}, {count})"
-    writer.put(f"if {layout.sizes[0]} != {count}: {unpack}")
-    indices = [Atom(str(k), INT64, (k, k)) for k in range(count)]
-    return tuple(load(writer, node.iter, reached(writer, row, layout, [index])) for index in indices)
 
 
 def _name_row(writer: Writer, node: ast.For, target: ast.Name, row: _Row) -> None:
@@ -190,6 +175,9 @@ def _items_of(writer: Writer, node: ast.expr) -> _Items:
     based = base_of(writer, node)
     if based is not None:
         return _elements(writer, node, *based)
+    flat = base_of(writer, node.value) if isinstance(node, ast.Attribute) and node.attr == "flat" else None
+    if flat is not None:
+        return _elements_of(writer, node, flat, lambda indices, element: element())
     if writer.turns and (items := named(writer, node)):
         return _one_of(writer, node, [kept(writer, item) for item in items])
     item = _held(writer, node)
@@ -252,6 +240,44 @@ def _alongside(writer: Writer, node: ast.Call) -> _Items:
     return _Items(least, lambda position: tuple(items.at(position) for items in each))
 
 
+def _places(writer: Writer, node: ast.Call) -> _Items:
+    """Give every index into an array of a shape, the last axis fastest."""
+    items = tuple_of(writer, node.args[0]) if len(node.args) == 1 else None
+    sizes = [value(writer, argument) for argument in node.args] if items is None else items
+    if any(size.dtype is None or size.dtype.kind not in "iu" for size in sizes):
+        raise NotWrittenError
+    own = [kept(writer, settled(writer, converted(writer, size, INT64))) for size in sizes]
+    return _within_sizes(writer, [size.text for size in own], tuple)
+
+
+def _within_sizes(writer: Writer, sizes: Sequence[str], item: Callable[[list[Atom]], Item]) -> _Items:
+    """Give what is at every index into an array of some sizes, of which none has an element below 1."""
+    count = writer.let(" * ".join(f"({size} if {size} > 0 else 0)" for size in sizes) or "1", INT64)
+    count = replace(count, span=(0, NEAR[1]))
+    return _Items(count, lambda position: item(indices_at(writer, position, sizes)))
+
+
+def _enumerated(writer: Writer, node: ast.Call) -> _Items:
+    """Give every index into an array, and its element."""
+    based = base_of(writer, node.args[0])
+    if based is None or len(node.args) > 1:
+        raise NotWrittenError
+    return _elements_of(writer, node, based, lambda indices, element: (tuple(indices), element()))
+
+
+def _elements_of(
+    writer: Writer, node: ast.expr, based: Based, item: Callable[[list[Atom], Callable[[], Atom]], Item]
+) -> _Items:
+    """Give what is made of every index into an array and its element, which is loaded when it is asked for."""
+    name, array, _ = based
+    layout = layout_of(writer, name, array, is_by_index=array.in_a_row)
+
+    def at(indices: list[Atom]) -> Item:
+        return item(indices, lambda: load(writer, node, reached(writer, array, layout, indices)))
+
+    return _within_sizes(writer, layout.sizes, at)
+
+
 def _again(writer: Writer, node: ast.Call) -> _Items:
     if len(node.args) > 1:
         raise NotWrittenError
@@ -277,9 +303,7 @@ def _held(writer: Writer, node: ast.expr) -> Item:
     own = [name.id for name in _names_in([node]) if name.id in frame.names.locals]
     if not isinstance(node, ast.Name | ast.Attribute) or (own and writer.scope is not None):
         raise NotWrittenError
-    stored = [name for name in _names_in([frame.function.node]) if name.id in own and isinstance(name.ctx, ast.Store)]
-    before = [part for part in frame.function.node.body if isinstance(part, ast.Assign)]
-    if not {*stored} <= {name for part in before for name in _names_in(part.targets)}:
+    if not all(is_given_before(frame, name) for name in own):
         raise NotWrittenError
     try:
         held = frame.value(node)
@@ -365,4 +389,6 @@ _ITERATORS: dict[str, Callable[[Writer, ast.Call], _Items]] = {
     "builtins.range": _in_range,
     "builtins.zip": _alongside,
     "cuda.literal_unroll": _again,
+    "numpy.ndenumerate": _enumerated,
+    "numpy.ndindex": _places,
 }

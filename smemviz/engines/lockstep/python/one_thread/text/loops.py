@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from smemviz.engines.lockstep.python.one_thread.accesses import entry_of, turn_of
@@ -20,7 +21,7 @@ from smemviz.engines.lockstep.python.one_thread.text.iterables import gone_over
 from smemviz.engines.lockstep.python.one_thread.text.variables import inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.python.waiting import only_waits
-from smemviz.engines.lockstep.values.typing import BOOL
+from smemviz.engines.lockstep.values.typing import BOOL, INT64
 
 _LOOPS = (ast.For, ast.While)
 _MARK = re.compile(r"group\(-\d+\)$")
@@ -28,6 +29,7 @@ _LONGEST = 500  # lines of a text in which turns are written twice
 
 Turn = Callable[[], bool]
 Block = Callable[[Sequence[ast.stmt]], bool]
+Over = Callable[[], tuple[str, str, Callable[[], None]]]  # as ``gone_over`` returns it
 
 
 def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -> bool:
@@ -40,15 +42,40 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
     writer.least.clear()
     if writer.turns or not writer.in_order:
         moves(writer, node, "enter")
-    forms: Any = (_while, _while_counted) if isinstance(node, ast.While) else (_for, _for_counted)
+    over = partial(gone_over, writer, node) if isinstance(node, ast.For) else None
+    _loop(writer, node, turn, over, counts=any(isinstance(part, _LOOPS) for part in _inside(node)))
+    after_loop(writer, node)
+    if node.orelse:
+        _otherwise(writer, node, block)
+    return True
+
+
+def each(writer: Writer, node: ast.stmt, count: Atom, do: Callable[[Atom], None]) -> None:
+    """Write a statement that is a loop: what is done at each of so many positions."""
+    position = Atom(writer.new(), INT64, (0, max(count.within[1] - 1, 0)))
+
+    def turn() -> bool:
+        do(position)
+        return True
+
+    writer.enter()
+    _loop(writer, node, turn, lambda: (f"range({count.text})", position.text, lambda: None), counts=False)
+    writer.counts = True  # so that those around it are told apart by their turns
+
+
+def _loop(writer: Writer, node: ast.stmt, turn: Turn, over: Over | None, *, counts: bool) -> None:
+    """Write a loop over what it is said to go over, or one with a condition; its turns may have to be counted."""
     level, first, begin = len(writer.turns) + 1, len(writer.sites), len(writer.lines)
     if level > 1:
         writer.mark_order(entry_of(level))
     in_order.enter_loop(writer)
-    outer, writer.counts = writer.counts, writer.in_order or any(isinstance(part, _LOOPS) for part in _inside(node))
+    outer, writer.counts = writer.counts, writer.in_order or counts
     leaves = _enter_while(writer) if isinstance(node, ast.While) and not writer.in_while else None
     writer.turn = writer.turn if writer.turns else "it"
     mark = writer.mark()
+    forms: Any = (
+        (_while, _while_counted) if over is None else (partial(_for, over=over), partial(_for_counted, over=over))
+    )
     if not writer.counts:
         forms[0](writer, node, turn)
         if writer.counts:
@@ -66,10 +93,6 @@ def write(writer: Writer, node: ast.For | ast.While, turn: Turn, block: Block) -
     if leaves is not None:
         writer.put(f"M.while_began = {leaves}")
         writer.in_while = False
-    after_loop(writer, node)
-    if node.orelse:
-        _otherwise(writer, node, block)
-    return True
 
 
 def _otherwise(writer: Writer, node: ast.For | ast.While, block: Block) -> None:
@@ -209,9 +232,7 @@ def _ended(writer: Writer, node: ast.AST, last: str) -> bool:
     return False
 
 
-def _rounds(
-    writer: Writer, node: ast.For | ast.While, begin: str, line: str, once: Turn, end: str, goes_on: str
-) -> None:
+def _rounds(writer: Writer, node: ast.stmt, begin: str, line: str, once: Turn, end: str, goes_on: str) -> None:
     """Write rounds of as many turns as are not looked at: what begins and ends one, and whether another follows."""
     sure = set(writer.sure)
 
@@ -232,7 +253,7 @@ def _rounds(
         if end:
             writer.put(end)
         writer.put(f"if {goes_on}:")
-        inner(writer, lambda: _go_on(writer, node, goes_on if isinstance(node, ast.For) else "None"))
+        inner(writer, lambda: _go_on(writer, node, "None" if isinstance(node, ast.While) else goes_on))
         writer.sure = set(sure)
         return _ended(writer, node, "")
 
@@ -305,8 +326,8 @@ def _test(writer: Writer, node: ast.While) -> Atom:
 # -- loops over what has items
 
 
-def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
-    numbers, number, bind = gone_over(writer, node)
+def _for_counted(writer: Writer, node: ast.stmt, turn: Turn, *, over: Over) -> None:
+    numbers, number, bind = over()
     sure = set(writer.sure)
     done = _count_turns(writer)
     if done:
@@ -327,8 +348,8 @@ def _for_counted(writer: Writer, node: ast.For, turn: Turn) -> None:
     _ended_at(writer, done)
 
 
-def _for(writer: Writer, node: ast.For, turn: Turn) -> None:
-    numbers, number, bind = gone_over(writer, node)
+def _for(writer: Writer, node: ast.stmt, turn: Turn, *, over: Over) -> None:
+    numbers, number, bind = over()
     left, part = writer.let(numbers, None).text, writer.new()
 
     def once() -> bool:

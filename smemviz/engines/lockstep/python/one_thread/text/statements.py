@@ -15,7 +15,12 @@ from smemviz.engines.lockstep.python.one_thread.text import in_order, loops, tup
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, operate, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.conditions import decided, holds
-from smemviz.engines.lockstep.python.one_thread.text.elements import REFUSALS, fitting, reach_at, row_of, store
+from smemviz.engines.lockstep.python.one_thread.text.elements import (
+    fitting,
+    reach_at,
+    store,
+    unpacked,
+)
 from smemviz.engines.lockstep.python.one_thread.text.inlined import (
     give,
     inlined,
@@ -24,7 +29,15 @@ from smemviz.engines.lockstep.python.one_thread.text.inlined import (
     own_array,
     tuple_of,
 )
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
+from smemviz.engines.lockstep.python.one_thread.text.rows import (
+    base_of,
+    layout_of,
+    record_at,
+    record_named,
+)
+from smemviz.engines.lockstep.python.one_thread.text.stores import assign_element, fill
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 
@@ -113,7 +126,7 @@ def _print(writer: Writer, node: ast.Call) -> None:
 def _assign(writer: Writer, node: ast.Assign) -> bool:
     if writer.scope is None and writer.renamed is not None and node in writer.renamed.pairs:
         return rename(writer, writer.renamed, writer.renamed.pairs[node])
-    if own_array(writer, node) or _local_array(writer, node) or _named_row(writer, node):
+    if own_array(writer, node) or _local_array(writer, node) or _named_part(writer, node):
         return True
     names = node.targets[0]
     if len(node.targets) == 1 and isinstance(names, ast.Tuple):
@@ -122,9 +135,12 @@ def _assign(writer: Writer, node: ast.Assign) -> bool:
         raise NotWrittenError
     atoms = tuple_of(writer, node.value)
     if atoms is not None and not is_number(writer, node.value, atoms):
-        if len(node.targets) > 1 or not isinstance(names, ast.Name):
+        if len(node.targets) > 1 or not isinstance(names, ast.Name | ast.Subscript):
             raise NotWrittenError
-        tuples.assign(writer, names, atoms)
+        if isinstance(names, ast.Name):
+            tuples.assign(writer, names, atoms)
+        else:
+            fill(writer, names, atoms, is_tuple=True)
         return True
     atom = writer.write(node.value) if atoms is None else atoms[0]
     if len(node.targets) > 1:
@@ -155,17 +171,22 @@ def _local_array(writer: Writer, node: ast.Assign) -> bool:
     return True
 
 
-def _named_row(writer: Writer, node: ast.Assign) -> bool:
-    """Write a row or slice that a name stands for, where that is used in the same block only."""
+def _named_part(writer: Writer, node: ast.Assign) -> bool:
+    """Write a part of an array that a name stands for, or a record, where that is used in the same block only."""
     target, frame = node.targets[0], writer.frame
-    if len(node.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(node.value, ast.Subscript):
+    if len(node.targets) > 1 or not isinstance(target, ast.Name) or isinstance(node.value, ast.Name):
         return False
     if target in frame.versions.variables or not _is_used_behind(frame.function.node, node, target.id):
         return False
-    row = row_of(writer, node.value)
-    if row is not None:
-        writer.kinds[writer.inside(target.id)], frame.variables[target.id] = row
-    return row is not None
+    name, based = writer.inside(target.id), base_of(writer, node.value)
+    record = None if based or not writer.several else record_named(writer, node.value)
+    if based is not None:
+        array, frame.variables[target.id] = based[1:]
+        layout = layout_of(writer, based[0], array, is_by_index=array.in_a_row)
+        writer.kinds[name] = replace(array, layout=layout)
+    elif record is not None:
+        writer.kinds[name], frame.variables[target.id], writer.records[name] = record_at(writer, record)
+    return based is not None or record is not None
 
 
 def _is_used_behind(function: ast.AST, node: ast.Assign, name: str) -> bool:
@@ -183,7 +204,7 @@ def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
     if isinstance(target, ast.Name):
         assign(writer, target, target.id, atom)
     elif isinstance(target, ast.Subscript | ast.Attribute):
-        _store(writer, target, atom)
+        assign_element(writer, target, atom)
     else:
         raise NotWrittenError
 
@@ -192,7 +213,13 @@ def _unpacked(writer: Writer, target: ast.Tuple, right: ast.expr) -> bool:
     """Assign numbers to several targets: all of them are known before the first is assigned."""
     if isinstance(right, ast.Call) and writer.frame.canonical(right.func) == "builtins.divmod":
         return _quotient_and_rest(writer, target, right)
-    items = items_of(writer, right)
+    based = base_of(writer, right)
+    if based is not None and based[1].axes == 1:
+        name, array, _ = based
+        row = replace(array, layout=layout_of(writer, name, array, is_by_index=array.in_a_row))
+        items: tuples.Items | None = tuple(unpacked(writer, right, row, len(target.elts)))
+    else:
+        items = items_of(writer, right)
     if items is None:
         raise NotWrittenError
     _bind_each(writer, target, items)
@@ -229,16 +256,6 @@ def _annotated(writer: Writer, node: ast.AnnAssign) -> bool:
     if node.value is not None:
         assign(writer, node.target, node.target.id, writer.write(node.value))
     return True
-
-
-def _store(writer: Writer, node: ast.expr, atom: Atom) -> None:
-    made = reach_at(writer, node)
-    if made is None:
-        raise NotWrittenError
-    place = f"{writer.constant(node)}, {made.layout.view}, {made.indices}"
-    atom = atom if atom.loose else settled(writer, atom)  # an array rounds
-    far = f"{writer.runner}.store({place}, {writer.opened(atom)})"
-    store(writer, node, made, fitting(writer, made.array, atom), made.inside, far)
 
 
 def _augmented(writer: Writer, node: ast.AugAssign) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
-from smemviz.engines.lockstep.python.one_thread.text.elements import bound
+from smemviz.engines.lockstep.python.one_thread.text.named import bound
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.frontends.numba.sites.names import stored_names
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array
+from smemviz.engines.lockstep.python.one_thread.arrays import Access, Array, Made, Record
 from smemviz.engines.lockstep.python.one_thread.atoms import (
     NOTHING,
     Atom,
@@ -57,9 +57,9 @@ class Writer:
     accesses are ``only_counted``, ``counted`` are their groups. ``least`` is what a loop's condition says of integers.
     One that ``is_dear`` calls functions that take about as long for one number as for one of each thread.
     ``turn`` is the text of which turn of the outermost loop follows. Where arrays are ``renamed``, ``states`` are those
-    that may be. Local arrays that are ``declared`` in the loop have their declarations, and arrays ``of_module`` their
-    expressions. Threads that run it ``in_order`` wait for each other; ``around`` are the first accesses of the loops
-    around what is written then.
+    that may be. Local arrays that are ``declared`` in the loop have their declarations; others are ``made`` before it
+    of what stays the same. ``records`` are those that a name stands for. Threads that run it ``in_order`` wait for each
+    other; ``around`` are the first accesses of the loops around what is written then.
     """
 
     frame: Frame
@@ -84,7 +84,8 @@ class Writer:
     scope: Scope | None = None
     scopes: list[Scope] = field(default_factory=list)
     declared: dict[str, ast.Call] = field(default_factory=dict)
-    of_module: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
+    made: dict[tuple[Any, ...], Made] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
     statement: ast.stmt | None = None
     together: bool = True
     stored: set[str] = field(default_factory=set)
