@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
 )
 from smemviz.engines.lockstep.python.one_thread.text.elements import indices_at, load, reached, unpacked
 from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
-from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, bound, is_given_before
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, bound, is_given_before, is_used_there
 from smemviz.engines.lockstep.python.one_thread.text.rows import Based, base_of, layout_of, row_at
 from smemviz.engines.lockstep.python.one_thread.text.tuples import chosen, kept, named
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign
@@ -130,7 +130,7 @@ def _bind(writer: Writer, node: ast.For, target: ast.expr, item: Item) -> None:
     elif isinstance(target, ast.Name) and isinstance(item, tuple):
         tuples.assign(writer, target, tuples.numbers(item))
     elif isinstance(target, ast.Name) and isinstance(item, _Row):
-        _name_row(writer, node, target, item)
+        _name_row(writer, target, item)
     elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, _Row) and item.array.axes == 1:
         _bind(writer, node, target, tuple(unpacked(writer, node.iter, item.array, len(target.elts))))
     elif isinstance(target, ast.Tuple | ast.List) and isinstance(item, tuple) and len(target.elts) == len(item):
@@ -148,14 +148,9 @@ class _Row:
     like: View
 
 
-def _name_row(writer: Writer, node: ast.For, target: ast.Name, row: _Row) -> None:
-    """Let a name stand for a row, where it does so in the turns of this loop only."""
-    everywhere, there = (
-        [name for name in _names_in(nodes) if name.id == target.id]
-        for nodes in ([writer.frame.function.node], node.body)
-    )
-    alone = len(everywhere) == len(there) + 1 and all(isinstance(name.ctx, ast.Load) for name in there)
-    if target in writer.frame.versions.variables or not alone:
+def _name_row(writer: Writer, target: ast.Name, row: _Row) -> None:
+    """Let a name stand for a row, where it is used in the turns of this loop."""
+    if target in writer.frame.versions.variables or not is_used_there(writer.frame.function.node, target.id):
         raise NotWrittenError
     writer.kinds[writer.inside(target.id)], writer.frame.variables[target.id] = row.array, row.like
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from smemviz.engines.lockstep.memory.memory import View
@@ -51,6 +54,37 @@ def is_given_before(frame: Frame, name: str) -> bool:
     stored = [name for name in _names_in(frame.function.node, name) if isinstance(name.ctx, ast.Store)]
     before = [part for part in frame.function.node.body if isinstance(part, ast.Assign)]
     return {*stored} <= {own for part in before for target in part.targets for own in _names_in(target, name)}
+
+
+@lru_cache(maxsize=1024)
+def is_used_there(function: ast.AST, name: str, most: int = sys.maxsize) -> bool:
+    """Tell whether a name, wherever it is read, stands for what the statement before it in that block gave it.
+
+    Or for an item of the loop around. Some statements may give it something, and none of them alone with others.
+    """
+    parts = [*_given_there(function, name)]
+    stored = [part for part in _names_in(function, name) if not isinstance(part.ctx, ast.Load)]
+    there = [part for _, region in parts for statement in region for part in _names_in(statement, name)]
+    read = len(_names_in(function, name)) - len(stored)
+    is_read = all(isinstance(part.ctx, ast.Load) for part in there)
+    return is_read and {*stored} == {target for target, _ in parts} and len({*there}) == read and len(parts) <= most
+
+
+def _given_there(function: ast.AST, name: str) -> Iterator[tuple[ast.Name, Sequence[ast.stmt]]]:
+    """Yield where a statement gives a name something, and the statements behind it that may read it."""
+    for part in ast.walk(function):
+        if isinstance(part, ast.For):
+            yield from ((target, part.body) for target in _names_in(part.target, name))
+        for block in (getattr(part, field, []) for field in ("body", "orelse")):
+            places = [at for at, one in enumerate(block) if _gives(one, name)] if isinstance(block, list) else []
+            for at, end in zip(places, [*places[1:], len(block)], strict=True) if places else ():
+                yield block[at].targets[0], block[at + 1 : end]
+
+
+def _gives(node: ast.stmt, name: str) -> bool:
+    """Tell whether a statement gives a name something, and does nothing else."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _names_in(node: ast.AST, name: str) -> list[ast.Name]:

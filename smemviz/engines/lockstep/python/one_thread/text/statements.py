@@ -29,7 +29,7 @@ from smemviz.engines.lockstep.python.one_thread.text.inlined import (
     own_array,
     tuple_of,
 )
-from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS
+from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, is_used_there
 from smemviz.engines.lockstep.python.one_thread.text.renamed import for_each, rename, unknown
 from smemviz.engines.lockstep.python.one_thread.text.rows import (
     base_of,
@@ -158,7 +158,7 @@ def _local_array(writer: Writer, node: ast.Assign) -> bool:
     if frame.canonical(call.func) != "cuda.local.array":
         return False
     is_apart = len(node.targets) == 1 and target not in frame.versions.variables
-    if not is_apart or not _is_used_behind(frame.function.node, node, target.id):
+    if not is_apart or not is_used_there(frame.function.node, target.id, most=1):
         raise NotWrittenError
     try:
         view = frame.value(call)
@@ -172,11 +172,11 @@ def _local_array(writer: Writer, node: ast.Assign) -> bool:
 
 
 def _named_part(writer: Writer, node: ast.Assign) -> bool:
-    """Write a part of an array that a name stands for, or a record, where that is used in the same block only."""
+    """Write a part of an array that a name stands for, or a record, where that is used in the same block."""
     target, frame = node.targets[0], writer.frame
     if len(node.targets) > 1 or not isinstance(target, ast.Name) or isinstance(node.value, ast.Name):
         return False
-    if target in frame.versions.variables or not _is_used_behind(frame.function.node, node, target.id):
+    if target in frame.versions.variables or not is_used_there(frame.function.node, target.id):
         return False
     name, based = writer.inside(target.id), base_of(writer, node.value)
     record = None if based or not writer.several else record_named(writer, node.value)
@@ -187,17 +187,6 @@ def _named_part(writer: Writer, node: ast.Assign) -> bool:
     elif record is not None:
         writer.kinds[name], frame.variables[target.id], writer.records[name] = record_at(writer, record)
     return based is not None or record is not None
-
-
-def _is_used_behind(function: ast.AST, node: ast.Assign, name: str) -> bool:
-    """Tell whether a statement alone assigns a name, and only what is behind it in its block reads it."""
-    blocks = (getattr(part, field, []) for part in ast.walk(function) for field in ("body", "orelse"))
-    behind = next(block[block.index(node) + 1 :] for block in blocks if isinstance(block, list) and node in block)
-    everywhere, there = (
-        [part for one in nodes for part in ast.walk(one) if isinstance(part, ast.Name) and part.id == name]
-        for nodes in ([function], behind)
-    )
-    return len(everywhere) == len(there) + 1 and all(isinstance(part.ctx, ast.Load) for part in there)
 
 
 def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
