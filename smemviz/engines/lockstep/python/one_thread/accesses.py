@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.python.one_thread.printed import Printed
 from smemviz.engines.lockstep.python.one_thread.stored import PIECE, bits_of, in_pieces
 from smemviz.engines.lockstep.python.one_thread.values import open_value
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import Dtype
+from smemviz.engines.lockstep.values.typing import FLOAT16, Dtype
 
 ALIKE = -1  # among groups: a turn's mark, its group, how many turns, and which of its items grow evenly follow
 _ENOUGH = 1 << 17  # accesses of all threads after which these stop for a while, to have them handed on
@@ -149,7 +149,8 @@ class Accesses:
         """
         memory, slot, scale = view.memory, self.slot, scale_of(view.memory)
         flat: Any = memory.elements(view.dtype)
-        flat = flat if view.dtype.kind == "c" else memoryview(flat)  # which is faster, and has no complex numbers
+        # What is faster has no complex numbers and no half precision.
+        flat = flat if view.dtype.kind == "c" or view.dtype == FLOAT16 else memoryview(flat)
         sizes = [open_value(size, slot) for size in view.shape]
         strides = [open_value(stride, slot) * scale for stride in view.strides]
         bound = (flat, self.start_of(view), *sizes, *strides)

@@ -17,6 +17,7 @@ from smemviz.engines.lockstep.values.typing import (
     BOOL,
     COMPLEX64,
     COMPLEX128,
+    FLOAT16,
     FLOAT32,
     FLOAT64,
     INT64,
@@ -30,7 +31,7 @@ _PYTHON: dict[Dtype, type] = {BOOL: bool, INT64: int, FLOAT64: float, COMPLEX128
 
 def is_known(dtype: Dtype) -> bool:
     """Tell whether numbers of a type are computed with here."""
-    return dtype.kind in "biu" or dtype in (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
+    return dtype.kind in "biu" or dtype in (FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
 
 
 def open_value(value: Value, slot: int) -> Value:

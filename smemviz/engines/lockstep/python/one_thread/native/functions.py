@@ -40,7 +40,17 @@ from smemviz.engines.lockstep.python.one_thread.text.powers import (
     power_of_single,
 )
 from smemviz.engines.lockstep.python.one_thread.values import opened
-from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64, Dtype
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    COMPLEX128,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Dtype,
+    cast,
+)
 
 _TYPES: dict[Any, Dtype] = {BIT: BOOL, INT: INT64, Unsigned: UINT64, REAL: FLOAT64, Complex: COMPLEX128}
 _RESULTS: dict[str, tuple[type, Any]] = {"int": (int, INT), "float": (float, REAL), "bool": (bool, BIT)}
@@ -112,6 +122,8 @@ class Functions(Numbers):
                 stored = [self.stored(made, dtype) for made, dtype in zip(numbers, types, strict=True)]
                 return self.loaded(called(self, loop, stored), loop.result)
         others = [self.constants[ast.unparse(argument)] for argument in arguments if self._is_no_number(argument)]
+        if function is cast and others == [FLOAT16] and numbers[0].kind is not Complex:
+            return self.loaded(self.stored(numbers[0], FLOAT16), FLOAT16)
         return self._by_python(function, [each and each[1] for each in given], others, numbers, result)
 
     def _is_no_number(self, node: ast.expr) -> bool:

@@ -13,11 +13,13 @@ import numpy as np
 from llvmlite import ir
 
 from smemviz.engines.lockstep.python.one_thread.native.board import FIRST
-from smemviz.engines.lockstep.values.typing import UINT64
+from smemviz.engines.lockstep.python.one_thread.native.half import HALF, of_half, to_half
+from smemviz.engines.lockstep.values.typing import FLOAT16, UINT64
 
 INT, REAL, BIT, SINGLE = ir.IntType(64), ir.DoubleType(), ir.IntType(1), ir.FloatType()
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _FLOATS = {
+    "float16": HALF,
     "float32": SINGLE,
     "float64": REAL,
     "complex64": ir.ArrayType(SINGLE, 2),
@@ -193,6 +195,8 @@ class Cells:
     def loaded(self, number: ir.Value, dtype: np.dtype[Any]) -> Made:
         """Return what a number in memory is worth."""
         if dtype.kind == "f":
+            if dtype == FLOAT16:
+                return Made(REAL, of_half(self.builder, number))
             return Made(REAL, number if dtype.itemsize == 8 else self.builder.fpext(number, REAL))
         if dtype.kind == "b":
             return Made(BIT, self.builder.icmp_signed("!=", number, ir.Constant(number.type, 0)))
@@ -207,6 +211,8 @@ class Cells:
         """Return what a number is in memory."""
         if dtype.kind == "f":
             number = self.as_real(made)
+            if dtype == FLOAT16:
+                return to_half(self.builder, number)
             return number if dtype.itemsize == 8 else self.builder.fptrunc(number, SINGLE)
         if dtype.kind == "c" and made.kind is Complex:
             number = ir.Constant(in_memory(dtype), ir.Undefined)

@@ -30,6 +30,7 @@ from smemviz.engines.lockstep.values.typing import (
     BOOL,
     COMPLEX64,
     COMPLEX128,
+    FLOAT16,
     FLOAT32,
     FLOAT64,
     INT64,
@@ -105,7 +106,7 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
     text = atom.text
     if own.kind in "biu" and dtype == FLOAT64:
         return Atom(repr(float(text.strip("()"))) if atom.is_literal else f"float({text})", dtype)
-    if (own, dtype) in ((FLOAT32, FLOAT64), (COMPLEX64, COMPLEX128)):
+    if own.kind == dtype.kind and own.kind in "fc" and own.itemsize < dtype.itemsize:
         return Atom(text, dtype)
     if own == BOOL and dtype.kind in "iu":
         return Atom(f"int({text})", dtype, (0, 1))
@@ -269,7 +270,7 @@ def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtyp
     """Write an operator on two numbers of one type where Python has it."""
     if op is ast.Mult and dtype == COMPLEX64:
         return writer.let(f"{writer.constant(singles.product)}({a.text}, {b.text})", dtype)
-    if op in _SIGNS and dtype.kind in "fc":
+    if op in _SIGNS and dtype.kind in "fc" and dtype != FLOAT16:
         return Atom(f"({a.text} {_SIGNS[op]} {b.text})", dtype, loose=dtype in (FLOAT32, COMPLEX64))
     if op in _BITS and dtype.kind in "biu":
         return Atom(f"({a.text} {_BITS[op]} {b.text})", dtype, _of_bits(op, a, b))

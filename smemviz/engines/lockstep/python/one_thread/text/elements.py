@@ -28,7 +28,16 @@ from smemviz.engines.lockstep.python.one_thread.text.rows import (
     shape_of,
 )
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64, Dtype
+from smemviz.engines.lockstep.values.typing import (
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Dtype,
+)
 
 _BITS: dict[Dtype, Callable[..., int]] = {
     FLOAT32: bits_of_single,
@@ -67,7 +76,8 @@ class Reached:
     @property
     def loaded(self) -> str:
         """The text of what the element holds."""
-        return closed(self.element, self.array.dtype) if self.array.dtype.kind == "c" else self.element
+        dtype = self.array.dtype
+        return closed(self.element, dtype) if dtype.kind == "c" or dtype == FLOAT16 else self.element
 
     def note_unsafe(self, writer: Writer, site: int | None, stored: Sequence[str] = ()) -> None:
         """Note an access that is only counted, further in, where nothing may have been written to the element yet."""
@@ -197,6 +207,8 @@ def _items(writer: Writer, atom: Atom, pieces: int) -> list[str]:
     items = [atom.text]
     if dtype.kind == "c" or (pieces > 1 and dtype.kind == "f"):
         parts = [f"{atom.text}.real", f"{atom.text}.imag"] if dtype == COMPLEX128 else [atom.text]
+        if dtype not in _BITS:
+            raise NotWrittenError
         function = writer.constant(_BITS[dtype])
         items = [f"{function}({part})" for part in parts]
     if pieces == 1:
