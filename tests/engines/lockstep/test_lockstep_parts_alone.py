@@ -16,6 +16,15 @@ def ends(a, k):
     return a[k % n] * 2 + a[::-1][0] + TABLE.T[k & 3, 1]
 
 @cuda.jit(device=True)
+def moved(part, k):
+    part.y += k
+    return weight(part) * part.v[k % 2]
+
+@cuda.jit(device=True)
+def weight(part):
+    return part.y + part["v"][0]
+
+@cuda.jit(device=True)
 def part_of(x):
     return x.real + x.imag
 """
@@ -51,6 +60,7 @@ PARTS = {
     "for u in a: x += u[i % 5]\nfor w, u in enumerate(a[1:]): x += u[w]",
     "a name for what was before": "v = a[k % 4]\nif k > i:\n    v = a[i % 4]\nx += v[1] * i",
     "records": "r = parts[(i + k) % 9]\nx += r.y + r.v[k % 2] + parts[k % 9].v[1]\nq = own[i]\nq.y = k\nq.v[1] = x",
+    "records in functions": "r = own[i]\nx += moved(r, k) + weight(parts[k % 9]) + moved(own[i], i)",
     "sums": "x += a[i % 4].sum() + real[k:].argmax() + cube.mean() + a.argmin() + a[k % 4, 1:3].prod() + real.var()",
     "sizes": "x += a.nbytes + a.strides[0] + a.itemsize + len(a[1:]) + a[1, 2:].size + a[k % 4, 1].item()",
     "a function": "x += ends(a[k % 4], i) + ends(real[::3], k) + ends(a.T[1], 2) + part_of(x) + part_of(k + 1j)",
@@ -91,6 +101,7 @@ WRONG = {
     "an index behind the end": "x += a.T[k, i] + real[::2][4 * k]",
     "a record that is not there": "r = parts[k + i]\nx += 1",
     "a field that is not there": "x += parts[k + i].v[1] + parts[0].v[k]",
+    "no record for a function": "x += weight(parts[k + i])",
     "too few": "m[i : k + 1] = (k, i)",
     "too many": "p, q, r = a[k % 4, 5 - k :]\nx += p",
     "what others have stored": "s[(i + k) % 5, :2] = k\ncube[0] = i",

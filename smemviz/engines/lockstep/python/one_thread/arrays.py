@@ -94,9 +94,12 @@ class Made:
 
 @dataclass(frozen=True)
 class Record:
-    """A record of an array: the subscript that names it, and its indices."""
+    """A record of an array: the subscript that names it, the array by its variable, one like it, and the indices."""
 
     of: ast.Subscript
+    name: str
+    array: Array
+    view: View
     indices: Sequence[ast.expr | Atom]
 
 

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.python.one_thread.text.rows import (
     Based,
     Index,
     base_of,
+    field_in,
     field_named,
     field_of,
     from_the_start,
@@ -96,8 +97,9 @@ def reach_at(writer: Writer, node: ast.expr) -> Reached | None:
         return reach(writer, node.value, node.slice) if isinstance(node, ast.Subscript) else None
     base, field = part
     record = record_named(writer, base)
-    array, indices = (base, []) if record is None else (record.of.value, record.indices)
-    return _reach(writer, field_of(writer, array, field), indices)
+    if record is None:
+        return _reach(writer, field_of(writer, base, field), [])
+    return _reach(writer, field_in(writer, (record.name, record.array, record.view), field), record.indices)
 
 
 def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Sequence
 
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.one_thread.arrays import Array, way_to
+from smemviz.engines.lockstep.python.one_thread.arrays import Array, Record, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import NOTHING, Atom, Kind, Scope
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple, value
 from smemviz.engines.lockstep.python.one_thread.text.conditions import decided
 from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, array_of, bound, held
-from smemviz.engines.lockstep.python.one_thread.text.rows import row_of, shape_of
+from smemviz.engines.lockstep.python.one_thread.text.rows import record_at, record_named, row_of, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.tuples import (
     Item,
     Items,
@@ -133,7 +133,7 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     tree = frame.tree.calls[node]
     dtypes, returned = _signature(frame, node, len(_parameters(tree.function.node.args)))
     callee = frame.callee(tree)
-    arrays, rows, given = _arguments(writer, node, callee, dtypes)
+    arrays, rows, records, given = _arguments(writer, node, callee, dtypes)
     samples: dict[str, Value] = dict(callee.variables)
     samples |= {name: _sample(writer, atoms) for name, atoms in given.items()}
     names = _parameters(tree.function.node.args)
@@ -148,6 +148,7 @@ def inlined(writer: Writer, node: ast.Call, *, used: bool = True) -> list[Atom]:
     scope = Scope(number, callee, arrays, len(writer.turns), f"x{number}")
     writer.scopes.append(scope)
     writer.kinds |= {f"{number}:{parameter}": row for parameter, row in rows.items()}
+    writer.records |= {f"{number}:{parameter}": record for parameter, record in records.items()}
     writer.scope, writer.frame, statement = scope, callee, writer.statement
     try:
         for name, atoms in given.items():
@@ -186,19 +187,24 @@ def _parameters(parameters: ast.arguments) -> list[str]:
 
 def _arguments(
     writer: Writer, node: ast.Call, callee: Frame, dtypes: tuple[Dtype | None, ...]
-) -> tuple[dict[str, str], dict[str, Kind], dict[str, Atom | list[Atom]]]:
-    """Return what a call gives for each parameter: the variable of an array, a row or slice of one or NOTHING, a number
-    or several.
+) -> tuple[dict[str, str], dict[str, Kind], dict[str, Record], dict[str, Atom | list[Atom]]]:
+    """Return what a call gives for each parameter: the variable of an array, a part of one or NOTHING, a record of one,
+    a number or several.
 
     The function's frame gets arrays like them.
     """
     named_arguments = _by_name(node, callee.tree)
     arrays: dict[str, str] = {}
     rows: dict[str, Kind] = {}
+    records: dict[str, Record] = {}
     given: dict[str, Atom | list[Atom]] = {}
     for (name, argument), dtype in zip(named_arguments, dtypes or (None,) * len(named_arguments), strict=True):
         if _is_nothing(writer, argument):
             rows[name], callee.variables[name] = NOTHING, None
+            continue
+        record = record_named(writer, argument) if writer.several else None
+        if record is not None:
+            rows[name], callee.variables[name], records[name] = record_at(writer, record)
             continue
         array = array_of(writer, argument)
         if array is not None:
@@ -219,7 +225,7 @@ def _arguments(
             raise NotWrittenError
         atom = atom if dtype is None else settled(writer, converted(writer, atom, dtype))
         given[name] = atom
-    return arrays, rows, given
+    return arrays, rows, records, given
 
 
 def _by_name(node: ast.Call, tree: SiteTree) -> list[tuple[str, ast.expr]]:

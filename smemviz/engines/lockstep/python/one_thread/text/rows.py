@@ -49,11 +49,16 @@ def field_named(node: ast.expr) -> tuple[ast.expr, str] | None:
 def field_of(writer: Writer, node: ast.expr, field: str) -> Based | None:
     """Return the array of a field of an array that a name stands for, under its variable, and one like it."""
     found = array_of(writer, node)
-    if found is None or found[1].layout is not None or found[1].way == "far":
+    return None if found is None else field_in(writer, (*found, held(writer, node)), field)
+
+
+def field_in(writer: Writer, based: Based, field: str) -> Based | None:
+    """Return the array of a field of an array, and one like it."""
+    name, array, whole = based
+    if array.layout is not None or array.way == "far":
         return None
-    name, array = found
     try:
-        view = field_view(held(writer, node), field)
+        view = field_view(whole, field)
     except ValueError:
         return None
     if view is None or view.dtype.fields is not None:
@@ -104,7 +109,7 @@ def _turned(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
 def _of_record(writer: Writer, node: ast.expr, base: ast.expr, field: str) -> tuple[Array, View] | None:
     """Write the array that is a field of one record of an array."""
     record = record_named(writer, base)
-    based = None if record is None else field_of(writer, record.of.value, field)
+    based = None if record is None else field_in(writer, (record.name, record.array, record.view), field)
     if record is None or based is None or based[1].axes <= len(record.indices):
         return None
     outer, many = layout_of(writer, *based[:2], is_by_index=False), len(record.indices)
@@ -129,7 +134,7 @@ def record_named(writer: Writer, node: ast.expr) -> Record | None:
         return None
     parts = parts_of(writer, node.slice, array[1].axes)
     is_one = parts is not None and not any(isinstance(part, ast.Slice) for part in parts)
-    return Record(node, parts) if parts is not None and is_one else None
+    return Record(node, *array, held(writer, node.value), parts) if parts is not None and is_one else None
 
 
 def record_at(writer: Writer, record: Record) -> tuple[Array, View, Record]:
@@ -137,8 +142,8 @@ def record_at(writer: Writer, record: Record) -> tuple[Array, View, Record]:
 
     Where there is none, the loop is left to the interpreter.
     """
-    base, fields = record.of.value, held(writer, record.of.value).dtype.names or ()
-    based = next(filter(None, (field_of(writer, base, field) for field in fields)), None)
+    whole, fields = (record.name, record.array, record.view), record.view.dtype.names or ()
+    based = next(filter(None, (field_in(writer, whole, field) for field in fields)), None)
     if based is None:
         raise NotWrittenError
     layout = layout_of(writer, *based[:2], is_by_index=False)
@@ -149,7 +154,7 @@ def record_at(writer: Writer, record: Record) -> tuple[Array, View, Record]:
     view = _part(writer, record.of, f"V[{writer.constant(based[0])}]", [index.text for index in indices])
     writer.put(f"if not ({' and '.join(tests)}): {writer.runner}.place({view})")
     array = replace(based[1], axes=0, way="far", layout=Layout(layout.access, "", (), (), view))
-    return array, replace(based[2], shape=(), strides=()), replace(record, indices=indices)
+    return array, replace(record.view, shape=(), strides=()), replace(record, indices=indices)
 
 
 def _part(writer: Writer, node: ast.expr, view: str, texts: Sequence[str]) -> str:
