@@ -249,6 +249,17 @@ MEETING = {
         while counts[0] < 50:
             out[cuda.atomic.add(counts, 0, 1)] = i
     """,
+    "parts of arrays": """
+        for k in range(20):
+            at = cuda.atomic.add(counts, 0, 1) % 30
+            out[at * 3 : at * 3 + i % 4] = k
+            real[::-1][2:4] = (at, i)
+            square = out.reshape(10, 30)
+            for p, q in np.ndindex(2, i % 3 + 1):
+                real[i] += square.T[p + at % 29, q] + square.flat[at]
+            for v in square[1:].T[at]:
+                real[i] += v
+    """,
     "two of one element": """
         for k in range(i, 100, cuda.blockDim.x):
             out[k] = cuda.atomic.add(counts, 0, 1)
