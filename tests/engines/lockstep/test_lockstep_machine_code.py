@@ -65,13 +65,33 @@ NATIVE = {
     "    c = c * c - complex(k, i) / (c + 1j)\n    y += c.real - abs(c) + (c == 1) + (not c)",
     "complex numbers of parts": "for k in range(40):\n"
     "    c = complex(abs(c), k) / complex(math.sqrt(k + 1.0), abs(c))\n    y += c.imag + complex(abs(c)).imag",
+    "numbers rounded to digits": "for k in range(40):\n"
+    "    y += round(y * k, 2) + round(k * 1e5, -3) + round(1e300 / (k - 9.5), 30)\n"
+    "    f = round(f, 1) * float32(1.3)\n    x += round(k, -1)",
+    "powers by a function": "for k in range(40):\n    x += pow(k % 4, 2) + pow(n, k % 3)\n    y += pow(k / 7, 2.5)",
+    "operators by name": "for k in range(40):\n    x = operator.add(x, operator.mul(k, n)) ^ operator.xor(k, i)\n"
+    "    x += operator.lt(k, i) + operator.mod(k, 7) + operator.iadd(k, 1)\n    y = operator.truediv(y, 3)",
+    "integers and truths by NumPy": "for k in range(40):\n    x += np.minimum(k, n) + np.bitwise_xor(k, few[i])\n"
+    "    x += np.left_shift(k, k) + np.logical_and(k % 2, f) + np.isnan(y) + np.equal(k, 3)\n"
+    "    y += np.sin(k) + np.divide(k, 3) + np.fmax(f, k)\n    w = np.bitwise_or(w, uint64(k))",
+    "truths of numbers": "for k in range(40):\n    on[k % 8] = bool(k % 3) and bool(y)\n"
+    "    x += bool(f - k) + on[k % 7]\n    on[1] = k & 4",
+    "divisors below 0": "for k in range(40):\n    x += (n - k * 3) % -7 + (n - k * 3) // -7 + k // -2 + int64(k) % -1",
+    "the least by -2": "n = -9223372036854775807 - 1\nfor k in range(40):\n    x ^= (n + k // 39) // -2 + (n + k) % -3",
+    "angles": "for k in range(40):\n    y += cmath.phase(complex(k - 20, i)) + cmath.phase(c)\n    f = cmath.phase(f)",
+    "functions of Python": "for k in range(40):\n"
+    "    y += math.erf(f / (k + 1)) + math.erfc(k - 9) + math.remainder(k, 2.5)\n"
+    "    f = math.erf(f) + math.remainder(f, float32(0.7))\n    y += math.remainder(y, k - 3) > 0",
+    "bits in the other order": "for k in range(40):\n    x += cuda.brev(n * k) + cuda.brev(few[k % 32])\n"
+    "    w = cuda.brev(w) ^ uint64(k)",
     "what only some assign": "for k in range(n):\n    if k > 1:\n        z = k\nif n > 2:\n    x += z",
 }
 BY_PYTHON = {
+    "the least by -1": "n = -9223372036854775807 - 1\nfor k in range(40):\n    x ^= (n + k // 39) // -1",
     "a divisor below 0 once": "for k in range(40):\n    x += n // (38 - k)",
     "a number that is too large once": "for k in range(70):\n    x += int(float(1 << 55) * (1 << k % 12)) // 1000",
-    "a function without a loop in NumPy": "for k in range(40):\n    x += math.erf(f / (k + 1)) + math.gamma(k / 7)",
-    "one of integers": "for k in range(40):\n    x += cuda.brev(n * k) + 3 ** (k % 9)",
+    "a function that C has another one for": "for k in range(40):\n    x += math.gamma(k / 7) + math.lgamma(f)",
+    "one without a loop in NumPy": "for k in range(40):\n    y += np.sinc(f / (k + 1)) + np.sinc(k)",
     "one of several types": "for k in range(40):\n    f = f / 2 + math.ldexp(f, k % 5)\nx = f",
 }
 HEAD = """
@@ -83,7 +103,9 @@ HEAD = """
     n, x, f = i + 1, 0, float32(i + 2)
     w, y, c = uint64(-n), 0.5, complex(i, -1)
 """
-FUNCTION = "@cuda.jit(device=True)\ndef least(a, b):\n    if a < b:\n        return a\n    return b\n"
+FUNCTION = (
+    "import cmath, operator\n@cuda.jit(device=True)\ndef least(a, b):\n    if a < b:\n        return a\n    return b\n"
+)
 
 
 @pytest.fixture
@@ -125,7 +147,7 @@ def test_what_machine_code_has_not_is_done_by_python(monkeypatch, made, lines, b
 
 
 def test_more_threads_call_together_what_takes_as_long_for_one(monkeypatch, made):
-    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += math.erf(f * k)", 5))
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += np.sinc(f * k)", 5))
 
     assert alone == interpreted
     assert not made
@@ -141,9 +163,9 @@ def test_after_an_error_in_python_the_loop_runs_as_text(monkeypatch, made):
             raise ArithmeticError
         return 1.5
 
-    monkeypatch.setitem(names.CALLS, "math.erf", plain(fails_once, 1))
+    monkeypatch.setitem(names.CALLS, "numpy.sinc", plain(fails_once, 1))
 
-    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += math.erf(f * k)", 1))
+    alone, interpreted, ran = both_ways(monkeypatch, launch_of("for k in range(40):\n    y += np.sinc(f * k)", 1))
 
     assert alone == interpreted
     assert made == [True]

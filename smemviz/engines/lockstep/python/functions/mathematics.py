@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,20 +39,31 @@ def _gamma_pole(x: float) -> float:
     return math.copysign(math.inf, x) if x == 0 else math.nan
 
 
+@dataclass(frozen=True)
+class OfPython:
+    """A function of Python's ``math`` for one number; what overflows is infinite."""
+
+    function: Callable[..., float]
+    at_pole: Callable[..., float]
+
+    def __call__(self, *x: float) -> float:
+        try:
+            return self.function(*x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return self.at_pole(*x)
+
+
 def elementwise(
     function: Callable[..., float], count: int = 1, at_pole: Callable[..., float] = _not_a_number
 ) -> Callable[..., Any]:
     """Apply a function of Python's ``math`` to every element; what overflows is infinite."""
+    return _of_every(OfPython(function, at_pole), count)
 
-    def scalar(*x: float) -> float:
-        try:
-            return function(*x)
-        except OverflowError:
-            return math.inf
-        except ValueError:
-            return at_pole(*x)
 
-    every = np.frompyfunc(scalar, count, 1)
+def _of_every(function: OfPython, count: int) -> Callable[..., Any]:
+    every = np.frompyfunc(function, count, 1)
     return lambda *x: np.asarray(every(*x), dtype=np.asarray(x[0]).dtype)[()]
 
 
@@ -125,21 +137,28 @@ INVERSE: dict[str, Function] = {
     "atan": np.arctan,
     "atanh": np.arctanh,
 }
+OF_PYTHON = {
+    "math.erf": OfPython(math.erf, _not_a_number),
+    "math.erfc": OfPython(math.erfc, _not_a_number),
+    "math.gamma": OfPython(math.gamma, _gamma_pole),
+    "math.lgamma": OfPython(math.lgamma, lambda x: math.inf),
+    "math.remainder": OfPython(math.remainder, _not_a_number),
+}
 UNARY: dict[str, Function] = {
     **{f"math.{name}": _unary(function) for name, function in INVERSE.items()},
     "math.ceil": _unary(np.ceil, half=True),
     "math.cos": _unary(np.cos, half=True),
     "math.cosh": _unary(np.cosh),
     "math.degrees": _unary(np.degrees),
-    "math.erf": _unary(elementwise(math.erf)),
-    "math.erfc": _unary(elementwise(math.erfc)),
+    "math.erf": _unary(_of_every(OF_PYTHON["math.erf"], 1)),
+    "math.erfc": _unary(_of_every(OF_PYTHON["math.erfc"], 1)),
     "math.exp": _unary(np.exp, half=True),
     "math.exp2": _unary(np.exp2, half=True),
     "math.expm1": _unary(np.expm1),
     "math.fabs": _unary(np.fabs, half=True),
     "math.floor": _unary(np.floor, half=True),
-    "math.gamma": _unary(elementwise(math.gamma, 1, _gamma_pole)),
-    "math.lgamma": _unary(elementwise(math.lgamma, 1, lambda x: math.inf)),
+    "math.gamma": _unary(_of_every(OF_PYTHON["math.gamma"], 1)),
+    "math.lgamma": _unary(_of_every(OF_PYTHON["math.lgamma"], 1)),
     "math.log": _unary(np.log, half=True),
     "math.log10": _unary(np.log10, half=True),
     "math.log1p": _unary(np.log1p),
@@ -165,7 +184,7 @@ BINARY: dict[str, Function] = {
     "math.ldexp": lambda x, exponent: np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32)),
     "math.nextafter": _binary(np.nextafter),
     "math.pow": _binary(np.power),
-    "math.remainder": _binary(elementwise(math.remainder, 2)),
+    "math.remainder": _binary(_of_every(OF_PYTHON["math.remainder"], 2)),
 }
 CONSTANTS = {name: getattr(math, name.partition(".")[2]) for name in ("math.pi", "math.e", "math.tau")}
 CONSTANTS |= {"math.inf": math.inf, "math.nan": math.nan}

@@ -168,13 +168,17 @@ def _round(x: Value, digits: Value = None) -> Value:
 
 def _round_to(x: Any, digits: Any) -> Any:
     """Round to digits as numba-cuda does, halves to even; what would overflow stays as it is."""
-    beyond = np.maximum(digits - _EXACT_POWER, 0)
-    first = 10.0 ** (np.abs(digits) - beyond).astype(np.float64)
-    second = 10.0 ** beyond.astype(np.float64)
+    first, second = powers_of_ten(digits)
     scaled = np.where(digits >= 0, x * first * second, x / first)
     whole = np.rint(scaled)
     back = np.where(digits >= 0, whole / second / first, whole * first)
     return np.where(np.isfinite(scaled), back, x)
+
+
+def powers_of_ten(digits: Any) -> tuple[Any, Any]:
+    """Return the two powers by which a number is multiplied, or divided by the first, before it is rounded."""
+    beyond = np.maximum(digits - _EXACT_POWER, 0)
+    return 10.0 ** (np.abs(digits) - beyond).astype(np.float64), 10.0 ** beyond.astype(np.float64)
 
 
 def _sum(items: Value, start: Value = 0) -> Value:

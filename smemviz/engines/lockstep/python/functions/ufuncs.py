@@ -38,7 +38,7 @@ _UFUNCS = (  # those that numba-cuda compiles
     *("radians", "right_shift", "sin", "sinh", "tan", "tanh"),
 )
 
-_OPERATORS: dict[str, type[ast.AST]] = {
+OPERATORS: dict[str, type[ast.AST]] = {
     "add": ast.Add,
     "and_": ast.BitAnd,
     "eq": ast.Eq,
@@ -60,9 +60,7 @@ _OPERATORS: dict[str, type[ast.AST]] = {
     "truediv": ast.Div,
     "xor": ast.BitXor,
 }
-_OPERATORS |= {
-    f"i{name.rstrip('_')}": op for name, op in _OPERATORS.items() if hasattr(operator, f"i{name.rstrip('_')}")
-}
+OPERATORS |= {f"i{name.rstrip('_')}": op for name, op in OPERATORS.items() if hasattr(operator, f"i{name.rstrip('_')}")}
 _UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "pos": ast.UAdd}
 
 
@@ -255,7 +253,7 @@ CALLS |= {
     "cmath.polar": plain(_polar, 1),
     "cmath.rect": plain(_rect, 2),
 }
-CALLS |= {f"operator.{name}": _binary(op) for name, op in _OPERATORS.items()}
+CALLS |= {f"operator.{name}": _binary(op) for name, op in OPERATORS.items()}
 CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
 CALLS |= {"operator.not_": plain(_not, 1), "operator.truth": Rule(_truth, 1, 1)}

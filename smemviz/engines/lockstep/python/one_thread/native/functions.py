@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions.mathematics import OfPython
 from smemviz.engines.lockstep.python.functions.ufuncs import exponential
 from smemviz.engines.lockstep.python.one_thread.native.kinds import (
     BIT,
@@ -32,7 +33,7 @@ from smemviz.engines.lockstep.python.one_thread.native.numbers import Numbers
 from smemviz.engines.lockstep.python.one_thread.native.ufuncs import called, loop_of
 from smemviz.engines.lockstep.python.one_thread.stored import bits_of_double, bits_of_single, bits_of_singles
 from smemviz.engines.lockstep.python.one_thread.text import singles
-from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude
+from smemviz.engines.lockstep.python.one_thread.text.functions import magnitude, reversed_bits
 from smemviz.engines.lockstep.python.one_thread.text.powers import (
     MOST_SQUARED,
     power_of_double,
@@ -99,9 +100,20 @@ class Functions(Numbers):
         return rule(self, *(self.value(argument) for argument in node.args))
 
     def _known(self, function: Any, made: Sequence[Made]) -> Made:
+        if isinstance(function, OfPython):
+            return self._of_python(function, made)
         if function not in _KNOWN:
             raise NotNativeError
         return _KNOWN[function](self, *made)
+
+    def _of_python(self, function: OfPython, made: Sequence[Made]) -> Made:
+        """Compute a function of Python's ``math`` by that of C, where it gives the same, or else have Python do so."""
+        address = _same_in_c(function, len(made))
+        if address is None:
+            return self._by_python(function, (FLOAT64,) * len(made), [], made, "float")
+        to_call = ir.FunctionType(REAL, [REAL] * len(made)).as_pointer()
+        numbers = [self.as_real(number) for number in made]
+        return Made(REAL, self.builder.call(self.builder.inttoptr(ir.Constant(INT, address), to_call), numbers))
 
     # -- functions that a text has as constants, whose result it makes a number of Python
 
@@ -285,6 +297,13 @@ class Functions(Numbers):
         is_nothing = builder.and_(is_nothing, builder.fcmp_unordered("==", beside, ir.Constant(REAL, math.inf)))
         return Made(Complex, parts=tuple(builder.select(is_nothing, ir.Constant(REAL, 0.0), p) for p in power.parts))
 
+    def reversed_bits(self, made: Made, width: Made) -> Made:
+        """Return the lowest bits of an integer in the other order."""
+        number, size = self.as_integer(made), self.as_integer(width)
+        return Made(
+            INT, self.builder.lshr(self.builder.bitreverse(number), self.builder.sub(ir.Constant(INT, 64), size))
+        )
+
     def range_of(self, *ends: Made) -> Made:
         """Return a range."""
         if any(end.kind is Unsigned for end in ends):
@@ -371,6 +390,19 @@ def _in_c_library(name: str) -> int | None:
     return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
+@cache
+def _same_in_c(function: OfPython, count: int) -> int | None:
+    """Return the address of C's function of the same name, None where it gives something else than Python's."""
+    address = _in_c_library(function.function.__name__)
+    if address is None:
+        return None
+    of_c = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * count)(address)
+    numbers = [*np.linspace(-6, 6, 61).tolist(), 0.1, 1e-9, 40.5, 1e300, math.inf, -math.inf, math.nan]
+    pairs = [(of_c(*given), function(*given)) for given in zip(*(numbers[k:] for k in range(count)), strict=False)]
+    same = all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+    return address if same else None
+
+
 def is_number(value: object) -> bool:
     """Tell whether a constant of a text is a number."""
     return isinstance(value, bool | int | float | complex | np.number | np.bool_)
@@ -390,6 +422,7 @@ _KNOWN: dict[Any, Callable[..., Made]] = {
     bits_of_double: Functions.bits_of_double,
     bits_of_single: Functions.bits_of_single,
     bits_of_singles: Functions.bits_of_singles,
+    reversed_bits: Functions.reversed_bits,
     singles.product: Functions.product_of_singles,
     singles.rounded: Functions.rounded,
     np.float32: Functions.single,

@@ -118,6 +118,8 @@ def converted(writer: Writer, atom: Atom, dtype: Dtype) -> Atom:
         exact = closed(f"{writer.constant(np.float32)}({atom.text})", dtype)
         inside = f"-{_EXACT} <= {atom.text} <= {_EXACT}"
         return writer.let(f"{exact} if {inside} else {_cast(writer, atom, dtype)}", dtype)
+    if dtype == BOOL:
+        return Atom(f"({text} != 0)", BOOL)
     if own in (FLOAT64, FLOAT32) and dtype.kind in "iu":
         return _cut_off(writer, simple(writer, atom), dtype)
     return writer.let(_cast(writer, atom, dtype), dtype)
@@ -281,12 +283,22 @@ def _arithmetic(writer: Writer, op: type[ast.AST], a: Atom, b: Atom, dtype: Dtyp
         if b.within[0] > 0:
             return Atom(f"({a.text} {sign} {b.text})", dtype, _of_division(op, a.within, b.within))
         a, b = simple(writer, a), simple(writer, b)
+        if b.is_literal and (b.within[1] < -1 or (op is ast.Mod and b.within[1] < 0)):
+            return _divided_downwards(writer, op, a, -b.within[0])
         far = closed(f"{writer.constant(function)}({a.text}, {b.text})", dtype)
         return Atom(f"({a.text} {sign} {b.text} if {b.text} > 0 else {far})", dtype, full(dtype))
     if op is ast.RShift and dtype in (INT64, UINT64) and b.within[0] >= 0 and b.within[1] < 64:
         low, high = a.within
         return Atom(f"({a.text} >> {b.text})", dtype, (min(low, low >> b.within[0]), max(high, high >> b.within[0])))
     return None
+
+
+def _divided_downwards(writer: Writer, op: type[ast.AST], a: Atom, size: int) -> Atom:
+    """Write ``//`` or ``%`` by an integer below 0 of some size."""
+    (low, high), rest = a.within, writer.let(f"{a.text} % {size}", INT64).text
+    if op is ast.Mod:
+        return Atom(f"({rest} - {size} if {rest} else 0)", INT64, (1 - size, 0))
+    return Atom(f"(-({a.text} // {size}) - (1 if {rest} else 0))", INT64, (-(high // size) - 1, -(low // size)))
 
 
 def _of_bits(op: type[ast.AST], a: Atom, b: Atom) -> Span | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from smemviz.engines.lockstep.python.functions import names
+from smemviz.engines.lockstep.python.functions.ufuncs import OPERATORS
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
-from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, operate, value
+from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, literal, operate, settled, value
 from smemviz.engines.lockstep.python.one_thread.text.atomics import atomic
 from smemviz.engines.lockstep.python.one_thread.text.functions import called, of_numbers
 from smemviz.engines.lockstep.python.one_thread.text.inlined import inlined, items_at_hand, tuple_of
@@ -44,6 +45,10 @@ def call(writer: Writer, node: ast.Call) -> Atom | None:
         return bound(writer, node)
     if name == "builtins.isinstance":
         return _is_instance(writer, node)
+    module, _, of_it = name.partition(".")
+    op = OPERATORS.get(of_it) if module == "operator" or name == "builtins.pow" else None
+    if op is not None and len(node.args) == 2 and not issubclass(op, ast.Is | ast.IsNot):
+        return settled(writer, operate(writer, node, op, *(value(writer, argument) for argument in node.args)))
     rule = names.CALLS.get(name)
     if rule is None:
         return _method(writer, node) or _conversion(writer, node)

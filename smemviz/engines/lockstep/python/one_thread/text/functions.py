@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from smemviz.engines.lockstep.python.functions import intrinsics
-from smemviz.engines.lockstep.python.functions.mathematics import of_floats
+from smemviz.engines.lockstep.python.functions.mathematics import OF_PYTHON, OfPython, of_floats
+from smemviz.engines.lockstep.python.functions.names import powers_of_ten
 from smemviz.engines.lockstep.python.functions.ufuncs import OF_COMPLEX, complex_type, exponential
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, full, union
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import closed, converted, settled, simple
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
-from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype
+from smemviz.engines.lockstep.python.one_thread.values import is_known
+from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, Dtype
 
 Atoms = list[Atom]
 
@@ -26,14 +29,45 @@ def of_numbers(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom |
 
 def _ufunc(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
     """Write a function of NumPy, of numbers of the type that it gives."""
-    ufunc, types = of_floats(name), {atom.dtype for atom in atoms}
     if name.startswith("cmath.") or _are_complex(atoms):
         return _of_complex(writer, name, atoms, result)
-    if ufunc is None and name.startswith("numpy.") and types == {result}:
-        ufunc = getattr(np, name.removeprefix("numpy."))
-    if not isinstance(ufunc, np.ufunc) or result not in (FLOAT32, FLOAT64):
+    if name in OF_PYTHON and result in (FLOAT32, FLOAT64):
+        return _of_python(writer, OF_PYTHON[name], atoms, result)
+    module, _, of_it = name.partition(".")
+    ufunc = getattr(np, of_it, None) if module == "numpy" else of_floats(name)
+    if not isinstance(ufunc, np.ufunc):
         return None
-    return called(writer, ufunc, [converted(writer, atom, result) for atom in atoms], result)
+    types = (result,) * len(atoms) if module == "math" else _types_of(ufunc, atoms)
+    if not all(map(is_known, types)) or (module == "math" and result not in (FLOAT32, FLOAT64)):
+        return None
+    given = [converted(writer, atom, dtype) for atom, dtype in zip(atoms, types, strict=True)]
+    return called(writer, ufunc, given, result)
+
+
+def _types_of(ufunc: np.ufunc, atoms: Atoms) -> tuple[Dtype, ...]:
+    """Return the types in which NumPy computes a function of numbers."""
+    given = [atom.dtype for atom in atoms]
+    return ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[: ufunc.nin]
+
+
+def _of_python(writer: Writer, function: OfPython, atoms: Atoms, result: Dtype) -> Atom:
+    """Write a function of Python, which computes in double precision."""
+    numbers = ", ".join(settled(writer, converted(writer, atom, result)).text for atom in atoms)
+    made = writer.let(f"{writer.constant(function)}({numbers})", result)
+    return replace(made, loose=result == FLOAT32)
+
+
+def _ldexp(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
+    if result not in (FLOAT32, FLOAT64):
+        return None
+    return called(writer, np.ldexp, [converted(writer, atoms[0], result), converted(writer, atoms[1], INT32)], result)
+
+
+def _phase(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom:
+    """Write the angle of a complex number."""
+    assert atoms[0].dtype is not None
+    number = simple(writer, converted(writer, atoms[0], complex_type(atoms[0].dtype)))
+    return called(writer, np.arctan2, [part_of(writer, number, part) for part in ("imag", "real")], result)
 
 
 def _are_complex(atoms: Atoms) -> bool:
@@ -140,6 +174,17 @@ def _bits(writer: Writer, atoms: Atoms) -> str:
     return atom.text if atom.within[0] >= 0 else f"({atom.text} & {high - low})"
 
 
+def reversed_bits(number: int, width: int) -> int:
+    """Return an integer that is not below 0 with its bits in the other order."""
+    return int(f"{number:0{width}b}"[::-1], 2)
+
+
+def _brev(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom:
+    number = settled(writer, converted(writer, atoms[0], result)).text
+    text = f"{writer.constant(reversed_bits)}({number}, {8 * result.itemsize})"
+    return writer.let(closed(text, result), result)
+
+
 def _popc(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
     if atoms[0].dtype != result:
         return None
@@ -195,9 +240,25 @@ def _selected(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | 
 
 
 def _round(writer: Writer, name: str, atoms: Atoms, result: Dtype) -> Atom | None:
-    if len(atoms) > 1 or _are_complex(atoms):
+    if _are_complex(atoms):
         return None
+    if len(atoms) > 1:
+        return _rounded_to(writer, atoms[0], atoms[1], result)
     return converted(writer, called(writer, np.rint, [converted(writer, atoms[0], FLOAT64)], FLOAT64), result)
+
+
+def _rounded_to(writer: Writer, atom: Atom, digits: Atom, result: Dtype) -> Atom | None:
+    """Write a number that is rounded to as many digits as are written out."""
+    if not digits.is_literal:
+        return None
+    number, infinite = simple(writer, converted(writer, atom, FLOAT64)).text, writer.constant(math.inf)
+    by, then = (repr(float(power)) for power in powers_of_ten(np.int64(digits.within[0])))
+    is_behind_the_point = digits.within[0] >= 0
+    scaled = writer.let(f"{number} * {by} * {then}" if is_behind_the_point else f"{number} / {by}", FLOAT64)
+    whole = called(writer, np.rint, [scaled], FLOAT64).text
+    back = f"{whole} / {then} / {by}" if is_behind_the_point else f"{whole} * {by}"
+    made = writer.let(f"{back} if abs({scaled.text}) < {infinite} else {number}", FLOAT64)
+    return converted(writer, made, result)
 
 
 Rule = Callable[[Writer, str, Atoms, Dtype], Atom | None]
@@ -207,6 +268,8 @@ _RULES: dict[str, Rule] = {
     "builtins.max": _extreme,
     "builtins.min": _extreme,
     "builtins.round": _round,
+    "cmath.phase": _phase,
+    "cuda.brev": _brev,
     "cuda.cbrt": _cbrt,
     "cuda.clz": _clz,
     "cuda.ffs": _ffs,
@@ -216,6 +279,7 @@ _RULES: dict[str, Rule] = {
     "math.isfinite": _below_infinity("<"),
     "math.isinf": _below_infinity("=="),
     "math.isnan": _isnan,
+    "math.ldexp": _ldexp,
     "math.sqrt": _root,
     "numpy.imag": _half,
     "numpy.real": _half,
