@@ -97,7 +97,7 @@ def launch_of(lines):
 
 WRONG = {
     "a number behind the end": "x += a.flat[i + 4 * k]",
-    "a number below 0": "x += a.flat[i - k]",
+    "a number below 0": "x += a.flat[i - k] + real.flat[i - k]",
     "an index behind the end": "x += a.T[k, i] + real[::2][4 * k]",
     "a record that is not there": "r = parts[k + i]\nx += 1",
     "a field that is not there": "x += parts[k + i].v[1] + parts[0].v[k]",

@@ -116,10 +116,10 @@ def reach(writer: Writer, base: ast.expr, index: ast.expr) -> Reached | None:
 
 def _from_flat(writer: Writer, number: Atom, sizes: Sequence[str]) -> list[Atom]:
     """Write the index of an element by its number; of no element where there is none of that number."""
-    text = number.text
     if number.within[0] < 0:
-        text = f"({text} if {text} >= 0 else {' * '.join(sizes)})"
-    return indices_at(writer, replace(number, text=text, span=(0, NEAR[1])), sizes)
+        text = f"{number.text} if {number.text} >= 0 else {' * '.join(sizes)}"
+        number = replace(writer.let(text, INT64), span=(0, NEAR[1]))
+    return indices_at(writer, number, sizes)
 
 
 def indices_at(writer: Writer, number: Atom, sizes: Sequence[str]) -> list[Atom]:
