@@ -5,7 +5,11 @@ import textwrap
 import numpy as np
 import pytest
 from helpers.alone_both_ways import both_ways, note_machine_code
-from helpers.lockstep_text import body
+from helpers.lockstep_text import PLACE, body, kernel_of
+
+from smemviz.engines.host import configuration
+from smemviz.engines.lockstep import launch as launch_again
+from smemviz.engines.options import LaunchOptions
 
 BEFORE = """
 TABLE = np.arange(12.0).reshape(3, 4)
@@ -79,7 +83,7 @@ def test_parts_of_arrays(monkeypatch, name, way):
     assert all(made)
 
 
-def launch_of(lines):
+def launch_of(lines, block=5):
     text = f"{textwrap.dedent(HEAD)}for k in range(20):\n{textwrap.indent(lines, '    ')}\nout[i] = x"
 
     def launch():
@@ -89,8 +93,13 @@ def launch_of(lines):
         parts["v"] = rng.random((9, 2))
         arrays = rng.integers(1, 9, (4, 5)), rng.random((2, 3, 2)), np.arange(0.5, 24, dtype=np.float32)
         out = np.zeros(8)
-        given = {"before": BEFORE, "parameters": "out, a, cube, real, both, parts, own", "harmless": True}
-        return body(text, out, *arrays, both, parts, own, block=5, **given), out, *arrays, *both, own["y"], own["v"]
+        given = {
+            "before": BEFORE,
+            "parameters": "out, a, cube, real, both, parts, own",
+            "harmless": True,
+            "block": block,
+        }
+        return body(text, out, *arrays, both, parts, own, **given), out, *arrays, *both, own["y"], own["v"]
 
     return launch
 
@@ -99,6 +108,7 @@ WRONG = {
     "a number behind the end": "x += a.flat[i + 4 * k]",
     "a number below 0": "x += a.flat[i - k] + real.flat[i - k]",
     "an index behind the end": "x += a.T[k, i] + real[::2][4 * k]",
+    "an index behind the end, another from there": "x += a[-2, k + i] + cube[-1, k % 3 + i][1]",
     "a record that is not there": "r = parts[k + i]\nx += 1",
     "a field that is not there": "x += parts[k + i].v[1] + parts[0].v[k]",
     "no record for a function": "x += weight(parts[k + i])",
@@ -109,9 +119,48 @@ WRONG = {
 
 
 @pytest.mark.parametrize("lines", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("block", [1, 5])
 @pytest.mark.usefixtures("way")
-def test_parts_that_are_wrong(monkeypatch, lines):
-    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines))
+def test_parts_that_are_wrong(monkeypatch, lines, block):
+    alone, interpreted, _ = both_ways(monkeypatch, launch_of(lines, block))
 
     assert alone == interpreted
-    assert interpreted[1] or isinstance(interpreted[0], str)
+    assert interpreted[1] or isinstance(interpreted[0], str) or block == 1
+
+
+AGAIN = """
+    @cuda.jit(device=True)
+    def first(t, k):
+        return t.T[k % t.shape[1], 0]
+
+    @cuda.jit
+    def kernel(out, a, both, b):
+        i = cuda.grid(1)
+        x = 0.0
+        for k in range(30):
+            x += a.T[k % 2, i % 2] + both[0][k % 3] + b.view(np.int32)[k % 2] + first(a, k) + a[::-1, ::2][1, 0]
+        out[i] += x
+"""
+
+
+def test_views_are_of_the_arrays_of_a_launch(monkeypatch, way):
+    numbers, narrow = np.arange(8.0).reshape(2, 4), np.arange(4, dtype=np.float32)
+    given = [
+        (numbers, (np.arange(3.0),), narrow),
+        (np.asfortranarray(numbers), (np.arange(3.0),), narrow),
+        (np.asfortranarray(numbers.T), (np.arange(3),), narrow),
+        (numbers, (np.arange(9.0)[::-1].copy(),), narrow.astype(np.float64)),
+        (numbers[:1, :2].copy(), (narrow,), narrow),
+        (numbers, (np.arange(3.0),), narrow),
+    ]
+
+    def launch():
+        kernel, outs, made = kernel_of(AGAIN), [np.zeros(4) for _ in given], []
+        for arrays, out in zip(given, outs, strict=True):
+            made.append(launch_again(kernel, configuration(PLACE, (1, 4)), (out, *arrays), PLACE, LaunchOptions()))
+        return (made[-1][0], [findings for _, findings in made]), *outs
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    assert ran == len(given) - 1  # in one an index is outside

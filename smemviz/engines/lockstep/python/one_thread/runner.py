@@ -152,9 +152,11 @@ class Runner:
         return access.subview(self._begin(), node, view, parts)
 
     def place(self, part: View) -> tuple[Any, ...]:
-        """Return a row or slice, the place of its first element, and its sizes."""
+        """Return a part of an array, the place of its first element, and its sizes; one that is not there has none."""
         slot = self._accesses.slot
-        return part, self._accesses.start_of(part), *(int(open_value(size, slot)) for size in part.shape)
+        is_there = part.valid is None or part.valid[slot]
+        sizes = (int(open_value(size, slot)) if is_there else 0 for size in part.shape)
+        return part, self._accesses.start_of(part), *sizes
 
     def item(self, node: ast.Subscript, count: int, index: int) -> Value:
         """Return which item of a tuple an index stands for that counts from the last, or find that there is none."""

@@ -141,10 +141,10 @@ def _reach(writer: Writer, based: Based | None, parts: Sequence[Index] | None) -
     if any(isinstance(part, ast.Slice) for part in parts):
         return None
     name, array, _ = based
-    indices = [index_of(writer, part) for part in parts]
+    given = [index_of(writer, part) for part in parts]
     layout = layout_of(writer, name, array, is_by_index=array.in_a_row)
-    indices = [from_the_start(writer, *one) for one in zip(parts, indices, layout.sizes, strict=True)]
-    return reached(writer, array, layout, indices)
+    indices = [from_the_start(writer, *one) for one in zip(parts, given, layout.sizes, strict=True)]
+    return replace(reached(writer, array, layout, indices), indices=_texts(given))
 
 
 def unpacked(writer: Writer, node: ast.expr, row: Array, count: int) -> list[Atom]:
@@ -179,8 +179,11 @@ def reached(writer: Writer, array: Array, layout: Layout, indices: Sequence[Atom
     is_owned = array.way == "owned" and not writer.several
     cells = [cell, *(f"{cell} + {more}" for more in range(1, array.cells))] * is_owned
     own = " and ".join(f"((w := o{number}[{cell}]) == me or not w)" for cell in cells)
-    texts = f"({''.join(f'{atom.text}, ' for atom in indices)})"
-    return Reached(layout, array, texts, " and ".join(tests) or "True", own, place, spot, constant)
+    return Reached(layout, array, _texts(indices), " and ".join(tests) or "True", own, place, spot, constant)
+
+
+def _texts(indices: Sequence[Atom]) -> str:
+    return f"({''.join(f'{index.text}, ' for index in indices)})"
 
 
 def store(writer: Writer, node: ast.expr, element: Reached, atom: Atom, inside: str, far: str) -> None:

@@ -198,9 +198,9 @@ class _Along:
 def _along(writer: Writer, part: Index, size: str, stride: str) -> _Along:
     if isinstance(part, ast.Slice):
         return _slice_along(writer, part, size, stride)
-    index = as_it_is(writer, part)
-    index = index if isinstance(part, Atom) else from_the_start(writer, part, index, size)
-    return _Along(index.text, inside(index, size), _times(index.text, stride))
+    given = as_it_is(writer, part)
+    index = from_the_start(writer, part, given, size)
+    return _Along(given.text, inside(index, size), _times(index.text, stride))
 
 
 def _slice_along(writer: Writer, part: ast.Slice, size: str, stride: str) -> _Along:
