@@ -71,6 +71,8 @@ def field_in(writer: Writer, based: Based, field: str) -> Based | None:
 
 def row_of(writer: Writer, node: ast.expr) -> tuple[Array, View] | None:
     """Write a part of an array that is one too, and return one like it; None for what is none of what is reached."""
+    if not isinstance(node, ast.Subscript | ast.Attribute):
+        return None
     mark = writer.mark()
     part = field_named(node)
     row = _turned(writer, node) or (None if part is None else _of_record(writer, node, *part))

@@ -176,17 +176,21 @@ def _named_part(writer: Writer, node: ast.Assign) -> bool:
     target, frame = node.targets[0], writer.frame
     if len(node.targets) > 1 or not isinstance(target, ast.Name) or isinstance(node.value, ast.Name):
         return False
-    if target in frame.versions.variables or not is_used_there(frame.function.node, target.id):
-        return False
-    name, based = writer.inside(target.id), base_of(writer, node.value)
+    mark, based = writer.mark(), base_of(writer, node.value)
     record = None if based or not writer.several else record_named(writer, node.value)
+    if based is None and record is None:
+        return False
+    if target in frame.versions.variables or not is_used_there(frame.function.node, target.id):
+        writer.back(mark)
+        return False
+    name = writer.inside(target.id)
     if based is not None:
         array, frame.variables[target.id] = based[1:]
         layout = layout_of(writer, based[0], array, is_by_index=array.in_a_row)
         writer.kinds[name] = replace(array, layout=layout)
     elif record is not None:
         writer.kinds[name], frame.variables[target.id], writer.records[name] = record_at(writer, record)
-    return based is not None or record is not None
+    return True
 
 
 def _bind(writer: Writer, target: ast.expr, atom: Atom) -> None:
