@@ -76,6 +76,7 @@ LINES = {
     "in a function": "y += weighted(k) + weighted(i)",
     "of an enumeration": "if k % 3 == Colour.RED: x += Colour.RED.value",
     "without a sign": "if k in (2, 3): y += 1 + (np.uint64(k) + BIG) / 1e19",
+    "fences, with no atomics": "cuda.threadfence()\ncuda.threadfence_block()\ncuda.nanosleep(10)\ns[i] += k",
     "asserted": "assert k >= 0\nassert i < 64, 'no'\nx += 1",
     "asserted in vain": "assert k + i < 21, 'too far'\ns[i] += 1",
     "raised": "if k * i > 50:\n    raise ValueError('no')\ns[i] += k",

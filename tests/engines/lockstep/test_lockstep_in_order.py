@@ -298,6 +298,7 @@ FENCED = {
     "behind a fence": """
         out[i] = i
         cuda.threadfence()
+        cuda.atomic.add(counts, 1, 1)
         for k in range(5):
             real[(i + k) % 40] = out[(i + 1) % 40] + real[k]
     """,

@@ -15,6 +15,15 @@ _IN_VAIN = 100  # turns
 # Calls that change nothing by being made once more.
 _LOOKS = ("cas", "compare_and_swap", "exch", "ldca", "ldcg", "ldcs", "ldcv", "ldlu")
 _IDLE = ("nanosleep", "threadfence", "threadfence_block", "threadfence_system", "syncwarp")
+FENCES = ("cuda.threadfence", "cuda.threadfence_block", "cuda.threadfence_system")
+
+
+def is_idle(frame: Frame, node: ast.Call) -> bool:
+    """Tell whether a call does nothing that anybody could see: a fence where there are no atomics, or a short sleep."""
+    name = frame.canonical(node.func)
+    sleeps = name == "cuda.nanosleep" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
+    is_fence = name in FENCES and not node.args and not frame.machine.table.has_updates
+    return (sleeps or is_fence) and not node.keywords
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ import numpy as np
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
+from smemviz.recordings.operation_names import ATOMICS, REDUCTIONS
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ class SiteTable:
     sites: tuple[Site, ...]
     declarations: tuple[Declaration, ...]
     cooperative: bool = False
+
+    @cached_property
+    def has_updates(self) -> bool:
+        """Whether there is an atomic: without any a fence tells nobody anything."""
+        return any(site.op in ATOMICS or site.op in REDUCTIONS for site in self.sites)
 
 
 def argument_ref(name: str, value: object) -> Ref:

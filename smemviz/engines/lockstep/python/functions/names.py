@@ -29,6 +29,7 @@ from smemviz.engines.lockstep.python.functions import (
 )
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, atomic, compare_and_swap
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.python.waiting import FENCES
 from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.ranges import Range
@@ -228,13 +229,9 @@ def _nothing(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
-def _fence(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    frame.machine.hazards.fence(frame.mask)
-    return None
-
-
-def _fence_of_block(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    frame.machine.hazards.fence(frame.mask, of_block=True)
+def _fence(of_block: bool, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    if frame.machine.table.has_updates:
+        frame.machine.hazards.fence(frame.mask, of_block=of_block)
     return None
 
 
@@ -295,9 +292,7 @@ CALLS: dict[str, Rule] = {
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
-    "cuda.threadfence": Rule(_fence, 0, 0),
-    "cuda.threadfence_block": Rule(_fence_of_block, 0, 0),
-    "cuda.threadfence_system": Rule(_fence, 0, 0),
+    **{name: Rule(partial(_fence, name.endswith("block")), 0, 0) for name in FENCES},
     "cuda.const.array_like": Rule(_array_like, 1, 1),
     "cuda.cg.this_grid": Rule(lambda frame, node, arguments: Grid(), 0, 0),
     "cuda.literal_unroll": Rule(_unrolled, 1, 1),

@@ -25,6 +25,7 @@ from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
 from smemviz.engines.lockstep.python.one_thread.together.parts import Thread, Undo, run_together, try_out
 from smemviz.engines.lockstep.python.one_thread.values import known, open_value, span_of, type_of
 from smemviz.engines.lockstep.python.one_thread.written import Loop, Text, in_machine_code, text_of
+from smemviz.engines.lockstep.python.waiting import is_idle
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
@@ -139,7 +140,11 @@ def _may_be_written(frame: Frame, node: Loop) -> bool:
     parts = [part for statement in [*node.body, *node.orelse] for part in ast.walk(statement)]
     plain = (*frame.tree.calls, *frame.tree.atomics, *(part for part in parts if isinstance(part, ast.Constant)))
     others = [part.value for part in parts if isinstance(part, ast.Expr) and part.value not in plain]
-    return all(isinstance(part, ast.Call) and frame.canonical(part.func) == "builtins.print" for part in others)
+    return all(isinstance(part, ast.Call) and _waits_for_nobody(frame, part) for part in others)
+
+
+def _waits_for_nobody(frame: Frame, node: ast.Call) -> bool:
+    return frame.canonical(node.func) == "builtins.print" or is_idle(frame, node)
 
 
 def _run_alone(

@@ -40,6 +40,7 @@ from smemviz.engines.lockstep.python.one_thread.text.rows import (
 from smemviz.engines.lockstep.python.one_thread.text.stores import assign_element, fill
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign, inner, moves
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
+from smemviz.engines.lockstep.python.waiting import is_idle
 
 _LEFT_TO_THE_INTERPRETER = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert)
 
@@ -100,7 +101,7 @@ def _expression(writer: Writer, node: ast.Expr) -> bool:
     if isinstance(call, ast.Call) and writer.frame.canonical(call.func) == "builtins.print":
         _print(writer, call)
         return True
-    if not isinstance(call, ast.Constant):
+    if not isinstance(call, ast.Constant) and not (isinstance(call, ast.Call) and is_idle(writer.frame, call)):
         raise NotWrittenError
     return True
 
