@@ -371,9 +371,12 @@ class GlobalRaces:
 
     def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
         """Tell which threads do something now that nothing orders after what others did by executions ``then``."""
+        open_ = np.asarray((others != 0) & (others != threads) & (then > self._grid_synced))
+        if not open_.any():
+            return open_
         blocks, others_blocks = (threads - 1) // self._slots, (others - 1) // self._slots
         same = others_blocks == blocks
-        here = then > self._synced[blocks - self._first // self._slots]
+        here, apart = same & (then > self._synced[blocks - self._first // self._slots]), ~same
         if self._warp_synced is not None:
             in_warp = same & ((others - 1) // WARP_SIZE == (threads - 1) // WARP_SIZE)
             both = np.minimum(
@@ -381,13 +384,12 @@ class GlobalRaces:
                 self._warp_synced[threads - 1 - self._first],
             )
             here &= ~(in_warp & (then <= both))
-        if self._between_threads is not None:
+        if self._between_threads is not None and here.any():
             near = np.where(same, others - 1 - self._first, 0)
-            here &= ~(same & self._between_threads.heard_from(near, then, threads - 1 - self._first))
-        apart = ~same
-        if self._messages is not None:
+            here &= ~self._between_threads.heard_from(near, then, threads - 1 - self._first)
+        if self._messages is not None and apart.any():
             apart &= ~self._messages.heard_from(others_blocks, then, blocks)
-        return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
+        return np.asarray(open_ & (here | apart))
 
     def _all_before(self, then: NDArray[np.int32]) -> bool:
         """Tell whether what was done by executions ``then`` comes before all that is done now, whoever did it."""
