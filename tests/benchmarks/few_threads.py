@@ -11,6 +11,7 @@ FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "
 FLOORS |= {"small_launches": 1.2, "launches_in_turn": 1.2}
 FLOORS |= {"merge": 1.1, "orthogonal": 1.5, "summed_area": 1.2, "matches": 3}
 FLOORS |= {"probing": 1.5, "levels": 2, "relaxed": 1.2}
+FLOORS |= {"counted": 4, "locked": 2}
 NAMES = list(FLOORS)
 KERNEL = 0
 SCALE = 1.0
@@ -488,6 +489,33 @@ def relaxed(sources, targets, lengths, distance, rounds):
         cuda.syncthreads()
 
 
+@cuda.jit
+def counted(values, counts):
+    """Count with compare-and-swap: who finds another count than expected tries again."""
+    for i in range(cuda.threadIdx.x, values.shape[0], THREADS):
+        at = values[i] % counts.shape[0]
+        expected = counts[at]
+        while True:
+            found = cuda.atomic.cas(counts, at, expected, expected + 1)
+            if found == expected:
+                break
+            expected = found
+
+
+@cuda.jit
+def locked(lock, total, n):
+    """Add up what blocks have, one block after the other, with a lock that the first thread of each takes."""
+    for k in range(n):
+        if cuda.threadIdx.x == 0:
+            while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                pass
+            cuda.threadfence()
+            total[0] += k + cuda.blockIdx.x
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+        cuda.syncthreads()
+
+
 def size(n, power=1):
     """Return a size for a share of the work."""
     return max(1, int(n * SCALE ** (1 / power)))
@@ -602,4 +630,10 @@ def main():
             out[0] = 0
             sources, targets = rng.integers(0, n, (2, 4 * n), dtype=np.int32)
             relaxed[1, SORTERS](sources, targets, rng.integers(1, 100, 4 * n, dtype=np.int32), out, 20)
+        case "counted":
+            out = np.zeros(1024, np.int32)
+            counted[1, THREADS](rng.integers(0, 1024, size(200_000), dtype=np.int32), out)
+        case "locked":
+            out = np.zeros(1, np.int32)
+            locked[8, THREADS](np.zeros(1, np.int32), out, size(60))
     return out

@@ -7,6 +7,7 @@ import pytest
 from helpers.lockstep_text import result
 
 from smemviz.engines.lockstep.python.functions import mathematics
+from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, in_turn
 from smemviz.engines.lockstep.python.functions.names import CALLS
 from smemviz.engines.lockstep.python.functions.ufuncs import OF_NUMBERS
 
@@ -184,6 +185,26 @@ def test_compare_and_swap_changes_what_it_expects():
     )
 
     assert found.tolist() == [t + (3200 if t == 0 else 700) for t in range(32)]
+
+
+@pytest.mark.parametrize("places", [1, 3, 50])
+@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, rule in ATOMICS.items() for dtype in rule.dtypes])
+def test_threads_update_elements_one_after_the_other(name, dtype, places):
+    rng = np.random.default_rng(0)
+    at, operands = rng.integers(0, places, 60), rng.integers(0, 2**31, 60).astype(dtype)
+    if operands.dtype.kind == "f":
+        operands /= 7
+    held, expected, old = np.full(places, 5, dtype), np.full(places, 5, dtype), []
+    with np.errstate(over="ignore"):
+        for place, operand in zip(at, operands, strict=True):
+            old.append(expected[place])
+            expected[place] = ATOMICS[name].update(expected[place], operand)
+
+    found = in_turn(ATOMICS[name].update, held, at, operands)
+
+    assert found.dtype == dtype
+    assert found.tolist() == old
+    assert held.tolist() == expected.tolist()
 
 
 def test_float_atomics_add_in_order_and_single_precision():

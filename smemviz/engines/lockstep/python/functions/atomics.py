@@ -21,6 +21,8 @@ Update = Callable[[Any, Any], Any]
 _NUMBERS = ("float32", "float64", "int32", "int64", "uint32", "uint64")
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
 _UNSIGNED = ("uint32", "uint64")
+# These give the same bits in whatever way NumPy goes over numbers.
+_CHAINED = (np.add, np.subtract, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,21 @@ def _run(
 
 
 def in_turn(update: Update, flat: Any, at: Any, operand: Any) -> Any:
-    """Update one thread after the other where elements coincide, all first threads at once, then all second ones."""
+    """Update one thread after the other where elements coincide, all first threads at once, then all second ones.
+
+    Where there are more threads to an element than elements, it goes element by element if NumPy can.
+    """
     order = np.argsort(at, kind="stable")
     ordered = at[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    turn = np.arange(len(at)) - np.repeat(starts, np.diff(np.r_[starts, len(at)]))
+    many = np.diff(np.r_[starts, len(at)])
     old = np.empty(len(at), flat.dtype)
+    if len(starts) < many.max() and update in _CHAINED:
+        for threads, place in zip(np.split(order, starts[1:]), ordered[starts].tolist(), strict=True):
+            held = update.accumulate(np.r_[flat[place], operand[threads]], dtype=flat.dtype)
+            old[threads], flat[place] = held[:-1], held[-1]
+        return old
+    turn = np.arange(len(at)) - np.repeat(starts, many)
     by_turn = np.argsort(turn, kind="stable")
     for now in np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]):
         threads = order[now]
