@@ -33,8 +33,9 @@ def weighted(x):
     return SINGLES[x % 8] * PRIMES[x % 5]
 
 @cuda.jit
-def kernel(out, real, n, missing):
+def kernel(out, real, n):
     i = cuda.threadIdx.x
+    missing = None
     s = cuda.shared.array(64, float32)
     s[i] = i
     x, y = i + 1, 0.5
@@ -90,7 +91,7 @@ def launch_of(lines, block):
 
     def launch():
         out, real = np.zeros(64), np.sin(np.arange(40)).astype(np.float32).round(1)
-        return launch_text(text, out, real, 4, None, block=block, harmless=True), out
+        return launch_text(text, out, real, 4, block=block, harmless=True), out
 
     return launch
 

@@ -54,6 +54,8 @@ def test_the_number_of_arguments_has_to_fit():
 def test_an_argument_has_to_be_one_of_a_kernel():
     with pytest.raises(LaunchError, match="out: a kernel takes arrays, numbers and tuples; str is none of them"):
         body(SMALL, "text")
+    with pytest.raises(LaunchError, match=r"out: Numba passes no None to a kernel; pass an array or a number$"):
+        body(SMALL, None)
 
 
 def test_an_array_that_is_not_contiguous_stays_on_the_host():

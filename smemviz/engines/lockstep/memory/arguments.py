@@ -112,7 +112,8 @@ class Arguments:
                 return np.uint64(argument)
             return argument
         if argument is None:
-            return None
+            what = english("{name}: Numba passes no None to a kernel; pass an array or a number", name=name)
+            raise LaunchError(*self._place, what)
         raise LaunchError(
             *self._place,
             english(
