@@ -29,6 +29,10 @@ def first(*numbers):
     return numbers[0] * len(numbers) + numbers[1]
 
 @cuda.jit(device=True)
+def longer(numbers, than):
+    return 1 if len(numbers) > 5 and numbers.size > than else 0
+
+@cuda.jit(device=True)
 def weighted(x):
     return SINGLES[x % 8] * PRIMES[x % 5]
 
@@ -54,9 +58,11 @@ LINES = {
     "of two types": "y += k % 3 or 0.5",
     "nothing": "if missing is None: x += 1\nelse: x += missing[k]\nif real is not None and k > 3: y += real[k]",
     "nothing or more": "if missing is None or missing[k] > 1: x += 1\nif not (missing is None): x += missing[0]",
+    "nothing behind what loads": "if s[i] > k or missing is None: x += 1\nif real is None and s[k % 7] or i: x += 2",
     "given to functions": "x += moved(k) + moved(k, 2) + moved(k, other=None) + moved(x=k)\ny += moved(k, 1, real)",
     "given in a row": "x += first(k, 1, i) + first(*(k, i)) + first(k, *(x, 3))",
     "types": "if isinstance(k, int): x += 1\nif isinstance(i, (int32, float)) or isinstance(y, float): x += 2",
+    "lengths in a function": "x += longer(real[k:], 7) + longer(real, 39) + longer(s, 2) + longer(SINGLES[:k], i)",
     "texts": 'if MODE == "fast" and MODE in ("fast", "slow"): x += len(MODE)\nif MODE != "fast": x += 100',
     "left out": "x += missing[k] if missing is not None else 2\nif False: x += missing[k]",
     "a tuple of the module": "x += PRIMES[k % 5] + PRIMES[-1] + len(PRIMES) + PRIMES[1:3][k % 2] + len(EMPTY)",

@@ -133,11 +133,12 @@ def least(writer: Writer, node: ast.expr) -> dict[str, int]:
 
 
 def decided(writer: Writer, node: ast.expr) -> bool | None:
-    """Return how a condition ends that asks whether names stand for ``None``, None for any other."""
+    """Return how a condition ends that asks whether names stand for ``None``, and nothing before that; else None."""
     match node:
         case ast.BoolOp(op=op, values=values):
-            ends, ending = [decided(writer, part) for part in values], isinstance(op, ast.Or)
-            return ending if ending in ends else None if None in ends else not ending
+            goes_on = isinstance(op, ast.And)
+            ends = (decided(writer, part) for part in values)
+            return next((end for end in ends if end is not goes_on), goes_on)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             end = decided(writer, operand)
             return None if end is None else not end

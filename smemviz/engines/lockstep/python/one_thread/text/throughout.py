@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom
 from smemviz.engines.lockstep.python.one_thread.text.named import bound
 from smemviz.engines.lockstep.python.one_thread.text.writer import Writer
@@ -31,5 +30,7 @@ def _stays(writer: Writer, node: ast.Name) -> bool:
     frame = writer.frame
     if node.id not in frame.names.locals:
         return True
-    is_argument = node.id in frame.variables and node.id not in stored_names(frame.function.node)
-    return is_argument and (writer.scope is None or isinstance(frame.variables[node.id], View))
+    if node.id not in frame.variables or node.id in stored_names(frame.function.node):
+        return False
+    array = writer.array(writer.variable_name(node, node.id))
+    return writer.scope is None or (array is not None and array.layout is None)
