@@ -58,7 +58,8 @@ LINES = {
     "of two types": "y += k % 3 or 0.5",
     "nothing": "if missing is None: x += 1\nelse: x += missing[k]\nif real is not None and k > 3: y += real[k]",
     "nothing or more": "if missing is None or missing[k] > 1: x += 1\nif not (missing is None): x += missing[0]",
-    "nothing behind what loads": "if s[i] > k or missing is None: x += 1\nif real is None and s[k % 7] or i: x += 2",
+    "nothing behind what loads": "if s[i] > k or missing is None: x += 1\nif real is None and s[k % 7] or i: x += 2\n"
+    "x += 1 if s[i] > 2 and real[k] > 0 or missing is None else 2",
     "given to functions": "x += moved(k) + moved(k, 2) + moved(k, other=None) + moved(x=k)\ny += moved(k, 1, real)",
     "given in a row": "x += first(k, 1, i) + first(*(k, i)) + first(k, *(x, 3))",
     "types": "if isinstance(k, int): x += 1\nif isinstance(i, (int32, float)) or isinstance(y, float): x += 2",

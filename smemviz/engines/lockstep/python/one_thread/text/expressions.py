@@ -137,6 +137,7 @@ def _conditional(writer: Writer, node: ast.IfExp) -> Atom | None:
     if node in versions.choices:
         return None
     if node in versions.decided:
+        holds(writer, node.test)  # for what it loads
         return writer.write(node.body if versions.decided[node] else node.orelse)
     test = holds(writer, node.test)
     branches = [writer.aside(lambda part=part: value(writer, part)) for part in (node.body, node.orelse)]  # type: ignore[misc]
