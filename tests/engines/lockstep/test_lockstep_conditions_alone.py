@@ -14,6 +14,7 @@ MODE = "fast"
 EMPTY, PRIMES, PAIRS = (), (2, 3, 5, 7, 11), ((1, 2.5), (-3, 4.5), (5, -6.5))
 SINGLES, FLAGS = np.arange(8, dtype=np.float32) / 3, np.array([[True, False], [False, True]])
 BIG = np.uint64(2**63)
+NARROW, EVEN = tuple(np.uint32(2 * k + 1) for k in range(4)), (0, 2, 4, 6)
 
 class Colour(IntEnum):
     RED = 1
@@ -68,6 +69,8 @@ LINES = {
     "left out": "x += missing[k] if missing is not None else 2\nif False: x += missing[k]",
     "a tuple of the module": "x += PRIMES[k % 5] + PRIMES[-1] + len(PRIMES) + PRIMES[1:3][k % 2] + len(EMPTY)",
     "tuples in one": "y += PAIRS[k % 3][1] + PAIRS[0][0]\nfor pair in PAIRS: y += pair[0] * pair[1]",
+    "narrow integers": "for v in NARROW: y += ~v - v\ny += ~NARROW[k % 4]",
+    "as far from each other": "x += EVEN[k % 4] + EVEN[::-1][i % 4]",
     "one of a tuple": "if k in PRIMES: x += 1\nif k % 5 not in (0, 2, i): x += 2",
     "one of tuples": "if (k % 3, 1) in ((0, 1), (2, i)): x += 4",
     "none of a tuple": "if k in EMPTY: x += 1\nif k not in EMPTY: x += 2",

@@ -19,7 +19,6 @@ from smemviz.engines.lockstep.python.one_thread.text import in_order, tuples
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import (
     converted,
     literal,
-    operate,
     settled,
     simple,
     value,
@@ -28,7 +27,7 @@ from smemviz.engines.lockstep.python.one_thread.text.elements import indices_at,
 from smemviz.engines.lockstep.python.one_thread.text.inlined import tuple_of
 from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, bound, is_given_before, is_used_there
 from smemviz.engines.lockstep.python.one_thread.text.rows import Based, base_of, layout_of, row_at
-from smemviz.engines.lockstep.python.one_thread.text.tuples import chosen, kept, named
+from smemviz.engines.lockstep.python.one_thread.text.tuples import kept, named, number_at
 from smemviz.engines.lockstep.python.one_thread.text.variables import assign
 from smemviz.engines.lockstep.python.one_thread.text.writer import NotWrittenError, Writer
 from smemviz.engines.lockstep.values.typing import INT64, Value
@@ -201,13 +200,7 @@ def _in_range(writer: Writer, node: ast.Call) -> _Items:
     part = "" if high - low <= _MOST else f"[:{_MOST}]"  # Python counts no more than 64 bits hold
     numbers = writer.let(_range_of(own), None).text
     count = replace(writer.let(f"len({numbers}{part})", INT64), span=(0, min(high - low, _MOST)))
-    return _Items(count, lambda k: replace(_number_at(writer, node, k, begin, step), span=_within(ends)))
-
-
-def _number_at(writer: Writer, node: ast.AST, position: Atom, begin: Atom, step: Atom) -> Atom:
-    """Return the number at a position where each is as far from the one before it."""
-    far = position if step.text == "1" else operate(writer, node, ast.Mult, position, step)
-    return far if begin.text == "0" else operate(writer, node, ast.Add, far, begin)
+    return _Items(count, lambda k: replace(number_at(writer, node, k, begin, step), span=_within(ends)))
 
 
 def _numbered(writer: Writer, node: ast.Call) -> _Items:
@@ -220,7 +213,7 @@ def _numbered(writer: Writer, node: ast.Call) -> _Items:
 
     def numbered(position: Atom) -> Item:
         item = items.at(position)
-        return settled(writer, _number_at(writer, node, position, begin, one)), item
+        return settled(writer, number_at(writer, node, position, begin, one)), item
 
     return _Items(items.count, numbered)
 
@@ -323,24 +316,7 @@ def _one_of(writer: Writer, node: ast.AST, items: Sequence[Item]) -> _Items:
     if not items:
         raise NotWrittenError
     count = Atom(str(len(items)), INT64, (len(items), len(items)))
-    return _Items(count, partial(_choice, writer, node, items))
-
-
-def _choice(writer: Writer, node: ast.AST, items: Sequence[Item], position: Atom) -> Item:
-    if all(isinstance(item, tuple) and len(item) == len(items[0]) for item in items):
-        return tuple(_choice(writer, node, part, position) for part in zip(*items, strict=True))
-    dtypes = {item.dtype if isinstance(item, Atom) else None for item in items}
-    if len(dtypes) > 1 or None in dtypes:
-        raise NotWrittenError
-    first = items[0]
-    if all(item.is_literal for item in items):
-        numbers = [item.within[0] for item in items]
-        step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
-        if numbers == [numbers[0] + k * step for k in range(len(numbers))]:
-            far = Atom(str(step) if step >= 0 else f"({step})", INT64, (step, step))
-            return _number_at(writer, node, position, first, far) if step else first
-    span = union([item.within for item in items]) if first.dtype.kind in "iu" else None
-    return Atom(chosen(position.text, [item.text for item in items]), first.dtype, span)
+    return _Items(count, partial(tuples.at, writer, node, items))
 
 
 # -- ranges

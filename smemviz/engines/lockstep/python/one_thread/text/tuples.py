@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def picked(writer: Writer, node: ast.Subscript, items: Items) -> Item:
         writer.put(f"if not 0 <= {index.text} < {len(items)}:")
         far = f"{writer.runner}.item({writer.constant(node)}, {len(items)}, {index.text})"
         writer.astray(f"{index.text} = {far}", None)
-    return _at(index.text, items)
+    return at(writer, node, items, replace(index, span=(0, len(items) - 1)))
 
 
 def _end(writer: Writer, node: ast.expr | None) -> int | None:
@@ -118,18 +119,37 @@ def _end(writer: Writer, node: ast.expr | None) -> int | None:
     return end
 
 
-def _at(position: str, items: Sequence[Item]) -> Item:
+def at(writer: Writer, node: ast.AST, items: Sequence[Item], position: Atom) -> Item:
     """Return the item at a position; all are of one type."""
     first = items[0]
     if not isinstance(first, Atom):
         if not all(isinstance(item, tuple) and len(item) == len(first) for item in items):
             raise NotWrittenError
-        return tuple(_at(position, part) for part in zip(*items, strict=True))
+        return tuple(at(writer, node, part, position) for part in zip(*items, strict=True))
     atoms = numbers(items)
     if first.dtype is None or any(atom.dtype != first.dtype for atom in atoms):
         raise NotWrittenError
+    step = _step(atoms)
+    if step is not None:
+        return number_at(writer, node, position, first, step) if step.text != "0" else first
     span = union([atom.within for atom in atoms]) if first.dtype.kind in "iu" else None
-    return Atom(chosen(position, [atom.text for atom in atoms]), first.dtype, span)
+    return Atom(chosen(position.text, [atom.text for atom in atoms]), first.dtype, span)
+
+
+def _step(atoms: Sequence[Atom]) -> Atom | None:
+    """Return how far integers that are written out are from each other, None where that differs."""
+    if not all(atom.is_literal and atom.dtype == INT64 for atom in atoms):
+        return None
+    values = [atom.within[0] for atom in atoms]
+    steps = {after - before for before, after in pairwise(values)} or {0}
+    step = steps.pop()
+    return None if steps else Atom(str(step) if step >= 0 else f"({step})", INT64, (step, step))
+
+
+def number_at(writer: Writer, node: ast.AST, position: Atom, begin: Atom, step: Atom) -> Atom:
+    """Return the number at a position where each is as far from the one before it."""
+    far = position if step.text == "1" else operate(writer, node, ast.Mult, position, step)
+    return far if begin.text == "0" else operate(writer, node, ast.Add, far, begin)
 
 
 def chosen(position: str, texts: Sequence[str], first: int = 0) -> str:
