@@ -26,7 +26,8 @@ def truth(writer: Writer, atom: Atom) -> str:
 def _condition(writer: Writer, node: ast.expr) -> Atom:
     match node:
         case ast.BoolOp():
-            return _joined(writer, node, _operands(writer, node), _condition)
+            first, *others = _operands(writer, node)
+            return _joined(writer, node, _condition(writer, first), others, _condition)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return Atom(f"(not {_condition(writer, operand).text})", BOOL)
     atom = value(writer, node)
@@ -44,13 +45,12 @@ def boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:
     """Write ``and`` or ``or``, which is worth one of its operands."""
     if node in writer.frame.versions.choices:
         return None
-    mark, (first, *others) = writer.mark(), _operands(writer, node)
+    first, *others = _operands(writer, node)
     atom = value(writer, first)
     if atom.dtype is None:
         raise NotWrittenError
     if atom.dtype == BOOL:
-        writer.back(mark)
-        return _joined(writer, node, [first, *others], _truth_value)
+        return _joined(writer, node, atom, others, _truth_value)
     return _one_of(writer, node, atom, atom.dtype, others)
 
 
@@ -79,12 +79,12 @@ def _one_of(writer: Writer, node: ast.BoolOp, first: Atom, dtype: Dtype, others:
 
 
 def _joined(
-    writer: Writer, node: ast.BoolOp, operands: Sequence[ast.expr], write: Callable[[Writer, ast.expr], Atom]
+    writer: Writer, node: ast.BoolOp, made: Atom, others: Sequence[ast.expr], write: Callable[[Writer, ast.expr], Atom]
 ) -> Atom:
     """Write conditions, each evaluated where those before it do not decide."""
     word, question = ("and", "if {}:") if isinstance(node.op, ast.And) else ("or", "if not {}:")
-    made, result, indent = write(writer, operands[0]), "", writer.indent
-    for operand in operands[1:]:
+    result, indent = "", writer.indent
+    for operand in others:
         part = writer.aside(lambda operand=operand: write(writer, operand))  # type: ignore[misc]
         if part.is_short:
             made = Atom(f"({made.text} {word} {part.atom.text})", BOOL)
@@ -142,15 +142,17 @@ def decided(writer: Writer, node: ast.expr) -> bool | None:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             end = decided(writer, operand)
             return None if end is None else not end
-        case ast.Compare(left=ast.Name() as name, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(None)]):
-            is_nothing = _is_nothing(writer, name)
-            return None if is_nothing is None else is_nothing == isinstance(op, ast.Is)
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(None)]):
+            nothing = is_nothing(writer, left)
+            return None if nothing is None else nothing == isinstance(op, ast.Is)
     return None
 
 
-def _is_nothing(writer: Writer, node: ast.Name) -> bool | None:
-    """Tell whether a name stands for ``None``, None where that is not known."""
-    if node.id not in writer.frame.names.locals:
+def is_nothing(writer: Writer, node: ast.expr) -> bool | None:
+    """Tell whether an expression stands for ``None``, None where that is not known."""
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    if not isinstance(node, ast.Name) or node.id not in writer.frame.names.locals:
         return None
     kind = writer.kinds.get(writer.variable_name(node, node.id))
     return None if kind is None else kind is NOTHING

@@ -9,7 +9,7 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.one_thread.arrays import Array, Record, way_to
 from smemviz.engines.lockstep.python.one_thread.atoms import NOTHING, Atom, Kind, Scope
 from smemviz.engines.lockstep.python.one_thread.text.arithmetic import converted, settled, simple, value
-from smemviz.engines.lockstep.python.one_thread.text.conditions import decided
+from smemviz.engines.lockstep.python.one_thread.text.conditions import is_nothing
 from smemviz.engines.lockstep.python.one_thread.text.named import REFUSALS, array_of, bound, held
 from smemviz.engines.lockstep.python.one_thread.text.rows import record_at, record_named, row_of, shape_of
 from smemviz.engines.lockstep.python.one_thread.text.tuples import (
@@ -199,7 +199,7 @@ def _arguments(
     records: dict[str, Record] = {}
     given: dict[str, Atom | list[Atom]] = {}
     for (name, argument), dtype in zip(named_arguments, dtypes or (None,) * len(named_arguments), strict=True):
-        if _is_nothing(writer, argument):
+        if is_nothing(writer, argument):
             rows[name], callee.variables[name] = NOTHING, None
             continue
         record = record_named(writer, argument) if writer.several else None
@@ -249,14 +249,6 @@ def _by_name(node: ast.Call, tree: SiteTree) -> list[tuple[str, ast.expr]]:
     if rest:
         given.append((rest.arg, ast.copy_location(ast.Tuple(others, ast.Load()), node)))
     return [(name, argument) for name, argument in given if name]
-
-
-def _is_nothing(writer: Writer, node: ast.expr) -> bool:
-    """Tell whether an argument is ``None``."""
-    if isinstance(node, ast.Constant):
-        return node.value is None
-    asked = ast.copy_location(ast.Compare(node, [ast.Is()], [ast.Constant(None)]), node)
-    return decided(writer, asked) is True
 
 
 def own_array(writer: Writer, node: ast.Assign) -> bool:
