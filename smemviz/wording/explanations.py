@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from smemviz.i18n import _, ngettext, spoken
 from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.costs import excess_at
-from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, mostly_irregular
+from smemviz.model.counting.pattern import Pattern, different, find_patterns, index_steps, mostly_irregular
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
-from smemviz.model.layout.array_requests import ArrayRequests, different, recorded, relative_addresses
+from smemviz.model.layout.array_requests import ArrayRequests, recorded, relative_addresses
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service

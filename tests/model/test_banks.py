@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from helpers import brute_force
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import assign, count, wavefronts
+from smemviz.model.counting.jit import in_python, serve_rows
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -255,6 +259,34 @@ def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
     together = count(rows, width, op, Hardware(cc, mode))
     for one, *found in zip(rows, *together, strict=True):
         assert tuple(map(int, found)) == brute_force.count(one, width, op, cc, mode)
+
+
+@settings(deadline=None, max_examples=100)
+@given(cases(), st.lists(st.integers(0, 200), max_size=5), st.booleans())
+def test_requests_are_served_alike_by_python_and_compiled(
+    case: tuple[list[int], int, str, tuple[int, int], int], moves: list[int], assigns: bool
+) -> None:
+    row, width, op, cc, mode = case
+    rows = np.array([[at + by * width if at >= 0 else -1 for at in row] for by in (0, *moves)])
+    rule, found = shared_rule(width, op, Hardware(cc, mode)), []
+    for loop, given_rows in ((in_python(serve_rows), rows.astype(object)), (serve_rows, rows)):
+        counts = np.zeros((3, len(rows)), np.int64)
+        assignment = np.full((len(rows) if assigns else 0, 32, rule.words), -1)
+        loop(given_rows, rule, *counts, assignment)
+        found.append((counts.tolist(), assignment.tolist()))
+    assert found[0] == found[1]
+
+
+def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
+    script = """
+import numpy as np
+from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.jit import serve_rows
+row = 8 * np.arange(32)
+assert wavefronts(row, 4) == 2 and not serve_rows.signatures
+assert wavefronts(np.tile(row, (2000, 1)), 4).tolist() == [2] * 2000 and serve_rows.signatures
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
 @settings(deadline=None, max_examples=400)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -35,6 +36,12 @@ def compiled(function: F, **options: bool) -> F:
 def inlined(function: F) -> F:
     """Compile into those that call it: to be called with many arrays takes longer than what it does."""
     return compiled(function, forceinline=True)
+
+
+def in_python(function: Any) -> Any:
+    """Return a compiled function of this module as Python runs it, on arrays of Python's integers where they grow."""
+    names = {name: getattr(value, "py_func", value) for name, value in globals().items()}
+    return FunctionType(function.py_func.__code__, names)
 
 
 @compiled

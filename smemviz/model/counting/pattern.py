@@ -52,19 +52,46 @@ class Patterns(NamedTuple):
 
 def find_patterns(offsets: NDArray[np.int64]) -> Patterns:
     """Recover the pattern of each request."""
+    several = np.count_nonzero(offsets >= 0, axis=1) > 1
+    shapes = _shapes(offsets[several])
+    first, like, _ = different(shapes)
+    one_lane = np.zeros((int(not several.all()), 2 + _BITS), np.int64)
+    unique, which = np.unique(np.concatenate([one_lane, _keys(shapes[first])]), axis=0, return_inverse=True)
+    shape = np.zeros(len(offsets), np.intp)
+    shape[several] = like + len(one_lane)
+    return Patterns(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1)[shape])
+
+
+def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Tell the different rows of (n, 32) integers: where each is first, which one each row is, how often it is."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, which, times = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
+    return first, which.reshape(-1), times
+
+
+def _shapes(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Take from the offsets of each request the bits that are the same in all its lanes above the first that is not."""
+    rows, active = np.arange(len(offsets)), offsets >= 0
+    first = offsets[rows, np.argmax(active, axis=1)]
+    mask = np.bitwise_or.reduce(offsets ^ first[:, None], axis=1, where=active)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> shift
+    return np.where(active, offsets & mask[:, None], -1)
+
+
+def _keys(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a kind, a spacing and what each bit of the lane's number does, (n, 7), for requests of several lanes."""
     packed, spacing = _close_ranks(offsets)
     active = packed >= 0
     counts = active.sum(axis=1)
     sums, adds = _bitwise(packed, active, xor=False)
     exclusive, xors = _bitwise(packed, active, xor=True)
     xors &= (counts == WARP_SIZE) & (~adds | (_levels(exclusive) < _levels(sums)))  # the simpler of the two
-    kind = np.select([counts <= 1, xors, adds], [0, 2, 1], 3)
+    kind = np.select([xors, adds], [2, 1], 3)
     keys = np.column_stack([kind, spacing, sums])
-    keys[kind == 0] = 0
     keys[kind == 2, 2:] = exclusive[kind == 2]
     keys[kind == 3, 1:] = 0
-    unique, which = np.unique(keys, axis=0, return_inverse=True)
-    return Patterns(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1))
+    return keys
 
 
 def mostly_irregular(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:

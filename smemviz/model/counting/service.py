@@ -15,6 +15,7 @@ from smemviz.errors import InputError
 from smemviz.model.hardware.rules import WARP, Rule, piece_rule
 
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
+_FEW = 1000  # requests of a process that Python serves in a fifth of the time that it takes to load the compiled loop
 
 
 class Service(NamedTuple):
@@ -56,17 +57,41 @@ def serve_tables(tables: Sequence[NDArray[np.int64]], rule: Rule) -> NDArray[np.
     return counts
 
 
+class _Loop:
+    """The loop over requests: as Python runs it for the first few of a process, and then compiled."""
+
+    def __init__(self) -> None:
+        self._left = _FEW
+
+    def __call__(self, rows: NDArray[np.int64], rule: Rule, *filled: NDArray[np.int64]) -> None:
+        """Serve rows of addresses and fill arrays, as ``serve_rows`` does."""
+        from smemviz.model.counting.jit import in_python, serve_rows
+
+        self._left -= len(rows)
+        if self._left >= 0:
+            in_python(serve_rows)(rows.astype(object), rule, *filled)
+        else:
+            serve_rows(rows, rule, *filled)
+
+    def load(self) -> None:
+        """Load what is compiled, which takes its time, before the first request is served."""
+        self._left = 0
+        serve(np.full(WARP, -1), piece_rule(4, 4))
+
+
+_loop = _Loop()
+
+
 @cache
 def load_loops() -> None:
     """Load the compiled loop, which takes its time, before the first request is served."""
-    serve(np.full(WARP, -1), piece_rule(4, 4))
+    _loop.load()
 
 
 def _serve(
     tables: Sequence[NDArray[np.integer]], rule: Rule, counts: NDArray[np.int64], assignment: NDArray[np.int64]
 ) -> None:
     """Serve the rows of tables, in parts by threads of our own."""
-    from smemviz.model.counting.jit import serve_rows
 
     def work(part: tuple[list[NDArray[np.integer]], int]) -> None:
         these, first = part
@@ -74,7 +99,7 @@ def _serve(
         to = slice(first, first + len(rows))
         # One type of array only, or Numba compiles the loop once for each.
         chunk = np.require(rows, np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
-        serve_rows(chunk, rule, counts[0, to], counts[1, to], counts[2, to], assignment[to])
+        _loop(chunk, rule, counts[0, to], counts[1, to], counts[2, to], assignment[to])
 
     parts = list(_chunks(tables))
     if len(parts) <= 1:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.model.counting.pattern import different
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.layout.accesses import Access, elements
@@ -62,13 +63,6 @@ def recorded(
     return tuple(accesses)
 
 
-def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Tell the different rows of (n, 32) integers: where each is first, which one each row is, how often it is."""
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, which, times = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
-    return first, which.reshape(-1), times
-
-
 def relative_addresses(
     launch: Launch, rows: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -86,15 +80,18 @@ def relative_addresses(
     for s in np.unique(sites).tolist():
         site, here = launch.sites[s], np.flatnonzero(sites == s)
         at = addresses[here]
-        numbers = np.full(at.shape, -1, np.int32)
+        outside, numbers = at >= 0, np.full(at.shape, -1, np.int32)
         base = np.zeros(at.shape, np.int64)
         candidates = [i for i, array in enumerate(launch.arrays) if array.space == site.space]
         for i in sorted(candidates, key=lambda i: launch.arrays[i].name != site.array):
             array = launch.arrays[i]
             low, high = array.extent
-            inside = (numbers < 0) & (at >= max(low, 0)) & (at < high)
+            inside = outside & (at >= low) & (at < high)
             numbers[inside] = i
             base[inside] = array.address
+            outside &= ~inside
+            if not outside.any():
+                break
         index[here] = numbers
         offset[here] = np.where(numbers >= 0, at - base, -1)
     return index, offset
