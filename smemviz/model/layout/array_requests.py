@@ -77,8 +77,9 @@ def relative_addresses(
         addresses, sites = addresses[rows], sites[rows]
     index = np.full(addresses.shape, -1, np.int32)
     offset = np.full(addresses.shape, -1, np.int64)
+    lanes = np.flatnonzero((addresses >= 0).any(axis=0))
     for s in np.unique(sites).tolist():
-        site, here = launch.sites[s], np.flatnonzero(sites == s)
+        site, here = launch.sites[s], np.ix_(np.flatnonzero(sites == s), lanes)
         at = addresses[here]
         outside, numbers = at >= 0, np.full(at.shape, -1, np.int32)
         base = np.zeros(at.shape, np.int64)
