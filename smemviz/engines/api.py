@@ -14,7 +14,7 @@ from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import LaunchOptions, Progress, RunOptions
 from smemviz.engines.script import run_script
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
-from smemviz.errors import InputError, KernelFileError
+from smemviz.errors import InputError, KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, parse_cuda
 from smemviz.frontends.numba.functions import function_of, python_function
 from smemviz.frontends.numba.program import Program
@@ -81,7 +81,7 @@ def run(
     if trusted and (arguments is not None or not program.has_main):
         return run_script(program, arguments or (), engine, options)
     main = program.require_main()
-    failed: KernelFileError | None = None
+    failed: KernelFileError | LaunchError | None = None
     launches: Sequence[Launch] = ()
     findings: Sequence[Finding] = ()
     try:
@@ -91,7 +91,7 @@ def run(
             from smemviz.engines import lockstep
 
             launches, findings = lockstep.run(program, options)
-    except KernelFileError as error:
+    except (KernelFileError, LaunchError) as error:
         failed = error
     if launches or findings:
         engine = chosen(engine)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import nullcontext
 from multiprocessing import spawn
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from helpers.accepted import HEAD, LANE, kernel, script
 
 import smemviz
 from smemviz.engines.lockstep.host import stand_in
-from smemviz.errors import KernelFileError, UnsupportedError
+from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 
 # --- scripts that launch late, elsewhere, or what is refused
 
@@ -37,6 +39,19 @@ def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path,
     assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
     with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
         script(tmp_path, late)
+
+
+def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_with_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a CuPy that is installed beside a GPU, on which lockstep does not run."""
+    installed = ModuleType("cupy")
+    installed.ones = lambda n: object()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupy", installed)
+    text = f"import cupy\n{LAUNCHES}\ndef main():\n    good[1, 32](cupy.ones(32))\n"
+    with pytest.raises(LaunchError, match="object is none of them"):
+        script(tmp_path, text)
+    assert len(script(tmp_path, f"{text}\nif __name__ == '__main__':\n    main()\n").launches) == 1
 
 
 @pytest.mark.parametrize("start", ["def main():\n    ", "if True:\n    "])
