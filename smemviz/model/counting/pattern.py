@@ -19,6 +19,7 @@ PatternKind = Literal["one lane", "one element", "stride", "groups", "xor", "irr
 _BITS = 5  # of a lane's number
 _KINDS: tuple[PatternKind, ...] = ("one lane", "stride", "xor", "irregular")
 _LANES = np.arange(WARP_SIZE)
+_PART = 1 << 11  # requests whose offsets fit the cache of a core
 
 
 class Level(NamedTuple):
@@ -56,14 +57,17 @@ def find_patterns(offsets: NDArray[np.int64]) -> Patterns:
     shapes = _shapes(offsets[several])
     first, like, _ = different(shapes)
     one_lane = np.zeros((int(not several.all()), 2 + _BITS), np.int64)
-    unique, which = np.unique(np.concatenate([one_lane, _keys(shapes[first])]), axis=0, return_inverse=True)
+    parts = [_keys(shapes[first[at : at + _PART]]) for at in range(0, len(first), _PART)]
+    keys = np.concatenate([one_lane, *parts])
     shape = np.zeros(len(offsets), np.intp)
     shape[several] = like + len(one_lane)
-    return Patterns(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1)[shape])
+    first, like, _ = different(keys)
+    unique, which = np.unique(keys[first], axis=0, return_inverse=True)
+    return Patterns(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1)[like[shape]])
 
 
 def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Tell the different rows of (n, 32) integers: where each is first, which one each row is, how often it is."""
+    """Tell the different rows of integers, (n, m): where each is first, which one each row is, how often it is."""
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, which, times = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
     return first, which.reshape(-1), times
