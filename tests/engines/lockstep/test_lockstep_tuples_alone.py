@@ -47,6 +47,27 @@ def swapped(pair):
 @cuda.jit(device=True)
 def single(x):
     return x * 2
+
+@cuda.jit(device=True)
+def turned(t):
+    t = t[::-1]
+    return t[0] * 5 + t[1] * 3
+
+@cuda.jit(device=True)
+def shifted(k):
+    v = (1, 2, 3)
+    for j in range(k):
+        v = (j,) + v[:2]
+    return v[0] + v[1] * 5 + v[2] * 100
+
+@cuda.jit(device=True)
+def loaded(a, k):
+    return k, a[k]
+
+@cuda.jit(device=True)
+def raised(a, k):
+    a[k] += 1
+    return a[k]
 """
 KERNEL = """
 @cuda.jit
@@ -143,14 +164,84 @@ for k in range(20):
     p = (i + 9,)
     y += s[p]
 """,
+    "a part of one": "for k in range(20):\n    p = (k, i, x)\n    q = p[1:]\n    x += q[0]",
+    "compared": "for k in range(20):\n    p = (k % 3, i)\n    if p == (1, 2):\n        x += 1",
+    "made of itself": """
+for k in range(20):
+    p = (k, i)
+    p = p[::-1]
+    x += p[0] * 5 + p[1] * 3
+    p = (p[1], p[0])
+    m += p[0] - p[1] * 3
+    q = (k, i, 7)
+    q = q[1:] + q[:1]
+    y += q[0] * 5 + q[1] * 3 + q[2]
+    a, q = q[0], q[1:] + q[:1]
+    x += a + q[0] * 3 + turned((k, i)) + shifted(k % 5)
+""",
+    "crossed": """
+for k in range(20):
+    p, q = (k, i), (x % 9, 3)
+    p, q = q, p
+    x += p[0] - q[0] * 3 + p[1]
+    p, q = (9, 8), p
+    m += q[0] + q[1] * 3 + p[0]
+    p, (a, b) = q, p
+    x += p[0] * 10 + a + b * 3
+""",
+    "loaded before what it is looked for in": """
+for k in range(20):
+    if s[i] in (real[k], s[0]): x += 1
+    if real[k] not in (real[i], real[0]): x += 2
+""",
     "until a condition": "p = (0, 1)\nwhile p[0] < 90 + i:\n    p = (p[1], p[0] + p[1])\nx += p[1]",
 }
 LEFT = {
-    "a part of one": "for k in range(20):\n    p = (k, i, x)\n    q = p[1:]\n    x += q[0]",
-    "compared": "for k in range(20):\n    p = (k % 3, i)\n    if p == (1, 2):\n        x += 1",
     "in another": "for k in range(20):\n    p = (k, (i, 2))\n    x += p[1][0]",
     "an index from the last on": "for k in range(20):\n    x += given[k % 3]\n    if k == 9: m += given[k - 11]",
     "an index that is outside": "for k in range(5):\n    x += given[k % 2 - 1] + given[k]",
+    "updated before what it is looked for in": """
+for k in range(20):
+    if raised(out, 40 + k) in (out[40 + k], out[41]): x += 1
+""",
+    "loaded before the first number": """
+for k in range(20):
+    for j, v in enumerate((real[k], s[k % 5]), int(s[i])): y += v * j
+    for j, v in enumerate(real[k % 3:k], 5 + int(s[i])): y += v * j
+""",
+    "compared with what a function returns": """
+for k in range(20):
+    if (k, s[i]) == loaded(s, i): x += 1
+    if loaded(s, i) < (k, s[i]): x += 2
+    p = (1, s[i]) + loaded(s, i)
+    y += p[1] - p[3]
+""",
+    "in the place of a number": """
+for k in range(20):
+    a = k
+    x += a
+    for j in range(3):
+        a = (j, k)
+        x += a[0] * a[1]
+""",
+    "then a number": """
+for k in range(20):
+    for j in range(2):
+        a = (0, k)
+        x += a[1]
+    for j in range(2):
+        a = j
+        if a: x += 1
+""",
+    "in the place of a part of an array": """
+for k in range(20):
+    for j in range(3):
+        a = j
+        y += a
+    for j in range(3):
+        a = real[j:]
+        y += a[k % 4]
+""",
     "not assigned": "for k in range(20):\n    if k > 3:\n        x += p[0]\n    if k > 9:\n        p = (k, i)",
 }
 

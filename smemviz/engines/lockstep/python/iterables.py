@@ -122,8 +122,8 @@ def _numbered(frame: Frame, node: ast.Call) -> Callable[[], Items]:
         raise frame.none_of_numba(node, ast.unparse(node), "enumerate(..., n)")
     if node.keywords or len(node.args) not in (1, 2):
         raise frame.none_of_numba(node, ast.unparse(node))
-    start = frame.value(node.args[1]) if len(node.args) == 2 else 0
     items = _made_of(frame, node.args[0])
+    start = frame.value(node.args[1]) if len(node.args) == 2 else 0
 
     def numbered() -> Items:
         number = start

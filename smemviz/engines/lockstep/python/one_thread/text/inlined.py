@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.python.one_thread.text.tuples import (
     among,
     as_kinds,
     compared,
+    each_kept,
     kept,
     named,
     numbers,
@@ -55,9 +56,12 @@ def items_of(writer: Writer, node: ast.expr) -> Items | None:
         case ast.Subscript():
             return _part(writer, node)
         case ast.BinOp(op=ast.Add()):
-            first = items_at_hand(writer, node.left)
+            mark, first = writer.mark(), items_at_hand(writer, node.left)
             second = None if first is None else items_at_hand(writer, node.right)
-            return None if first is None or second is None else first + second
+            if first is not None and second is not None:
+                return first + second
+            writer.back(mark)
+            return None
     made = named(writer, node) or _throughout(writer, node)
     return of_module(writer, node) if made is None else tuple(made)
 
@@ -73,9 +77,9 @@ def _written_out(writer: Writer, node: ast.Tuple) -> Items:
     for part in node.elts:
         inner_items = items_of(writer, part.value if isinstance(part, ast.Starred) else part)
         if isinstance(part, ast.Starred) and inner_items is not None:
-            items += inner_items
+            items += each_kept(writer, inner_items)
         elif inner_items is not None and not is_number(writer, part, inner_items):
-            items.append(inner_items)
+            items.append(each_kept(writer, inner_items))
         else:
             number = value(writer, part) if inner_items is None else settled(writer, numbers(inner_items)[0])
             items.append(kept(writer, number))
@@ -98,12 +102,18 @@ def items_compared(writer: Writer, node: ast.Compare) -> Atom | None:
     is_in = isinstance(node.ops[0], ast.In | ast.NotIn)
     if len(node.ops) > 1:
         return None
-    left, right = (items_at_hand(writer, side) for side in (node.left, node.comparators[0]))
-    if right is None or (left is None and not is_in):
+    mark, left = writer.mark(), items_at_hand(writer, node.left)
+    if left is None and not is_in:
         return None
-    if left is not None and not is_in:
-        return Atom(compared(writer, node, left, right), BOOL)
-    return Atom(among(writer, node, simple(writer, value(writer, node.left)) if left is None else left, right), BOOL)
+    one = simple(writer, value(writer, node.left)) if left is None else left
+    right = items_at_hand(writer, node.comparators[0])
+    if right is None:
+        writer.back(mark)
+        return None
+    if is_in:
+        return Atom(among(writer, node, one, right), BOOL)
+    assert left is not None
+    return Atom(compared(writer, node, left, right), BOOL)
 
 
 def _throughout(writer: Writer, node: ast.expr) -> list[Atom] | None:
@@ -276,7 +286,7 @@ def own_array(writer: Writer, node: ast.Assign) -> bool:
     name = f"{scope.number}:{target.id}"
     scope.arrays[target.id], scope.own[name] = name, view
     frame.variables[target.id] = view
-    writer.kinds[name] = Array(view.dtype, view.ndim, "local", "free", unit=False, first=False)
+    writer.stand(name, Array(view.dtype, view.ndim, "local", "free", unit=False, first=False))
     writer.put(f"R.fresh(V[{writer.constant(name)}])")
     return True
 

@@ -151,7 +151,8 @@ def _name_row(writer: Writer, target: ast.Name, row: _Row) -> None:
     """Let a name stand for a row, where it is used in the turns of this loop."""
     if target in writer.frame.versions.variables or not is_used_there(writer.frame.function.node, target.id):
         raise NotWrittenError
-    writer.kinds[writer.inside(target.id)], writer.frame.variables[target.id] = row.array, row.like
+    writer.frame.variables[target.id] = row.like
+    writer.stand(writer.inside(target.id), row.array)
 
 
 # -- items
@@ -205,11 +206,11 @@ def _in_range(writer: Writer, node: ast.Call) -> _Items:
 
 def _numbered(writer: Writer, node: ast.Call) -> _Items:
     """Give items and their numbers, from 0 on or from where the second argument says."""
+    items, one = _items_of(writer, node.args[0]), Atom("1", INT64, (1, 1))
     begin = value(writer, node.args[1]) if len(node.args) == 2 else Atom("0", INT64, (0, 0))
     if len(node.args) > 2 or begin.dtype != INT64:
         raise NotWrittenError
     begin = begin if begin.is_literal else replace(begin, text=writer.let(begin.text, INT64).text)
-    items, one = _items_of(writer, node.args[0]), Atom("1", INT64, (1, 1))
 
     def numbered(position: Atom) -> Item:
         item = items.at(position)

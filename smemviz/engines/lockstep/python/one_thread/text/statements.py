@@ -168,7 +168,8 @@ def _local_array(writer: Writer, node: ast.Assign) -> bool:
     if way_to(frame.machine, view) != "free":
         raise NotWrittenError
     writer.declared[target.id], frame.variables[target.id] = call, view
-    writer.kinds[target.id] = Array(view.dtype, view.ndim, "local", "free", unit=False, first=False)
+    array = Array(view.dtype, view.ndim, "local", "free", unit=False, first=False)
+    writer.stand(target.id, array)
     return True
 
 
@@ -188,9 +189,10 @@ def _named_part(writer: Writer, node: ast.Assign) -> bool:
     if based is not None:
         array, frame.variables[target.id] = based[1:]
         layout = layout_of(writer, based[0], array, is_by_index=array.in_a_row)
-        writer.kinds[name] = replace(array, layout=layout)
+        writer.stand(name, replace(array, layout=layout))
     elif record is not None:
-        writer.kinds[name], frame.variables[target.id], writer.records[name] = record_at(writer, record)
+        part, frame.variables[target.id], writer.records[name] = record_at(writer, record)
+        writer.stand(name, part)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -26,6 +27,7 @@ from smemviz.model.layout.operators import COMPARE
 
 Items = tuple["Item", ...]
 Item = Atom | Items
+_WORD = re.compile(r"\w+")
 _MOST = 256  # items that are told apart in a text
 
 
@@ -44,11 +46,25 @@ def kept(writer: Writer, atom: Atom) -> Atom:
     return replace(atom, text=writer.let(atom.text, atom.dtype).text, beside=None)
 
 
+def each_kept(writer: Writer, items: Items) -> Items:
+    """Return the items of a tuple as they are here."""
+    return tuple(kept(writer, item) if isinstance(item, Atom) else each_kept(writer, item) for item in items)
+
+
 def assign(writer: Writer, target: ast.Name, atoms: Sequence[Atom]) -> None:
-    """Give a name a tuple of numbers, in the types that its items are kept in."""
+    """Give a name a tuple of numbers, in the types that its items are kept in; one it had may be part of it.
+
+    A name that is something else in another place is left to the interpreter.
+    """
     name, version = writer.variable_name(target, target.id), writer.frame.versions.variables.get(target)
     if version is not None:
         atoms = as_kinds(writer, atoms, version[1])
+    before = items_in(writer.kinds, name)
+    is_other = writer.kinds.get(name) is not None or name in writer.assigned
+    if is_other or len(before) not in (0, len(atoms)):
+        raise NotWrittenError
+    own = {writer.variable(item) for item in before}
+    atoms = [kept(writer, atom) if own.intersection(_WORD.findall(atom.text)) else atom for atom in atoms]
     for place, atom in enumerate(atoms):
         writer.assign(item_name(name, place), settled(writer, atom))
 

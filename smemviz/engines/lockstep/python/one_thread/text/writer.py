@@ -338,7 +338,8 @@ class Writer:
 
     def assign(self, name: str, atom: Atom, *, written: bool = False) -> None:
         """Give a variable a settled value; nothing else is named by a variable, which may be assigned again."""
-        if isinstance(self.kinds.get(name), Array) or self.kinds.get(name) is NOTHING:
+        kind = self.kinds.get(name)
+        if isinstance(kind, Array) or kind is NOTHING or items_in(self.kinds, name):
             raise NotWrittenError
         wanted = self.kinds.setdefault(name, atom.dtype)
         text = self.opened(atom) if wanted is None and atom.dtype is not None else atom.text
@@ -363,6 +364,12 @@ class Writer:
         if dtype is None or dtype in (BOOL, INT64, FLOAT64, COMPLEX128):
             return text
         return f"{self.constant(dtype.type)}({text})"
+
+    def stand(self, name: str, array: Array) -> None:
+        """Let a variable stand for an array; one that is something else in another place is not written."""
+        if items_in(self.kinds, name) or not isinstance(self.kinds.get(name, array), Array):
+            raise NotWrittenError
+        self.kinds[name] = array
 
     def array(self, name: str) -> Array | None:
         """Return the array that a variable stands for."""
