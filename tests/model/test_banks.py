@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
+from smemviz.model.counting import service
 from smemviz.model.counting.banks import assign, count, wavefronts
-from smemviz.model.counting.jit import in_python, serve_rows
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -261,20 +261,20 @@ def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
         assert tuple(map(int, found)) == brute_force.count(one, width, op, cc, mode)
 
 
-@settings(deadline=None, max_examples=100)
-@given(cases(), st.lists(st.integers(0, 200), max_size=5), st.booleans())
-def test_requests_are_served_alike_by_python_and_compiled(
+@settings(deadline=None, max_examples=200)
+@given(cases(), st.lists(st.integers(0, 5000), max_size=5), st.booleans())
+def test_the_first_requests_of_a_process_are_served_as_later_ones(
     case: tuple[list[int], int, str, tuple[int, int], int], moves: list[int], assigns: bool
 ) -> None:
     row, width, op, cc, mode = case
     rows = np.array([[at + by * width if at >= 0 else -1 for at in row] for by in (0, *moves)])
-    rule, found = shared_rule(width, op, Hardware(cc, mode)), []
-    for loop, given_rows in ((in_python(serve_rows), rows.astype(object)), (serve_rows, rows)):
-        counts = np.zeros((3, len(rows)), np.int64)
-        assignment = np.full((len(rows) if assigns else 0, 32, rule.words), -1)
-        loop(given_rows, rule, *counts, assignment)
-        found.append((counts.tolist(), assignment.tolist()))
-    assert found[0] == found[1]
+    rule = shared_rule(width, op, Hardware(cc, mode))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "_loop", service._Loop())
+        first = serve(rows, rule, assign=assigns)
+        service._loop.load()
+        later = serve(rows, rule, assign=assigns)
+    assert [part.tolist() for part in first] == [part.tolist() for part in later]
 
 
 def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
@@ -282,9 +282,10 @@ def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
 import numpy as np
 from smemviz.model.counting.banks import wavefronts
 from smemviz.model.counting.jit import serve_rows
-row = 8 * np.arange(32)
-assert wavefronts(row, 4) == 2 and not serve_rows.signatures
-assert wavefronts(np.tile(row, (2000, 1)), 4).tolist() == [2] * 2000 and serve_rows.signatures
+rows = 8 * np.arange(32) + 4096 * np.arange(5000)[:, None]
+assert wavefronts(rows, 4).tolist() == [2] * 5000 and not serve_rows.signatures
+assert wavefronts(rows + 65536 * np.arange(5000)[:, None] * np.arange(32), 4).tolist() == [2] * 5000
+assert serve_rows.signatures
 """
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 

@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
+from smemviz.model.counting.pattern import different
 from smemviz.model.hardware.rules import WARP, Rule, piece_rule
 
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
-_FEW = 1000  # requests of a process that Python serves in a fifth of the time that it takes to load the compiled loop
+_FEW = 3000  # requests that Python serves about as soon as the compiled loop, which has to be loaded first
 
 
 class Service(NamedTuple):
@@ -58,25 +60,43 @@ def serve_tables(tables: Sequence[NDArray[np.int64]], rule: Rule) -> NDArray[np.
 
 
 class _Loop:
-    """The loop over requests: as Python runs it for the first few of a process, and then compiled."""
+    """The loop over requests: as Python runs it for the first few of a process that differ, and then compiled."""
 
     def __init__(self) -> None:
         self._left = _FEW
 
-    def __call__(self, rows: NDArray[np.int64], rule: Rule, *filled: NDArray[np.int64]) -> None:
-        """Serve rows of addresses and fill arrays, as ``serve_rows`` does."""
+    def __call__(
+        self, rows: NDArray[np.int64], rule: Rule, counts: NDArray[np.int64], assignment: NDArray[np.int64]
+    ) -> None:
+        """Serve rows of addresses, and fill in wavefronts, ideal and degree, (3, n), and who went when."""
         from smemviz.model.counting.jit import in_python, serve_rows
 
-        self._left -= len(rows)
-        if self._left >= 0:
-            in_python(serve_rows)(rows.astype(object), rule, *filled)
+        if self._left > 0 and not assignment.size:
+            moved = _as_low(rows, rule)
+            first, like, _ = different(moved)
+            self._left -= len(first)
+            if self._left >= 0:
+                each = np.zeros((3, len(first)), np.int64)
+                in_python(serve_rows)(moved[first].astype(object), rule, *each, assignment)
+                counts[:] = each[:, like]
+                return
+        self._left -= len(assignment)
+        if self._left >= 0 and assignment.size:
+            in_python(serve_rows)(rows.astype(object), rule, *counts, assignment)
         else:
-            serve_rows(rows, rule, *filled)
+            serve_rows(rows, rule, counts[0], counts[1], counts[2], assignment)
 
     def load(self) -> None:
         """Load what is compiled, which takes its time, before the first request is served."""
         self._left = 0
         serve(np.full(WARP, -1), piece_rule(4, 4))
+
+
+def _as_low(rows: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
+    """Move each request down by as many rows of all banks as lie below its lowest lane, which changes no count."""
+    active, row_bytes = rows >= 0, lcm(rule.banks << rule.word_shift, 1 << rule.row_shift, rule.width)
+    lowest = np.min(rows, axis=1, where=active, initial=np.iinfo(np.int64).max, keepdims=True)
+    return np.where(active, rows - lowest // row_bytes * row_bytes, rows)
 
 
 _loop = _Loop()
@@ -99,7 +119,7 @@ def _serve(
         to = slice(first, first + len(rows))
         # One type of array only, or Numba compiles the loop once for each.
         chunk = np.require(rows, np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
-        _loop(chunk, rule, counts[0, to], counts[1, to], counts[2, to], assignment[to])
+        _loop(chunk, rule, counts[:, to], assignment[to])
 
     parts = list(_chunks(tables))
     if len(parts) <= 1:
