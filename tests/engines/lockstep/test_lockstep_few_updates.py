@@ -114,6 +114,8 @@ ONE_AFTER_THE_OTHER = {
     "what was stored before": "out[0] = g\nfor k in range(9):\n    cuda.atomic.add(out, 0, 1)",
     "sums of floats": "for k in range(9):\n    cuda.atomic.add(x, 0, 0.1 * k * g)",
     "counters up to a variable": "for k in range(9):\n    cuda.atomic.inc(plain, 0, g + 2)",
+    "counters up to where a thread is": "for k in range(9):\n"
+    "    cuda.atomic.inc(plain, 0, cuda.threadIdx.x)\n    cuda.atomic.dec(plain, 1, 5 - cuda.blockIdx.x)",
     "what was there": "for k in range(9):\n    x[g] += cuda.atomic.add(out, 0, 1)",
     "a swap": "for k in range(9):\n    cuda.atomic.cas(out, 0, k, k + g)",
 }
@@ -217,3 +219,19 @@ def test_what_was_done_before_is_known_behind_a_loop_of_updates(monkeypatch, lin
     assert alone == interpreted
     assert "out[0] is" in str(alone[1])
     assert ran == 1
+
+
+@pytest.mark.parametrize("used", ["", "_ = "])
+def test_an_extreme_that_is_as_large_changes_no_sign_of_a_zero(used):
+    x = np.array([0.0, -0.0, -1.0, 1.0])
+    lines = f"""
+        {used}cuda.atomic.min(x, 0, -0.0)
+        {used}cuda.atomic.max(x, 1, 0.0)
+        {used}cuda.atomic.max(x, 2, -0.0 if i else 0.0)
+        {used}cuda.atomic.min(x, 3, 0.0 if i else -0.0)
+    """
+
+    body(textwrap.dedent(HEAD) + textwrap.dedent(lines), x, parameters="x", block=9, harmless=True)
+
+    assert x.tolist() == [0.0] * 4
+    assert np.signbit(x).tolist() == [False, True, False, True]

@@ -141,6 +141,13 @@ for k in range(30 - i):
     x += row[k]
 """,
     "not the same in all threads": "for k in range(20):\n    row = given if (k + i) % 2 else other\n    x += row[k]",
+    "a tuple that is not the same": """
+a, b = (i // 4, 2), (0, 2)
+for k in range(6):
+    if a == b:
+        s, t = t, s
+    s[0, i] = k
+""",
     "turns that some skip": """
 for k in range(20):
     if (k + i) % 3 == 0:

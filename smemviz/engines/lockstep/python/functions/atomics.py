@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.access import locate
@@ -107,14 +108,23 @@ def _run(
     values = [np.broadcast_to(np.asarray(cast(v, dtype)), slots.shape)[lanes] for v in operands]
     for operand in operands:
         dtype_of(operand)
+    if at_once in (np.maximum, np.minimum) and dtype.kind == "f":
+        numbers = ~np.isnan(values[0])
+        kept, given = at[numbers], values[0][numbers]
+        if frame.is_used(node) or _has_zeros_below(flat[kept]) or _has_zeros_below(given):
+            at_once = None  # which of two zeros stays is for the order to say
+        else:
+            at, values = kept, [given]
     if at_once is not None and not frame.is_used(node):
-        if at_once in (np.maximum, np.minimum) and dtype.kind == "f":
-            numbers = ~np.isnan(values[0])
-            at, values = at[numbers], [values[0][numbers]]
         at_once.at(flat, at, values[0])
         return None
     slots[lanes] = change(flat, at, *values)
     return slots
+
+
+def _has_zeros_below(numbers: NDArray[Any]) -> bool:
+    """Tell whether a zero among numbers has a minus."""
+    return bool(((numbers == 0) & np.signbit(numbers)).any())
 
 
 def in_turn(update: Update, flat: Any, at: Any, operand: Any) -> Any:

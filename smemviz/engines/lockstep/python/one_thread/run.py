@@ -192,10 +192,14 @@ def can_run(writer: Writer, variables: dict[str, Value], slots: NDArray[np.intp]
 
 def _are_alike(renamed: Renamed, variables: dict[str, Value], slots: NDArray[np.intp]) -> bool:
     """Tell whether several threads give names to the same arrays at the same time."""
-    held = [variables[name] for name in renamed.same if name in variables]
-    return renamed.is_alike and all(
-        not isinstance(value, np.ndarray) or (value[slots] == value[slots[0]]).all() for value in held
-    )
+    return renamed.is_alike and all(_is_same(variables[name], slots) for name in renamed.same if name in variables)
+
+
+def _is_same(value: Value, slots: NDArray[np.intp]) -> bool:
+    """Tell whether several threads have the same number or tuple."""
+    if isinstance(value, tuple):
+        return all(_is_same(item, slots) for item in value)
+    return not isinstance(value, np.ndarray) or bool((value[slots] == value[slots[0]]).all())
 
 
 def _is_like(bound: Bound, value: Value, slots: NDArray[np.intp]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
+
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS
 from smemviz.engines.lockstep.python.one_thread.atoms import Atom, of_load
 from smemviz.engines.lockstep.python.one_thread.text import in_order
@@ -91,9 +93,10 @@ def _in_any_order(writer: Writer, node: ast.Call, name: str, dtype: Dtype) -> st
     if any(isinstance(part, ast.Name) and part.id in writer.frame.names.locals for part in ast.walk(top)):
         return ""
     try:
-        return f"{name} {dtype} {writer.frame.value(top)}"
+        begins = writer.frame.value(top)
     except REFUSALS:
         raise NotWrittenError from None
+    return "" if isinstance(begins, np.ndarray) else f"{name} {dtype} {begins}"
 
 
 def _updated(writer: Writer, node: ast.Call, name: str, old: Atom, operands: list[Atom]) -> str:
