@@ -69,6 +69,8 @@ LINES = {
     "left out": "x += missing[k] if missing is not None else 2\nif False: x += missing[k]",
     "a tuple of the module": "x += PRIMES[k % 5] + PRIMES[-1] + len(PRIMES) + PRIMES[1:3][k % 2] + len(EMPTY)",
     "tuples in one": "y += PAIRS[k % 3][1] + PAIRS[0][0]\nfor pair in PAIRS: y += pair[0] * pair[1]",
+    "zeros of both signs": "z = 0.0\nif k % 3 == i % 3: z = -0.0\n"
+    "y += math.copysign(1.0, z) + math.copysign(2.0, -0.0 if (k + i) % 2 else 0.0)",
     "narrow integers": "for v in NARROW: y += ~v - v\ny += ~NARROW[k % 4]",
     "as far from each other": "x += EVEN[k % 4] + EVEN[::-1][i % 4]",
     "one of a tuple": "if k in PRIMES: x += 1\nif k % 5 not in (0, 2, i): x += 2",
