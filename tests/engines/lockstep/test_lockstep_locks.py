@@ -53,8 +53,21 @@ def run(text, **options):
     return total.sum(), findings
 
 
+WAITS = {
+    "wait": LOCK,
+    "break": "while True:\n    if cuda.atomic.cas(lock, 0, 0, 1) == 0:\n        break\n    cuda.nanosleep(9)\n",
+    "ask, then break": "while True:\n    got = cuda.atomic.cas(lock, 0, 0, 1)\n    if got == 0:\n        break\n",
+    "ask again": "got = cuda.atomic.cas(lock, 0, 0, 1)\nwhile got != 0:\n    got = cuda.atomic.cas(lock, 0, 0, 1)\n",
+    "ask again, from another type": "got = 1\nwhile got:\n    got = cuda.atomic.cas(lock, 0, 0, 1)\n",
+}
+
+
 @pytest.mark.parametrize("threads", [1 << 15, 64], ids=["one batch", "two batches"])
-@pytest.mark.parametrize("text", [LOCK + ADD, TRY.replace("FENCE", "cuda.threadfence()")], ids=["wait", "try"])
+@pytest.mark.parametrize(
+    "text",
+    [*(wait + ADD for wait in WAITS.values()), TRY.replace("FENCE", "cuda.threadfence()")],
+    ids=[*WAITS, "try"],
+)
 def test_every_thread_gets_the_lock_once(text, threads):
     total, findings = run(text, limits=Limits(threads_at_once=threads))
     assert total == sum(range(128))
@@ -83,6 +96,34 @@ def test_threads_may_wait_for_their_turn():
     for i in range(16):
         expected = 3 * expected + i
     assert (total[0], lock[0]) == (expected, 16)
+
+
+@pytest.mark.parametrize("look", ["add", "sub", "or_", "xor"])
+def test_threads_may_look_with_an_update_by_nothing(look):
+    text = f"while cuda.atomic.{look}(lock, i, 0) == 0:\n    pass\ntotal[0] = 3 * total[0] + i\n"
+    lock, total = np.zeros(17, np.int32), np.zeros(1, np.int64)
+    lock[0] = 1
+    text = f"{NUMBER}{text}cuda.threadfence()\ncuda.atomic.exch(lock, i + 1, 1)"
+    body(text, lock, total, parameters="lock, total", grid=2, block=8, harmless=True)
+    expected = 0
+    for i in range(16):
+        expected = 3 * expected + i
+    assert total[0] == expected
+
+
+SEARCHES = {
+    "to the end of a list": ("p = 0\nwhile p != 9:\n    p = given[p]\ntotal[0] = p", 9),
+    "for a number": ("p = 0\nwhile given[p] != 9:\n    p = p + 1\ntotal[0] = p", 8),
+    "until it is done": ("p = 0\nwhile True:\n    p = given[p]\n    if p == 9:\n        break\ntotal[0] = p", 9),
+    "in a queue": ("while True:\n    p = cuda.atomic.add(total, 0, 1)\n    if p >= 200:\n        break", 200 + 128),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SEARCHES.values(), ids=SEARCHES)
+def test_a_loop_that_goes_on_from_turn_to_turn_does_not_only_wait(text, expected):
+    given, total = np.arange(1, 11), np.zeros(1, np.int64)
+    body(text, given, total, parameters="given, total", grid=2, block=64, harmless=True)
+    assert total[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -175,19 +216,25 @@ def test_each_holder_makes_requests_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("text", "what"),
     [
-        (LOCK + "total[0] += i\n", "while cuda.atomic.cas(lock, 0, 0, 1) != 0:"),
-        ("if i == 0:\n    while lock[0] == 0:\n        pass\nelse:\n    lock[0] = 1\n", "while lock[0] == 0:"),
+        (
+            LOCK + "total[0] += i\n",
+            "while cuda.atomic.cas(lock, 0, 0, 1) != 0: nobody is left to end this wait; release the lock, or do first "
+            "what is waited for",
+        ),
+        (
+            "if i == 0:\n    while lock[0] == 0:\n        pass\nelse:\n    lock[0] = 1\n",
+            "while lock[0] == 0: nobody here ends this wait, and in lockstep the other threads go on behind it; do "
+            "first what is waited for, or run with engine gpu",
+        ),
     ],
     ids=["not released", "done too late"],
 )
-def test_a_wait_that_nobody_ends_is_said_at_once(text, code):
+def test_a_wait_that_nobody_ends_is_said_at_once(text, what):
     with pytest.raises(UnsupportedError) as error:
         run(text)
-    assert error.value.what == (
-        f"{code} nobody is left to end this wait; release the lock, or do first what is waited for"
-    )
+    assert error.value.what == what
 
 
 RELEASE = "cuda.threadfence_block()\ncuda.atomic.exch(shared, 0, 0)\n"

@@ -178,17 +178,20 @@ class Frame:
                 going = mask.rejoin(going, self.block(body[begin : place + 1], passed)).under(mask)
             if not waiting.count:
                 return going, place + 1
-        raise self.never_ends(wait)
+        raise self.never_ends(wait, self.live)
 
-    def never_ends(self, wait: ast.AST) -> UnsupportedError:
-        """Return the error for a wait that nobody ends."""
-        return self.wrong(
-            wait,
-            english(
-                "{code} nobody is left to end this wait; release the lock, or do first what is waited for",
-                code=short(wait),
-            ),
+    def never_ends(self, wait: ast.AST, waiting: Mask) -> UnsupportedError:
+        """Return the error for a wait that nobody ends, or nobody of those who are where it is."""
+        code = short(wait)
+        if waiting.count < self.live.count:
+            what = english(
+                "{code} nobody here ends this wait, and in lockstep the other threads go on behind it", code=code
+            )
+            return self.wrong(wait, english("{what}; do first what is waited for, or run with engine gpu", what=what))
+        what = english(
+            "{code} nobody is left to end this wait; release the lock, or do first what is waited for", code=code
         )
+        return self.wrong(wait, what)
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression is worth in the active threads; elsewhere it means nothing."""

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.python.functions.ranges import range_of
 from smemviz.engines.lockstep.python.one_thread.atoms import NEAR
 from smemviz.engines.lockstep.python.one_thread.in_order.run import Watch, go_on_in_order
 from smemviz.engines.lockstep.python.one_thread.run import Begun, run_alone
-from smemviz.engines.lockstep.python.waiting import only_waits, wait
+from smemviz.engines.lockstep.python.waiting import wait, wait_of
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
@@ -107,10 +107,17 @@ Turns = _Conditions | _Numbers | _Items
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
-    if only_waits(node):
-        return wait(frame, node)
+    waits = wait_of(node)
+    if waits is not None and not _changes_types(frame, node):
+        return wait(frame, node, waits)
     begun = run_alone(frame, node)
     return begun if isinstance(begun, Mask) else _loop(frame, node, begun)
+
+
+def _changes_types(frame: Frame, node: ast.While) -> bool:
+    """Tell whether variables go on as another type somewhere in the body of a loop."""
+    parts = {*ast.walk(node)} - {node}
+    return any(part in parts for part, _ in frame.versions.moves)
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
