@@ -95,7 +95,7 @@ LINES = {
     "raised": "if k * i > 50:\n    raise ValueError('no')\ns[i] += k",
 }
 LEFT = {"of two types", "an index outside", "an index far outside", "arrays of the module, outside"}
-LEFT |= {"asserted in vain", "raised", "taken apart"}
+LEFT |= {"asserted in vain", "raised", "taken apart", "which number, loaded", "given to functions", "left out"}
 
 
 def launch_of(lines, block):
@@ -118,7 +118,7 @@ def test_loops_ask_and_leave_the_same(monkeypatch, name, way):
 
     assert alone == interpreted
     assert ran > 0 or name in LEFT
-    assert made == [True] or name in LEFT
+    assert (made and all(made)) or name in LEFT
 
 
 @pytest.mark.parametrize("name", LINES)
