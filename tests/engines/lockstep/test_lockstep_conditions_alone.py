@@ -55,18 +55,21 @@ LINES = {
     "in a choice": "x += 1 if k & 1 and i else 2\nx += (3 if not k % 4 else 4) if i or k else 5",
     "until": "m = k % 4\nwhile m and x: m -= 1\nx += m + 1",
     "which number": "x += (k % 3 or 5) + (k % 3 and i)\ny += 0.0 or y * 0.5",
-    "which number, loaded": "y += real[k] or s[k % 7] or real[i]\ns[i] += real[i] and real[k]",
+    "which number, loaded": "y += real[k] or real[k % 7] or real[i]\ns[i] += real[i] and real[k]",
+    "which number, of others": "y += real[k] or s[k % 7] or real[i]\ns[i] += real[i] and real[k]",
     "of two types": "y += k % 3 or 0.5",
     "nothing": "if missing is None: x += 1\nelse: x += missing[k]\nif real is not None and k > 3: y += real[k]",
     "nothing or more": "if missing is None or missing[k] > 1: x += 1\nif not (missing is None): x += missing[0]",
     "nothing behind what loads": "if s[i] > k or missing is None: x += 1\nif real is None and s[k % 7] or i: x += 2\n"
     "x += 1 if s[i] > 2 and real[k] > 0 or missing is None else 2",
-    "given to functions": "x += moved(k) + moved(k, 2) + moved(k, other=None) + moved(x=k)\ny += moved(k, 1, real)",
+    "given to functions": "x += moved(k) + moved(k, 2) + moved(x=k)\ny += moved(k, 1, real)",
+    "given behind a default": "x += moved(k, other=None)",
     "given in a row": "x += first(k, 1, i) + first(*(k, i)) + first(k, *(x, 3))",
     "types": "if isinstance(k, int): x += 1\nif isinstance(i, (int32, float)) or isinstance(y, float): x += 2",
     "lengths in a function": "x += longer(real[k:], 7) + longer(real, 39) + longer(s, 2) + longer(SINGLES[:k], i)",
     "texts": 'if MODE == "fast" and MODE in ("fast", "slow"): x += len(MODE)\nif MODE != "fast": x += 100',
-    "left out": "x += missing[k] if missing is not None else 2\nif False: x += missing[k]",
+    "left out": "if False: x += missing[k]\nx += 1",
+    "one of two left out": "x += missing[k] if missing is not None else 2",
     "a tuple of the module": "x += PRIMES[k % 5] + PRIMES[-1] + len(PRIMES) + PRIMES[1:3][k % 2] + len(EMPTY)",
     "tuples in one": "y += PAIRS[k % 3][1] + PAIRS[0][0]\nfor pair in PAIRS: y += pair[0] * pair[1]",
     "zeros of both signs": "z = 0.0\nif k % 3 == i % 3: z = -0.0\n"
@@ -84,7 +87,8 @@ LINES = {
     "an index outside": "x += PRIMES[k - 3]",
     "an index far outside": "x += PRIMES[k]",
     "arrays of the module": "y += SINGLES[k % 8] * SINGLES[-1] + FLAGS.shape[1]\nif FLAGS[k % 2, i % 2]: x += 1",
-    "arrays of the module, gone over": "for v in SINGLES: y += v\nfor row in FLAGS: x += row[k % 2]",
+    "an array of the module, gone over": "for v in SINGLES: y += v",
+    "rows of the module, gone over": "for row in FLAGS: x += row[k % 2]",
     "arrays of the module, outside": "y += SINGLES[k]",
     "in a function": "y += weighted(k) + weighted(i)",
     "of an enumeration": "if k % 3 == Colour.RED: x += Colour.RED.value",
@@ -95,7 +99,8 @@ LINES = {
     "raised": "if k * i > 50:\n    raise ValueError('no')\ns[i] += k",
 }
 LEFT = {"of two types", "an index outside", "an index far outside", "arrays of the module, outside"}
-LEFT |= {"asserted in vain", "raised", "taken apart", "which number, loaded", "given to functions", "left out"}
+LEFT |= {"asserted in vain", "raised", "taken apart", "which number, of others", "given behind a default", "left out"}
+TWICE = {"an array of the module, gone over"}  # in machine code for each thread, and in order
 
 
 def launch_of(lines, block):
@@ -118,7 +123,8 @@ def test_loops_ask_and_leave_the_same(monkeypatch, name, way):
 
     assert alone == interpreted
     assert ran > 0 or name in LEFT
-    assert (made and all(made)) or name in LEFT
+    times = 2 if way == "machine code" and name in TWICE else 1
+    assert made == [True] * times or name in LEFT
 
 
 @pytest.mark.parametrize("name", LINES)
