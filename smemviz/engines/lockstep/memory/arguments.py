@@ -34,7 +34,9 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
         raise UnsupportedError(
             kernel.file,
             kernel.node.lineno,
-            english("{kernel} has * or keyword-only parameters, which no kernel takes; name each", kernel=kernel.name),
+            english(
+                "{kernel} has * or keyword-only parameters, which lockstep does not take; name each", kernel=kernel.name
+            ),
         )
     if len(names) != len(args):
         raise wrong_number(*place, kernel.name, names, len(args))
