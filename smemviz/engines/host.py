@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -126,9 +127,9 @@ def calls_a_script(kernel: FunctionType) -> bool:
 
 @cache
 def _libraries() -> tuple[str, ...]:
-    """Return the folders of smemviz and of Numba."""
-    modules = [importlib.import_module(name) for name in ("smemviz", "numba", "numba.cuda")]
-    return tuple(f"{Path(module.__file__).parent}{os.sep}" for module in modules if module.__file__)
+    """Return the folders of smemviz and of Numba, found without loading Numba: a confined process could not."""
+    specs = (find_spec(name) for name in ("smemviz", "numba", "numba_cuda"))  # the last holds numba.cuda if it is there
+    return tuple(f"{Path(spec.origin).parent}{os.sep}" for spec in specs if spec and spec.origin)
 
 
 def run_main(program: Program, cuda: ModuleType | None = None) -> None:

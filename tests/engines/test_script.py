@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from helpers.commands import Command
 from helpers.script_files import write_script
+from numba import cuda
 
 import smemviz
 from smemviz.engines.host import is_library
@@ -137,6 +139,7 @@ kernel.forall(32, tpb=32)(np.zeros(32, np.int32))
 def test_the_gallery_of_an_installed_package_is_no_library() -> None:
     package = Path(smemviz.__file__).parent
     assert is_library(str(package / "engines" / "host.py"))
+    assert is_library(inspect.getfile(cuda))
     assert not is_library(str(package / "_data" / "kernels" / "square.py"))
 
 

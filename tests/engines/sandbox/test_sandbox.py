@@ -248,6 +248,48 @@ def test_no_place_for_temporary_files_is_needed(tmp_path: Path, monkeypatch: pyt
     assert len(ran.recording.launches) == 1
 
 
+_IN_A_DEVICE_FUNCTION = """
+from numba import cuda
+import math
+import numpy as np
+
+@cuda.jit(device=True)
+def device(x):
+    return {code}
+
+@cuda.jit
+def kernel(out):
+    out[cuda.threadIdx.x] = device(out[cuda.threadIdx.x])
+
+def main():
+    kernel[1, 32](np.zeros(32, np.float32))
+"""
+
+
+def test_a_line_that_is_refused_in_a_device_function_is_named() -> None:
+    refused = ("math.comb(5, 2)", "np.mean(x)", "np.linalg.norm(x)", "'a' + x", "{1: x}[1]")
+    with closing(Supervisor()) as supervisor:
+        for code in refused:
+            with pytest.raises(UnsupportedError, match=r"^editor.py:8: ") as raised:
+                supervisor.run(_IN_A_DEVICE_FUNCTION.replace("{code}", code))
+            assert "failed" not in str(raised.value)
+
+
+def test_a_refusal_loads_no_numba_which_a_confined_process_cannot() -> None:
+    refused = _IN_A_DEVICE_FUNCTION.replace("{code}", "np.mean(x)")
+    code = f"""
+import sys
+from smemviz.engines.sandbox import run_text
+from smemviz.errors import UnsupportedError
+try:
+    run_text({refused!r})
+except UnsupportedError as error:
+    print(error.line, "numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "8 False\n"
+
+
 _SERVER = """
 import os, sys, threading
 from smemviz.engines.sandbox import Supervisor, SandboxLimits
