@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,9 @@ from helpers.callbacks import send
 from smemviz.app.factory import create_app
 from smemviz.engines.sandbox import Supervisor
 from smemviz.engines.sandbox import supervisor as supervisor_module
+from smemviz.engines.sandbox.shared_folder import Result
 from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
+from smemviz.errors import InputError, WaitingError
 
 TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"
 
@@ -52,3 +57,41 @@ def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app: Dash) -> N
     answer = run("more")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "30")
     assert answer.text == "editor.py: too many runs are waiting already; try again in 30 s\n"
+
+
+def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_s_place(app: Dash) -> None:
+    def run(text: str) -> Any:
+        values = {"editor-text.data": {"source": text, "at": 1}, "run.data": {}}
+        return json.loads(send(app, "editor-answer.data", values, changed=["editor-text.data"]).text)
+
+    texts = (TEXT, f"{TEXT}\n", TEXT)
+    assert [run(text)["response"]["editor-answer"]["data"]["waiting"] for text in texts] == [1, 2, 1]
+
+
+def test_the_same_question_asked_of_another_process_meanwhile_waits(tmp_path: Path) -> None:
+    """A browser may ask again on another connection; the turn that it has is held by the process that runs its text."""
+    file = tmp_path / "turns"
+    began, end = threading.Event(), threading.Event()
+
+    def run_now(self: Supervisor, file: str, source: str, constants: Mapping[str, object]) -> Result:
+        began.set()
+        end.wait()
+        raise InputError("done")
+
+    def ask(supervisor: Supervisor) -> None:
+        with suppress(InputError):
+            supervisor.run(TEXT, request_name="1", visitor="class")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Supervisor, "_run_now", run_now)
+        one, other = (Supervisor(turns=Turns(2, file)) for _ in range(2))
+        first = threading.Thread(target=ask, args=(one,), daemon=True)
+        first.start()
+        began.wait()
+        with pytest.raises(WaitingError) as waiting:
+            other.run(TEXT, request_name="1", visitor="class")
+        assert waiting.value.place == 1
+        end.set()
+        first.join()
+        with pytest.raises(InputError, match=r"^done$"):
+            other.run(TEXT, request_name="1", visitor="class")

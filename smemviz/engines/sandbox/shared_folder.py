@@ -74,7 +74,7 @@ class Results:
 
     def read(self, *run: Any) -> Result | None:
         """Return a result, None where there is none."""
-        content = self._folder.read(_name_of(run))
+        content = self._folder.read(name_of(run))
         if content is None:
             return None
         printed, _, recording = content.partition(b"\n")
@@ -82,8 +82,9 @@ class Results:
 
     def write(self, result: Result, *run: Any) -> None:
         """Keep a result, and forget the oldest for which there is no room; what cannot be written is run again."""
-        self._folder.write(_name_of(run), json.dumps(result.printed).encode() + b"\n" + result.recording)
+        self._folder.write(name_of(run), json.dumps(result.printed).encode() + b"\n" + result.recording)
 
 
-def _name_of(run: tuple[Any, ...]) -> str:
+def name_of(run: tuple[Any, ...]) -> str:
+    """Return the name of what is run, another for anything else."""
     return hashlib.sha256(json.dumps(run).encode()).hexdigest()

@@ -19,7 +19,7 @@ from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
 from smemviz.engines.sandbox.run import FILE, TextRun
-from smemviz.engines.sandbox.shared_folder import Result, Results
+from smemviz.engines.sandbox.shared_folder import Result, Results, name_of
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
 from smemviz.messages import english
@@ -131,7 +131,7 @@ class Supervisor:
         run = (file, source, dict(constants or {}))
         known = self._results and self._results.read(*run)
         if not known:
-            ticket = Ticket(visitor, f"{visitor} {request_name or uuid4()}")
+            ticket = Ticket(visitor, f"{visitor} {request_name or uuid4()} {name_of(run)}")
             self._wait_for_turn(ticket, file, again=bool(request_name))
             try:
                 known = (self._results and self._results.read(*run)) or self._run_now(*run)

@@ -52,12 +52,15 @@ class Turns:
     def place(self, ticket: Ticket) -> int | None:
         """Ask for a turn: 0 where it is there, to be given back by ``done``; else the place in the queue, from 1.
 
-        None says that nobody else, or not this visitor, may wait as well.
+        None says that nobody else, or not this visitor, may wait as well. The same question, asked while it is run,
+        is next.
         """
         with self._changing() as database:
             now = self._clock()
             self._forget_who_left(database, now)
-            known = database.execute("SELECT 1 FROM turns WHERE ticket = ?", (ticket.name,)).fetchone()
+            known = database.execute("SELECT running FROM turns WHERE ticket = ?", (ticket.name,)).fetchone()
+            if known == (1,):
+                return 1
             if not known and not self._may_wait(database, ticket.visitor):
                 return None
             database.execute(

@@ -38,6 +38,13 @@ def test_so_many_run_and_the_others_are_told_their_place(turns: Turns) -> None:
     assert turns.place(asked("d1")) == 0
 
 
+def test_who_asks_what_is_being_run_is_next_and_takes_no_second_turn(turns: Turns) -> None:
+    assert [turns.place(asked("a1")) for _ in range(3)] == [0, 1, 1]
+    assert turns.place(asked("b1")) == 0
+    turns.done(asked("a1"))
+    assert turns.place(asked("a1")) == 0
+
+
 def test_nobody_runs_twice_before_who_came_later_has_run_once(turns: Turns) -> None:
     for name in ("a1", "a2", "a3", "a4"):
         turns.place(asked(name))  # two of them run
