@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.gallery import h200
+from helpers.gallery import RECORDINGS, h200
 from helpers.same_requests import relative_requests
 from plotly.utils import PlotlyJSONEncoder
 
@@ -20,7 +20,7 @@ from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
-FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
+FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix")
 
 
 @cache
@@ -46,7 +46,10 @@ def test_both_languages_have_the_same_table(name: str) -> None:
     cpp, python = both(name)
     for one in cpp.launches:
         other = python[one.kernel]
-        ours = Counter((s.array, s.space, s.op, s.width, row) for s, row in zip(one.sites, one.summary(), strict=True))
+        ours = Counter(
+            (s.array.removesuffix(".elements"), s.space, s.op, s.width, row)
+            for s, row in zip(one.sites, one.summary(), strict=True)
+        )
         theirs = [(s.array, s.space, s.op, s.width, row) for s, row in zip(other.sites, other.summary(), strict=True)]
         assert ours == Counter(theirs), one.kernel
 
@@ -146,10 +149,10 @@ def test_files_of_both_languages_are_shown_together() -> None:
     assert library.twin("reverse.cu", "static_reverse") == "reverse"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", sorted(path.name.removesuffix(".smem.npz") for path in RECORDINGS.glob("*.cu.*")))
 def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
-    recorded = h200(f"{name}.cu")
-    expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")
+    recorded = h200(name)
+    expected = smemviz.run(kernels_dir() / name, engine="lockstep")
 
     assert recorded.engine == "gpu"
     assert recorded.sha256 == expected.sha256

@@ -10,7 +10,10 @@ from smemviz.recordings.data import Launch
 
 
 def relative_requests(launch: Launch) -> Counter[tuple[object, ...]]:
-    """Every request by block, warp, array, what it does and its addresses, counted from the start of the array."""
+    """Every request by block, warp, array, what it does and its addresses, counted from the start of the array.
+
+    An array of a structure of C++, ``a.elements``, is the ``a`` of Python.
+    """
     starts = {array.name: array.address for array in launch.arrays if array.space == "global"}
     found: Counter[tuple[object, ...]] = Counter()
     requests = launch.requests
@@ -20,5 +23,5 @@ def relative_requests(launch: Launch) -> Counter[tuple[object, ...]]:
         site = launch.sites[number]
         start = starts.get(site.array, 0)
         lanes = tuple(np.where(addresses >= 0, addresses - start, -1).tolist())
-        found[int(block), int(warp), site.array, site.space, site.op, site.width, lanes] += 1
+        found[int(block), int(warp), site.array.removesuffix(".elements"), site.space, site.op, site.width, lanes] += 1
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from smemviz.errors import KernelFileError, SourceError
+from smemviz.errors import KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda.functions import find_functions, without_host
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda, own_headers
 from smemviz.frontends.cuda.lexing import one_token_a_line
@@ -15,11 +15,13 @@ from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.cuda.shapes import Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
+from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.messages import english
 
+_STANDARD = "--std=c++17"
+_WITH_DESIGNATORS = "--std=c++20"
 _OPTIONS = (
     "--gpu-architecture=compute_90",
-    "--std=c++17",
     "-default-device",
     f"--pre-include={EVERYWHERE}",
 )
@@ -96,7 +98,7 @@ def _compile(
         exploded[own_file], places = one_token_a_line(text)
         texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
     headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}
-    options = (*_OPTIONS, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
+    options = (*_OPTIONS, _STANDARD, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
@@ -104,11 +106,31 @@ def _compile(
     sizes = SizesText(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(sizes.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(sizes.text, name, (*_OPTIONS, _STANDARD, *macros, _AS_WRITTEN), headers, kernels)
         shared, parameters = sizes.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
     return Compiled(ptx.text, ptx.names, texts, shared, parameters)
+
+
+def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, Structure], line: int) -> str:
+    """Return PTX that has the bytes of the structures that a launch at a line passes, by the numbers of parameters.
+
+    Raises:
+        LaunchError: for a value that its type does not take, naming the field.
+    """
+    name = Path(program.file).name
+    text = StructuresText(without_host(program.text), kernel, values)
+    headers, _ = own_headers(program.text, program.file)
+    headers = {**HEADERS, **{header: without_host(beside) for header, beside in headers.items()}}
+    standard = _WITH_DESIGNATORS if any(value.designated for value in values.values()) else _STANDARD
+    options = (*_OPTIONS, standard, *program.options, _AS_WRITTEN)
+    try:
+        return compile_ptx(text.text, name, options, headers, text.names).text
+    except CompileError as error:
+        parameter, field, why = text.explained(error.line, error.what)
+        name = program.kernel(kernel, line).parameters[parameter]
+        raise LaunchError(program.file, line, f"{name}{field}: {why}") from None
 
 
 def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> KernelFileError:

@@ -19,8 +19,8 @@ _NO_NAMES = {"const", "void", "int", "float", "double", "char", "short", "long",
 class Function:
     """A function with a body; ``start``, ``body`` and ``end`` are its first character, its ``{`` and after its ``}``.
 
-    ``parameters`` are the names of its parameters, ``template`` those of its template, in order. One that is only
-    declared has no body.
+    ``parameters`` are the names of its parameters, ``declarations`` the tokens of each, and ``template`` the names of
+    those of its template, in order. One that is only declared has no body.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Function:
     body: int
     end: int
     parameters: tuple[str, ...]
+    declarations: tuple[tuple[Token, ...], ...]
     template: tuple[str, ...]
 
 
@@ -118,6 +119,7 @@ def _function(
 ) -> Function:
     parenthesis = _parameter_list(tokens, start, parenthesis)
     name = tokens[parenthesis - 1]
+    parameters = list(_named(tokens[parenthesis + 1 : closing(tokens, parenthesis)]))
     return Function(
         name=name.text,
         line=lines.place(name.start)[0],
@@ -126,7 +128,8 @@ def _function(
         start=tokens[start].start,
         body=tokens[body].start if body < last else tokens[last].end,
         end=tokens[last].end,
-        parameters=tuple(_names(tokens[parenthesis + 1 : closing(tokens, parenthesis)])),
+        parameters=tuple(parameter for parameter, _ in parameters),
+        declarations=tuple(tuple(declaration) for _, declaration in parameters),
         template=tuple(_template(tokens[start:parenthesis])),
     )
 
@@ -144,9 +147,9 @@ def _parameter_list(tokens: Sequence[Token], start: int, last: int) -> int:
     return last
 
 
-def _names(tokens: Sequence[Token]) -> Iterator[str]:
-    """Give the name of each parameter of a list, empty where it has none."""
-    for part in _parts(tokens):
+def _named(tokens: Sequence[Token]) -> Iterator[tuple[str, list[Token]]]:
+    """Give the name of each parameter of a list, empty where it has none, and its tokens."""
+    for part in parts(tokens):
         names = []
         for token in part:
             if token.text in ("[", "="):
@@ -154,7 +157,7 @@ def _names(tokens: Sequence[Token]) -> Iterator[str]:
             if token.kind == "name":
                 names.append(token.text)
         if names and names != ["void"]:
-            yield names[-1] if names[-1] not in _NO_NAMES else ""
+            yield names[-1] if names[-1] not in _NO_NAMES else "", part
 
 
 def _template(tokens: Sequence[Token]) -> Iterator[str]:
@@ -167,10 +170,10 @@ def _template(tokens: Sequence[Token]) -> Iterator[str]:
         if depth <= 0:
             break
         inner.append(token)
-    yield from _names(inner[1:])
+    yield from (name for name, _ in _named(inner[1:]))
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+def parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Divide tokens at the commas that stand in no bracket."""
     part, depth = list[Token](), 0
     for token in tokens:

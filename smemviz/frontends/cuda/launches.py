@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
-from smemviz.frontends.cuda.functions import Function
+from smemviz.frontends.cuda.fields import Declared, Fields, declared, fields_of
+from smemviz.frontends.cuda.functions import Function, parts
+from smemviz.frontends.cuda.includes import own_headers
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
+from smemviz.frontends.cuda.structures import MAKERS, Structure, read_structure
 from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
@@ -34,14 +37,17 @@ _MOST_BYTES = 1 << 32
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """One launch that is asked for, its numbers computed but for arrays, whose types the kernel's parameters say."""
+    """One launch that is asked for, its numbers computed but for arrays, whose types the kernel's parameters say.
+
+    Its arguments are expressions, and structures by value.
+    """
 
     kernel: str
     line: int
     grid: Any
     block: Any
     dynamic_shared: int
-    arguments: tuple[ast.expr, ...]
+    arguments: tuple[ast.expr | Structure, ...]
 
 
 def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
@@ -95,7 +101,7 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
     Raises:
         UnreadableError: when it is not read here.
     """
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _MAKERS):
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS):
         return None
     values = [value_of(argument, scope) for argument in node.args]
     maker, dtype = node.func.id, np.dtype(parameter.element.dtype or "uint8")
@@ -121,9 +127,6 @@ def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Seque
     return np.full(shape, fill[0] if fill else int(maker == "ones"), dtype)
 
 
-_MAKERS = ("zeros", "ones", "full", "arange", "random")
-
-
 def _notes(source: str) -> Iterator[tuple[str, int]]:
     lines = Lines(source)
     for token in scan(source):
@@ -141,7 +144,7 @@ def _plan(program: CudaProgram, text: str, line: int) -> LaunchPlan:
     scope = program.values
     try:
         shape = _arguments(match["shape"])
-        arguments = _arguments(match["arguments"])
+        arguments = _with_structures(match["arguments"], function, program)
         sizes = [_size(node, scope) for node in shape]
     except UnreadableError as error:
         raise LaunchError(
@@ -150,7 +153,7 @@ def _plan(program: CudaProgram, text: str, line: int) -> LaunchPlan:
             english(
                 "{text} is not read; use numbers, constants of the file, and {makers}",
                 text=error,
-                makers=", ".join(_MAKERS),
+                makers=", ".join(MAKERS),
             ),
         ) from None
     if not 2 <= len(sizes) <= 4:
@@ -174,6 +177,35 @@ def _arguments(text: str) -> list[ast.expr]:
     return call.args
 
 
+def _with_structures(text: str, kernel: Function, program: CudaProgram) -> list[ast.expr | Structure]:
+    if "{" not in text:
+        return [*_arguments(text)]
+    fields = _structure_fields(program)
+    arguments: list[ast.expr | Structure] = []
+    for number, tokens in enumerate(parts(code(text))):
+        at = next((i for i, token in enumerate(tokens) if token.text == "{"), None)
+        if at is not None and tokens[closing(tokens, at)].text != "}":
+            raise UnreadableError(text)
+        if at is not None:
+            declaration = kernel.declarations[number] if number < len(kernel.declarations) else ()
+            arguments.append(read_structure(tokens, declared(declaration), fields))
+        else:
+            arguments.append(parse(text[tokens[0].start : tokens[-1].end] if tokens else text))
+    return arguments
+
+
+def written_structure(program: CudaProgram, kernel: str, number: int) -> str:
+    """Return a value for a structure that is one of a kernel's parameters, to be filled in."""
+    parameter = declared(program.kernel(kernel, 1).declarations[number])
+    written = _written(parameter, _structure_fields(program))
+    return written if "{" in written else f"{parameter.type}{{...}}"
+
+
+def _structure_fields(program: CudaProgram) -> Fields:
+    headers = own_headers(program.text, program.file)[0] if program.trusted else {}
+    return fields_of("\n".join((program.text, *headers.values())))
+
+
 def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
     """Return a number, or several where it is a ``dim3``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dim3":
@@ -183,12 +215,18 @@ def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
 
 def _filled(program: CudaProgram, kernel: Function, arguments: str) -> list[str]:
     """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
-    head = program.source[kernel.start : kernel.body]
     values = [part.strip() for part in arguments.split(",")]
+    fields = _structure_fields(program)
     filled = []
-    for number, name in enumerate(kernel.parameters):
-        if re.search(rf"(?:\*|\*\s*(?:const|__restrict__|__restrict))\s*{name}\b|\b{name}\s*\[", head):
-            filled.append("zeros(1024)")
-        else:
-            filled.append(values[number] if number < len(values) and values[number] else "1024")
+    for number, parameter in enumerate(map(declared, kernel.declarations)):
+        given = values[number] if number < len(values) else ""
+        filled.append(_written(parameter, fields, given))
     return filled
+
+
+def _written(parameter: Declared, fields: Fields, given: str = "") -> str:
+    if parameter.pointer or parameter.array:
+        return "zeros(1024)"
+    if known := fields(parameter.type):
+        return f"{parameter.type}{{{', '.join(_written(field, fields) for field in known)}}}"
+    return given or "1024"

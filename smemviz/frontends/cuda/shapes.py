@@ -77,6 +77,7 @@ class Parameter:
     name: str
     pointer: bool
     element: Element
+    structure: bool = False
 
 
 class SizesText:
@@ -85,7 +86,7 @@ class SizesText:
     def __init__(self, source: str, functions: Sequence[Function]) -> None:
         self._kernels = {function.name: function for function in functions if function.is_kernel}
         self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
-        self.text = _TYPES + self._with_sizes(source, functions)
+        self.text = TYPES + self._with_sizes(source, functions)
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
@@ -100,11 +101,12 @@ class SizesText:
             index, *numbers = map(int, match["numbers"].split())
             if match["what"] == "S":
                 kind, *sizes = numbers
-                element = _element(kind, sizes[-1])
+                element = element_of(kind, sizes[-1])
                 shared.append(SharedDeclaration(entry, *self._declared[index], element, tuple(sizes)))
             else:
                 pointer, kind, size = numbers
-                parameter = Parameter(names[index][1], bool(pointer), _element(kind, size))
+                structure = not pointer and ((kind == 0 and size != 2) or kind // 8 > 1)  # two bytes are a half
+                parameter = Parameter(names[index][1], bool(pointer), element_of(kind, size), structure)
                 parameters.setdefault(entry, []).append(parameter)
         return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
@@ -148,7 +150,8 @@ def _comment(what: str, number: int, values: Sequence[str]) -> str:
     return f' asm volatile("//@smemviz {what} {number} {places}" :: {operands});'
 
 
-def _element(kind: int, size: int) -> Element:
+def element_of(kind: int, size: int) -> Element:
+    """Return the type of a kind, as ``TYPES`` numbers them, and a size in bytes."""
     lanes, what = max(1, kind // 8), kind % 8
     if what in _NAMES:
         return Element(f"{_NAMES[what]}{8 * size // lanes}", lanes, size)
@@ -185,7 +188,7 @@ def _types() -> str:
     return text + "\n"
 
 
-_TYPES = _types()
+TYPES = _types()
 
 
 @dataclass(frozen=True)

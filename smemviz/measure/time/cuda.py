@@ -19,7 +19,7 @@ from smemviz.engines.gpu.recorder import quiet
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
-from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
@@ -116,7 +116,7 @@ class _Timer(_Careful):
         if self._progress:
             self._progress(len(self.times), len(self.times) + 1, entry.name)
         ready, card = prepare(entry, configuration, place), Gpu()
-        size = sum(array.nbytes for array in args if isinstance(array, np.ndarray))
+        size = sum(array.nbytes for array in arrays_among(args) if isinstance(array, np.ndarray))
         sets = [bind_arguments(entry, ready.kernel, args, place, card) for _ in range(max(1, self._meter.copies(size)))]
         module = checked(driver.cuModuleLoadData(assembled(entry.compiled.ptx)))
         try:

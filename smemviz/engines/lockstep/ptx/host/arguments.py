@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -42,6 +42,25 @@ class Memory(Protocol):
 
     def place(self, name: str, data: NDArray[np.uint8]) -> Buffer:
         """Put bytes into memory of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class StructureValue:
+    """A structure that a kernel takes by value: its bytes, and by where their addresses stand in it, arrays.
+
+    Each has the field that points to it, as it is written behind the structure's name.
+    """
+
+    data: NDArray[np.uint8]
+    arrays: Mapping[int, tuple[str, NDArray[Any]]]
+
+
+def arrays_among(args: Sequence[Any]) -> list[Any]:
+    """Return the arguments of a launch, the arrays of a structure in its place."""
+    among: list[Any] = []
+    for value in args:
+        among += [array for _, array in value.arrays.values()] if isinstance(value, StructureValue) else [value]
+    return among
 
 
 _Memory = TypeVar("_Memory", bound=Memory)
@@ -117,6 +136,11 @@ def _bytes(
             *place,
             english("{name} is a pointer and takes an array; {value} is none", name=name, value=reprlib.repr(value)),
         )
+    if isinstance(value, StructureValue):
+        data = value.data.copy()
+        for at, (field_name, array) in value.arrays.items():
+            data[at : at + 8].view(np.uint64)[0] = arguments.add(name + field_name, array).start
+        return data
     if isinstance(value, bytes):
         if len(value) == size:
             return np.frombuffer(value, np.uint8)
@@ -124,7 +148,7 @@ def _bytes(
         raise LaunchError(
             *place, english("{name} takes {size} bytes; {given} are given", name=name, size=size, given=given_size)
         )
-    dtype = np.dtype(parameter.element.dtype) if parameter and parameter.element.lanes == 1 else None
+    dtype = np.dtype(parameter.element.dtype) if parameter and not parameter.structure else None
     if isinstance(value, np.ndarray) and value.ndim:
         raise LaunchError(*place, english("{name} is a number; the launch gives an array", name=name))
     if dtype is None or dtype.itemsize != size or not _is_number(value):

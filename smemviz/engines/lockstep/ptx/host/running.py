@@ -9,17 +9,20 @@ from typing import Any
 
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make, launch
+from smemviz.engines.lockstep.ptx.host.structure_values import structure_values
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
-from smemviz.frontends.cuda.launches import LaunchPlan, array_of, planned_launches
+from smemviz.frontends.cuda.launches import LaunchPlan, array_of, planned_launches, written_structure
 from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
+from smemviz.frontends.cuda.structures import Structure
 from smemviz.messages import english
 from smemviz.recordings.data import Finding, Launch
 
@@ -65,7 +68,7 @@ def run(
         shape = configuration(place, (plan.grid, plan.block, 0, plan.dynamic_shared))
         launched = make(entry, shape, arguments, place, options)
         if after is not None:
-            after(plan.kernel, arguments)
+            after(plan.kernel, arrays_among(arguments))
         return launched
 
     for plan in plans:
@@ -75,12 +78,21 @@ def run(
 
 def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
     """Make the arguments that a comment asks for."""
+    structures = {number: value for number, value in enumerate(plan.arguments) if isinstance(value, Structure)}
+    values = structure_values(entry, structures, plan.line) if structures else {}
     names = entry.program.kernel(plan.kernel, plan.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     scope = entry.program.values
     arguments: list[Any] = []
-    for name, node in zip(names, plan.arguments, strict=True):
+    for number, (name, node) in enumerate(zip(names, plan.arguments, strict=True)):
+        if isinstance(node, Structure):
+            arguments.append(values[number])
+            continue
         parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
+        if parameter.structure:
+            how = written_structure(entry.program, plan.kernel, number)
+            what = english("{name} is a structure; write its values in braces, {how}", name=name, how=how)
+            raise LaunchError(entry.program.file, plan.line, what)
         try:
             array = array_of(node, parameter, scope)
             arguments.append(value_of(node, {**scope, "nullptr": 0}) if array is None else array)

@@ -1,0 +1,47 @@
+"""The bytes of structures that a launch line passes by value, with the arrays that their fields point to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.layout import initial_bytes
+from smemviz.errors import LaunchError
+from smemviz.frontends.cuda.compiling import compile_structures
+from smemviz.frontends.cuda.constants import UnreadableError
+from smemviz.frontends.cuda.launches import array_of
+from smemviz.frontends.cuda.shapes import Parameter
+from smemviz.frontends.cuda.structures import Structure, array_at, variable_of
+from smemviz.messages import english
+
+
+def structure_values(entry: Entry, structures: Mapping[int, Structure], line: int) -> dict[int, StructureValue]:
+    """Return the structures of a launch at a line, by the numbers of their parameters.
+
+    Raises:
+        LaunchError: for a value that its field does not take.
+    """
+    program = entry.program
+    variables = parse(compile_structures(program, entry.name, structures, line)).variables
+    values = {}
+    for number, structure in structures.items():
+        data, pointers = initial_bytes(variables[variable_of(number)])
+        arrays = {}
+        for at, symbol in pointers.items():
+            placed = array_at(symbol)
+            if placed is None:
+                continue
+            index, element = placed
+            field = structure.array_fields[index]
+            try:
+                array = array_of(structure.arrays[index], Parameter(field, True, element), program.values)
+            except UnreadableError as error:
+                name = program.kernel(entry.name, line).parameters[number] + field
+                what = english("{text} is not read as an argument for {name}", text=error, name=name)
+                raise LaunchError(program.file, line, what) from None
+            if array is not None:
+                arrays[at] = field, array
+        values[number] = StructureValue(data, arrays)
+    return values

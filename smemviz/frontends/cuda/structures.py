@@ -1,0 +1,156 @@
+"""Structures that a launch passes by value, ``Matrix{16, 16, 16, random(256)}``, in a text whose PTX has their bytes.
+
+NVRTC lays them out: each becomes a variable of the type that the kernel takes, an array in it the address of another.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from smemviz.frontends.cuda.constants import parse
+from smemviz.frontends.cuda.fields import Declared, Fields
+from smemviz.frontends.cuda.functions import parts
+from smemviz.frontends.cuda.lexing import Token, closing
+from smemviz.frontends.cuda.shapes import TYPES, Element, element_of
+
+MAKERS = ("zeros", "ones", "full", "arange", "random")
+
+_VALUE = "__smemviz_value_"
+_OBJECT = re.compile(r"_Z16__smemviz_objectILi(?P<number>\d+)ELi(?P<kind>\d+)ELi(?P<size>\d+)E")
+_ARRAY = re.compile(r'"__smemviz_array<(\d+)>"')
+_NO_NARROWING = "#pragma nv_diag_error 2361"  # of 2.5 to an int in braces
+_OWN_TYPE = re.compile(r'"__smemviz_parameter<.*?>::type" \(aka ("[^"]*")\)')
+_TEMPLATES = (
+    TYPES
+    + """
+template <int n, class F> struct __smemviz_parameter;
+template <class R, class T, class... U> struct __smemviz_parameter<0, R(T, U...)> { typedef T type; };
+template <int n, class R, class T, class... U> struct __smemviz_parameter<n, R(T, U...)>
+    : __smemviz_parameter<n - 1, R(U...)> {};
+template <class T> struct __smemviz_plain { typedef T type; };
+template <class T> struct __smemviz_plain<const T> : __smemviz_plain<T> {};
+template <class T> struct __smemviz_plain<volatile T> : __smemviz_plain<T> {};
+template <> struct __smemviz_plain<void> { typedef unsigned char type; };
+template <int number, int kind, int size, class T> extern __device__ T __smemviz_object;
+template <int number> struct __smemviz_array {
+    template <class T> constexpr operator T *() const {
+        return &__smemviz_object<number, __smemviz<T>::at ? 0 : __smemviz<T>::kind,
+            __smemviz<T>::at ? 8 : __smemviz<T>::size, typename __smemviz_plain<T>::type>;
+    }
+};
+"""
+)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure as a launch writes it: its tokens, each with the field that it is a value of, and its arrays.
+
+    ``fields`` are as C++ writes them behind a name, ``.elements``, empty where they are not known.
+    """
+
+    tokens: tuple[str, ...]
+    fields: tuple[str, ...]
+    arrays: tuple[ast.expr, ...]
+    array_fields: tuple[str, ...]
+
+    @property
+    def designated(self) -> bool:
+        """Whether it names its fields, which takes C++20."""
+        return any(text == "." and before in ("{", ",") for before, text in pairwise(self.tokens))
+
+
+class StructuresText:
+    """A text with a variable for each structure that a kernel takes, ``values`` by the numbers of its parameters."""
+
+    def __init__(self, source: str, kernel: str, values: Mapping[int, Structure]) -> None:
+        lines = [*_TEMPLATES.splitlines(), *source.splitlines()]  # before any macro of the text
+        lines.append(_NO_NARROWING)
+        self._values = values
+        self._places: dict[int, tuple[int, str]] = {}
+        for parameter, value in values.items():
+            lines.append(f"__device__ __smemviz_parameter<{parameter}, decltype({kernel})>::type {_VALUE}{parameter} =")
+            for text, field in zip(value.tokens, value.fields, strict=True):
+                lines.append(text)
+                self._places[len(lines)] = parameter, field
+            lines.append(";")
+            self._places[len(lines)] = parameter, ""
+        self.text = "\n".join(lines) + "\n"
+        self.names = tuple(f"&{_VALUE}{parameter}" for parameter in values)
+
+    def explained(self, line: int, what: str) -> tuple[int, str, str]:
+        """Return which parameter's value a line is of, which field's, and what NVRTC says of it, arrays as written."""
+        parameter, field = self._places.get(line, (min(self._values), ""))
+        arrays = self._values[parameter].arrays
+        what = _ARRAY.sub(lambda match: ast.unparse(arrays[int(match[1])]), what)
+        return parameter, field, _OWN_TYPE.sub(r"\1", what)
+
+
+def variable_of(parameter: int) -> str:
+    """Return the name in the PTX of a parameter's value."""
+    return f"{_VALUE}{parameter}"
+
+
+def array_at(symbol: str) -> tuple[int, Element] | None:
+    """Return the number of the array that a name in the PTX stands for, and what a field says that it is of."""
+    match = _OBJECT.match(symbol)
+    return (int(match["number"]), element_of(int(match["kind"]), int(match["size"]))) if match else None
+
+
+def read_structure(tokens: Sequence[Token], parameter: Declared, fields: Fields) -> Structure:
+    """Read an argument with braces.
+
+    Raises:
+        UnreadableError: for an array in it that is not read.
+    """
+    reader = _Reader(fields)
+    reader.read(tokens, "", parameter)
+    texts, places = zip(*reader.tokens, strict=True)
+    return Structure(texts, places, tuple(array for array, _ in reader.arrays), tuple(at for _, at in reader.arrays))
+
+
+class _Reader:
+    """Goes through braces and keeps the field that each value is for."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self.tokens: list[tuple[str, str]] = []
+        self.arrays: list[tuple[ast.expr, str]] = []
+
+    def read(self, tokens: Sequence[Token], at: str, field: Declared) -> None:
+        """Read the value of a field, ``at`` what is written behind the structure's name for it."""
+        first = tokens[0]
+        if len(tokens) > 2 and first.text in MAKERS and tokens[1].text == "(" and closing(tokens, 1) == len(tokens) - 1:
+            self.tokens.append((f"__smemviz_array<{len(self.arrays)}>{{}}", at))
+            self.arrays.append((parse(" ".join(token.text for token in tokens)), at))
+            return
+        brace = next((i for i, token in enumerate(tokens) if token.text == "{"), None)
+        if brace is None or closing(tokens, brace) != len(tokens) - 1:
+            self.tokens += [(token.text, at) for token in tokens]
+            return
+        self.tokens += [(token.text, at) for token in tokens[: brace + 1]]
+        known = self._fields(field.type) if not (field.array or field.pointer) else ()
+        for number, item in enumerate(parts(tokens[brace + 1 : -1])):
+            if number:
+                self.tokens.append((",", at))
+            if item and item[0].text == ".":
+                begin = 3 if item[2:] and item[2].text == "=" else 2
+                inner = next((one for one in known if one.name == item[1].text), Declared(item[1].text, ""))
+                place = f"{at}.{inner.name}"
+                self.tokens += [(token.text, place) for token in item[:begin]]
+                item = item[begin:]
+            elif field.array:
+                inner, place = Declared("", field.type), f"{at}[{number}]"
+            elif number < len(known):
+                inner, place = known[number], f"{at}.{known[number].name}"
+            else:
+                inner, place = Declared("", ""), at
+            if item:
+                self.read(item, place, inner)
+                if (inner.array or self._fields(inner.type)) and item[-1].text != "}":
+                    known = ()  # braces may be left out, and then what comes next is for a field of this one
+        self.tokens.append(("}", at))
