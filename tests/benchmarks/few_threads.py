@@ -5,14 +5,37 @@ import math
 import numpy as np
 from numba import complex64, cuda, float32, int32
 
-FLOORS = {"columns": 2, "rows_by_insertion": 1, "rows_by_bubbles": 1, "stacks": 1, "fill": 1}
-FLOORS |= {"partial_sums": 2, "life": 1.2, "ring": 20, "odd_even": 15, "scan": 30, "product": 15, "diffusion": 10}
-FLOORS |= {"search": 4, "julia": 3, "bounce": 2, "collatz": 2, "exchanged": 4, "launches": 1.2}
-FLOORS |= {"small_launches": 1.2, "launches_in_turn": 1.2}
-FLOORS |= {"merge": 1.1, "orthogonal": 1.5, "summed_area": 1.2, "matches": 3}
-FLOORS |= {"probing": 1.5, "levels": 2, "relaxed": 1.2}
-FLOORS |= {"counted": 1, "locked": 2}
-NAMES = list(FLOORS)
+NAMES = [
+    "columns",
+    "rows_by_insertion",
+    "rows_by_bubbles",
+    "stacks",
+    "fill",
+    "partial_sums",
+    "life",
+    "ring",
+    "odd_even",
+    "scan",
+    "product",
+    "diffusion",
+    "search",
+    "julia",
+    "bounce",
+    "collatz",
+    "exchanged",
+    "launches",
+    "small_launches",
+    "launches_in_turn",
+    "merge",
+    "orthogonal",
+    "summed_area",
+    "matches",
+    "probing",
+    "levels",
+    "relaxed",
+    "counted",
+    "locked",
+]
 KERNEL = 0
 SCALE = 1.0
 THREADS = 32

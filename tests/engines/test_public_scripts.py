@@ -5,9 +5,6 @@
 where it takes over 25 seconds of a processor and the numbers on the host were made smaller. ``sites`` are those of all
 its launches; ``h200`` is whether requests, wavefronts and sectors of each were the same on an H200, or why not; both
 are empty where it did not run there. Some that end in time ran there with smaller numbers, and ``sites`` are of these.
-``simulator`` is how many times as long as lockstep Numba's simulator takes in the launches, in time of a processor, for
-what both have done; with ">" at least as long, as it was ended first. It is empty where that is less than a second,
-where the simulator does not run the script, or where neither was through with one block when both were ended.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ import csv
 import re
 from collections import Counter
 from pathlib import Path
-from statistics import median
 
 RESULTS = {"runs", "refused", "refused by numba too", "cannot run"}
 EQUAL = "equal"
@@ -60,17 +56,6 @@ def test_every_script_that_ran_on_an_h200_has_the_sites_of_lockstep_or_a_reason(
     assert {row["h200"] for row in held} == APART | {EQUAL}
     assert all(row["sites"].isdecimal() and row["result"] == "runs" for row in held)
     assert sum(row["h200"] == EQUAL for row in held) >= 178
-
-
-def test_no_script_that_takes_the_simulator_a_second_takes_lockstep_longer() -> None:
-    ratios = sorted(float(row["simulator"].removeprefix(">")) for row in rows() if row["simulator"])
-    assert ratios[0] > 1
-    text = " ".join(Path("docs/how-to/record.md").read_text(encoding="utf-8").split())
-    least, most = f"{ratios[0]:.1f}", f"{ratios[-1]:.0f}"
-    assert (
-        f"{len(ratios)} were timed that take Numba's simulator a second or more in their launches: it takes at least "
-        f"{least} to {most} times as much of a processor as lockstep, {median(ratios):.1f} times in the median"
-    ) in text
 
 
 def test_the_share_that_runs_is_what_the_docs_say() -> None:

@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 
-_MOST = 64  # loops of a kernel, each for the types of its variables
+_MOST_LAYOUTS = 64  # sizes of dynamic memory
 _MOST_BATCHES = 4  # grids, each with the numbers of all its threads
 
 
@@ -28,9 +28,8 @@ _MOST_BATCHES = 4  # grids, each with the numbers of all its threads
 class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
-    ``studied`` are the types of the variables of functions, ``texts`` loops that were written, by what they depend on;
-    ``conversions`` are the rules of calls of types, and ``loops`` is how each has been run so far. It is one launch's
-    alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
+    ``studied`` are the types of the variables of functions, ``conversions`` the rules of calls of types. It is one
+    launch's alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
     """
 
     table: SiteTable
@@ -38,10 +37,7 @@ class Known:
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)
-    loops: dict[Hashable, Any] = field(default_factory=dict)
-    texts: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
-    names: LRUCache[Hashable, Any] = field(default_factory=lambda: LRUCache(_MOST))
-    _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST))
+    _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST_LAYOUTS))
     _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 
     def __post_init__(self) -> None:
@@ -71,16 +67,8 @@ class Known:
             self._batches[grid, block, dynamic] = batch
         return batch
 
-    def leave(self, kernel: Function, *, is_whole: bool) -> None:
-        """Let what is known go of a launch that is over, with all that it holds, and keep it for the kernel's next.
-
-        How loops are run decides which requests are kept of a log that is not whole: then the next launch begins anew.
-        """
-        if not is_whole:
-            self.loops.clear()
-        for _, text in self.texts.values():
-            if text is not None:
-                text.leave()
+    def leave(self, kernel: Function) -> None:
+        """Keep what is known for the next launch of the kernel."""
         kernel.known[self.types] = self
 
 

@@ -94,8 +94,7 @@ def launch(
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
-    machine.alone.clear()
-    known.leave(kernel, is_whole=log.totals is None)
+    known.leave(kernel)
     memory.copy_back()
     recorded_launch = Launch(
         kernel=kernel.name,

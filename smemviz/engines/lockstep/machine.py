@@ -49,12 +49,9 @@ class Machine:
     in_global: GlobalRaces
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
     texts: BytesMemory = field(default_factory=BytesMemory)
-    alone: dict[Any, Any] = field(default_factory=dict)  # loops as text, for what a thread runs alone
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
-    interpreted: int = 0  # iterations that the interpreter ran
-    took_part: int = 0  # threads that had these, all iterations together
     printed: int = 0
     inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 
@@ -165,19 +162,6 @@ class Machine:
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 
-    @property
-    def most_iterations(self) -> float:
-        """How many iterations there may be before a loop is given up."""
-        began = 0 if self.limits.all_loops else self.while_began
-        return math.inf if began is None else began + self.limits.iterations
-
-    def begin_while(self, iterations: int) -> int | None:
-        """Note that a loop with a condition begins; return what ``while_began`` is to be after it."""
-        outer = self.while_began
-        if outer is None:
-            self.while_began = iterations
-        return outer
-
     def tick(self, file: str, line: int) -> None:
         """Count an iteration of a loop.
 
@@ -185,7 +169,8 @@ class Machine:
             UnsupportedError: when there were too many.
         """
         self.iterations += 1
-        if self.iterations > self.most_iterations:
+        began = 0 if self.limits.all_loops else self.while_began
+        if began is not None and self.iterations > began + self.limits.iterations:
             raise UnsupportedError(
                 file,
                 line,

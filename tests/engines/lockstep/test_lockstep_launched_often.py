@@ -13,12 +13,10 @@ from smemviz.engines.host import configuration
 from smemviz.engines.lockstep import known, launch
 from smemviz.engines.lockstep.hazards import watched
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, to_device
-from smemviz.engines.lockstep.python import calls, loops
+from smemviz.engines.lockstep.python import calls
 from smemviz.engines.options import LaunchOptions
 from smemviz.frontends.numba.sites import names
 from smemviz.recordings.data import Requests
-
-FEW_STEPS = 128  # as loops have it; the fixture of this folder takes it away
 
 OFTEN = """
     @cuda.jit
@@ -114,42 +112,6 @@ def test_the_only_warp_is_logged_as_it_is_beside_others(lines, block, log_bytes)
     assert both[0] == both[1]
 
 
-LOOPS = {
-    "a constant": ("for k in range(4):\n    a[i] += k", True),
-    "an argument": ("for k in range(n):\n    a[i] += k", True),
-    "a size": ("for k in range(1, a.shape[0] - 36):\n    a[i] += k", True),
-    "of each thread": ("for k in range(i, n):\n    a[i] += k", True),
-    "backwards": ("for k in range(n, i, -1):\n    a[i] += k", True),
-    "none": ("a[i] = 7\nfor k in range(n, n):\n    a[i] += k", True),
-    "many": ("for k in range(10 * n):\n    a[i] += k", False),
-    "more than fit a processor's number": (
-        "for k in range(-2 ** 63 + n, 2 ** 63 - 1):\n    a[i] += 1\n    break",
-        False,
-    ),
-    "what has to be loaded": ("for k in range(b[0]):\n    a[i] += k", False),
-    "loops in it": ("for k in range(n):\n    for m in range(2):\n        a[i] += k", False),
-    "functions in it": ("for k in range(n):\n    a[i] += twice(k)", False),
-    "no range": ("for x in b:\n    a[i] += x", False),
-}
-
-
-@pytest.mark.parametrize(("lines", "is_short"), LOOPS.values(), ids=LOOPS)
-@pytest.mark.parametrize("block", [1, 4])
-def test_a_short_loop_is_interpreted_and_leaves_the_same(monkeypatch, lines, is_short, block):
-    function = "@cuda.jit(device=True)\ndef twice(x):\n    return 2 * x\n"
-    left = []
-    for most in (FEW_STEPS, -1):
-        monkeypatch.setattr(loops, "_FEW_STEPS", most)
-        asked = counted(monkeypatch, loops, "run_alone")
-        a, b = np.arange(40), np.full(3, 2)
-        made, findings = body(
-            f"i = cuda.threadIdx.x\n{lines}", a, b, 4, before=function, parameters="a, b, n", block=block
-        )
-        left.append((recorded(made), findings, a.tobytes()))
-        assert bool(asked) is not (is_short and most > 0)
-    assert left[0] == left[1]
-
-
 def test_addresses_that_are_asked_for_again_are_not_computed_again():
     memory = to_device(AddressSpace(), np.zeros(8)).memory
     index, other = np.arange(3), np.arange(3) + 1
@@ -177,11 +139,9 @@ def test_the_file_of_a_kernel_is_recorded():
     assert [made.file for made in launches] == ["kernels/mine.py"]
 
 
-@pytest.mark.parametrize("few_steps", [-1, FEW_STEPS])
-@pytest.mark.parametrize("turns", [30, 200, 5000])
+@pytest.mark.parametrize("turns", [30, 200])
 @pytest.mark.parametrize("limit", [3000, 20_000])
-def test_a_full_log_has_the_same_requests_in_every_launch(monkeypatch, few_steps, turns, limit):
-    monkeypatch.setattr(loops, "_FEW_STEPS", few_steps)
+def test_a_full_log_has_the_same_requests_in_every_launch(turns, limit):
     kernel = kernel_of(f"""
         @cuda.jit
         def kernel(a):

@@ -8,7 +8,7 @@ import pytest
 from helpers.lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits
-from smemviz.engines.lockstep.log import ROW_BYTES, Log
+from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.model.counting.summary import totals_of
 
@@ -139,26 +139,15 @@ def main():
 """
 
 
-@pytest.mark.parametrize("rows", [2000, 1 << 20], ids=["cut", "whole"])
-def test_requests_of_few_threads_are_written_where_they_stay(monkeypatch, rows):
-    """What a warp does is not copied once more when the batch ends; only where a table has to grow."""
-    written, add = [], Log.add_serial
+@pytest.mark.parametrize("threads", [1, 7, 40])
+def test_a_loop_is_counted_as_it_is_kept(threads):
+    (whole,), found = run_text(LOOP.format(threads=threads))
+    (cut,), found_again = run_text(LOOP.format(threads=threads), log_bytes=50 * ROW_BYTES)
 
-    def noted(log, sites, slot, write, *, known):
-        def seen(*tables):
-            written.extend(tables)
-            write(*tables)
-
-        add(log, sites, slot, seen, known=known)
-
-    monkeypatch.setattr(Log, "add_serial", noted)
-    (launch,), _ = run_text(LOOP.format(threads=32), log_bytes=rows * ROW_BYTES)
-
-    requests = launch.requests
-    assert len(requests) == min(rows, launch.request_count) >= 2000
-    tables = [table for table in written if table is not None]
-    for column in (requests.addresses, requests.values):
-        assert any(np.shares_memory(table, column) for table in tables)
+    assert whole.summary() == cut.summary()
+    assert whole.request_count == len(whole.requests) == 3300 * -(-threads // 32)
+    assert len(cut.requests) <= 50
+    assert found == found_again
 
 
 def test_memory_of_what_was_recorded_is_free_as_soon_as_nobody_holds_it(monkeypatch):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,12 @@ from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
-from smemviz.engines.lockstep.hazards.watched import EFFECTS, Threads, Touches, Watched
+from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.hazards.in_order import Did, Order
 
 _OTHERS: dict[Effect, tuple[Effect, ...]] = {
     "load": ("store", "update"),
@@ -109,117 +106,6 @@ class GlobalRaces:
         if effect == "store":
             bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
         self.meet(watched, site, effect, cells[several], threads[several], bits, self._number)
-
-    @property
-    def threads(self) -> Threads:
-        """The number of the thread in each slot of the batch, which owns what it alone has touched."""
-        return self._threads
-
-    def add_serial(
-        self, watched: Watched, threads: Threads, sites: NDArray[np.int32], addresses: NDArray[np.int64]
-    ) -> None:
-        """Note what threads did one after the other to cells that nobody else touched; all (k,).
-
-        If there are messages, it is one thread that updates.
-        """
-        first = self.execute(sites)
-        for number in np.unique(sites).tolist():
-            site, here = self._sites[number], np.flatnonzero(sites == number)
-            cells = watched.cells(addresses[here], None, len(here), site.width)
-            many = len(cells) // len(here)
-            watched.own(effect_of(site.op), cells, np.repeat(threads[here], many), np.repeat(first + here, many))
-        self._exchange_serial(int(threads[0]), sites, first)
-
-    def may_do(self, effect: Effect, watched: Watched, did: Touches) -> bool:
-        """Tell whether what threads did to cells of several can be noted at once: none races, all comes after the same.
-
-        What others did to a cell before has to be ordered for all the threads that load or update it now, or for none.
-        """
-        for earlier in _OTHERS[effect]:
-            for others, then in watched.done_to(earlier, did.cells):
-                if self._unordered(others, then, did.threads).any():
-                    return False
-        if effect == "store" or not did.any:
-            return True
-        _, which = np.unique(did.cells, return_inverse=True)
-        are_before, are_beside = self._before_and_beside(effect, watched, did)
-        mixed = (np.bincount(which, ~are_before) > 0) & (np.bincount(which, ~are_beside) > 0)
-        return not mixed.any()
-
-    def are_beside(self, effect: Effect, watched: Watched, did: Touches) -> NDArray[np.bool_]:
-        """Tell of which loads or updates none comes after one that another thread made."""
-        return self._before_and_beside(effect, watched, did)[1]
-
-    def _before_and_beside(
-        self, effect: Effect, watched: Watched, did: Touches
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell of which all earlier ones come before, and of which none does that another thread made."""
-        are_before, are_beside = np.ones((2, len(did.cells)), np.bool_)
-        for others, then in watched.done_to(effect, did.cells):
-            unordered = self._unordered(others, then, did.threads)
-            are_before &= ~unordered
-            are_beside &= unordered | (others == 0) | (others == did.threads)
-        return are_before, are_beside
-
-    def executions(self, did: Touches) -> NDArray[np.int32]:
-        """Count what was done row by row as executions; return the number of each."""
-        _, first, which = np.unique(did.rows, return_index=True, return_inverse=True)
-        return (self.execute(did.sites[first]) + which).astype(np.int32)
-
-    def add_updates(self, watched: Watched, did: Touches) -> None:
-        """Note updates of cells by several threads that can be noted at once; of one thread if there are messages."""
-        gone, begin = did.cells[~self.are_beside("update", watched, did)], len(self._executed)
-        numbers = self.executions(did)
-        watched.share(did.cells)
-        watched.forget("update", gone)
-        watched.note("update", did.cells, did.threads, numbers)
-        self._exchange_serial(int(did.threads[0]), did.sites, begin)
-
-    def execute(self, sites: NDArray[np.int32]) -> int:
-        """Count executions of sites, one after the other; return the number of the first."""
-        first = len(self._executed)
-        self._executed.extend(sites.tolist())
-        return first
-
-    def order(self, did: Did, stored: Sequence[NDArray[Any]]) -> Order:
-        """Return what orders threads, and what is known of the races between sites."""
-        from smemviz.engines.lockstep.hazards.in_order import FINAL, KNOWN, UNKNOWN, Order
-
-        sites, findings = self._sites, self._findings
-        races, benign = np.full((len(sites), len(sites)), UNKNOWN, np.int8), np.zeros(len(sites), np.bool_)
-        for late in np.flatnonzero(np.bincount(did.site)).tolist():
-            benign[late] = (BENIGN_RACE, place_of(sites[late])) in findings
-            for early, site in enumerate(sites):
-                race = findings.race(race_key(site, sites[late])) if site.space == "global" else None
-                if race is not None:
-                    races[early, late] = FINAL if _is_final(race) else KNOWN
-        effects = np.array([EFFECTS.index(effect_of(site.op)) for site in sites])
-        passed = np.zeros(0, np.int32) if self._warp_synced is None else self._warp_synced
-        # This lets go of the executions when it is let go of itself: no more can be counted before.
-        executed = np.frombuffer(self._executed, np.int32)
-        block = _blocks(len(self._synced), self._slots)
-        ordering = self._first, block, self._synced, passed, self._grid_synced, self._ordered
-        return Order(*ordering, effects, races, benign, executed, *stored)
-
-    @property
-    def has_messages(self) -> bool:
-        """Whether it matters who updates something first, after a fence."""
-        return self._messages is not None or self._between_threads is not None
-
-    def _exchange_serial(self, thread: int, sites: NDArray[np.int32], first: int) -> None:
-        """Let a thread update as by ``exchange``: what is said, the first update says, and the last one hears."""
-        if not self.has_messages:
-            return
-        ops = [self._sites[number].op for number in sites.tolist()]
-        updates = [place for place, op in enumerate(ops) if effect_of(op) == "update"]
-        hearing = [place for place in updates if not ops[place].startswith("reduce")]
-        block, slot = np.array([(thread - 1) // self._slots]), np.array([thread - 1 - self._first])
-        for messages, who in ((self._messages, block), (self._between_threads, slot)):
-            if messages is not None:
-                for place in updates[:1]:
-                    messages.update(who, first + place, returns=False)
-                for place in hearing[-1:]:
-                    messages.update(who, first + place, returns=True)
 
     def syncwarp(self, mask: Mask) -> None:
         """Let threads pass a barrier of their warp."""
@@ -447,12 +333,6 @@ def _numbers(first: int, count: int, most: int) -> Threads:
     """Return the numbers of so many threads from the first on, where ``most`` is the highest in the launch."""
     numbers = np.arange(first, first + count)
     return numbers.astype(np.int32) if most < np.iinfo(np.int32).max else numbers
-
-
-@lru_cache(maxsize=16)
-def _blocks(blocks: int, slots: int) -> NDArray[np.int32]:
-    """Return the block of each thread of so many blocks."""
-    return np.repeat(np.arange(blocks, dtype=np.int32), slots)
 
 
 def _is_final(race: Race) -> bool:

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.findings import Findings, Who, race_key
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
-from smemviz.engines.lockstep.hazards.serial_accesses import SerialAccess
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.messages import english
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3, Site
-
-Access = SharedAccess | SerialAccess
 
 _NOBODY, _ATOMIC = -1, -2
 _NOBODY_LOW, _NOBODY_HIGH = np.iinfo(np.int32).max, -1
@@ -43,7 +40,7 @@ class Races:
         self._owner: NDArray[np.int32] | None = None
         self._spare: Marks | None = None
 
-    def check(self, accesses: Sequence[Access], phased: bool) -> None:
+    def check(self, accesses: Sequence[SharedAccess], phased: bool) -> None:
         """Find the races among site executions and with the earlier ones; ``phased`` tells of a ``syncwarp``."""
         if self._earlier:
             for site, marks in self._earlier.items():
@@ -55,7 +52,7 @@ class Races:
             for part in _by_phase(accesses) if phased else [accesses]:
                 self._find(part, 1)
 
-    def keep(self, accesses: Sequence[Access]) -> None:
+    def keep(self, accesses: Sequence[SharedAccess]) -> None:
         """Keep what site executions touched for the rest of the interval."""
         for access in accesses:
             if access.site not in self._earlier:
@@ -70,7 +67,7 @@ class Races:
         for marks in self._earlier.values():
             marks.forget_blocks(blocks)
 
-    def _quiet(self, accesses: Sequence[Access]) -> bool:
+    def _quiet(self, accesses: Sequence[SharedAccess]) -> bool:
         """Tell whether each cell that is written has one thread only, or nothing but atomics; in any order."""
         writing = [access for access in accesses if not access.loads]
         if all(not access.stores for access in writing) and (not writing or len(writing) == len(accesses)):
@@ -93,9 +90,9 @@ class Races:
             owner[access.cells] = _NOBODY
         return quiet
 
-    def _find(self, accesses: Sequence[Access], apart: int) -> None:
+    def _find(self, accesses: Sequence[SharedAccess], apart: int) -> None:
         """Compare each site that writes with all the others."""
-        by_site: dict[Site, list[Access]] = {}
+        by_site: dict[Site, list[SharedAccess]] = {}
         for access in accesses:
             by_site.setdefault(access.site, []).append(access)
         if self._spare is None:
@@ -111,7 +108,7 @@ class Races:
                 self._spare.forget(access.cells)
 
     def _compare(
-        self, site: Site, marks: Marks, others: Sequence[Access], accesses: Sequence[Access], apart: int
+        self, site: Site, marks: Marks, others: Sequence[SharedAccess], accesses: Sequence[SharedAccess], apart: int
     ) -> None:
         """Hold the marks of a site against site executions; ``touches`` are where to look for who left a mark."""
         for access in others:
@@ -125,10 +122,12 @@ class Races:
         effects = {effect_of(site.op), effect_of(other.op)}
         return effects not in ({"load"}, {"update"}) and race_key(site, other) not in self._findings
 
-    def _tell(self, site: Site, access: Access, place: int, marker: int, accesses: Sequence[Access]) -> None:
+    def _tell(
+        self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
+    ) -> None:
         cell, thread = int(access.cells[place]), int(access.threads[place])
-        marked = (_when(other, cell, marker) for other in accesses if other.site is site)
-        then, now = next((when for when in marked if when is not None), None), access.when(place)
+        marked = (other.number for other in accesses if other.site is site and _did(other, cell, marker))
+        then, now = next(marked, None), access.number
         at_once = then == now
         mark_first = then is None or then < now or (at_once and marker < thread)
         pair = [(site, marker), (access.site, thread)]
@@ -138,10 +137,9 @@ class Races:
         note_race(self._findings, element, (early_site, early), (late_site, late), at_once)
 
 
-def _when(access: Access, cell: int, thread: int) -> tuple[int, int] | None:
-    """Return when a thread touched a cell in a site execution, None if it did not."""
-    places = np.flatnonzero((access.cells == cell) & (access.threads == thread))
-    return access.when(int(places[0])) if len(places) else None
+def _did(access: SharedAccess, cell: int, thread: int) -> bool:
+    """Tell whether a thread touched a cell in a site execution."""
+    return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
 def note_race(
@@ -216,9 +214,9 @@ def _by_thread_of_block(did: str, thread: Dim3, block: Dim3, line: int) -> str:
     return english("updated by thread {thread} of block {block} at line {line}", **values)
 
 
-def _by_phase(accesses: Sequence[Access]) -> Iterator[list[Access]]:
+def _by_phase(accesses: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:
     """Give the parts of site executions that happened in each phase."""
-    parts: dict[int, list[Access]] = {}
+    parts: dict[int, list[SharedAccess]] = {}
     for access in accesses:
         for phase in access.phases():
             part = access.within(phase)
@@ -238,16 +236,12 @@ class Marks:
         self.high = np.full(cells, _NOBODY_HIGH, np.int32)
         self._bits: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
 
-    def add(self, access: Access) -> None:
+    def add(self, access: SharedAccess) -> None:
         """Mark what a site execution touched; the first that a thread stored in a cell stays with it."""
         cells, threads = access.cells, access.threads
         lower = np.flatnonzero(threads < self.low.take(cells))
         higher = np.flatnonzero(threads > self.high.take(cells))
-        if isinstance(access, SerialAccess):
-            lower = lower[np.argsort(threads[lower], kind="stable")]
-            higher = higher[::-1][np.argsort(threads[higher[::-1]], kind="stable")]
-        # The last of several that go to one cell stays, and threads ascend.
-        lower = lower[::-1]
+        lower = lower[::-1]  # the last of several that go to one cell stays, and threads ascend
         self.low[cells[lower]] = threads[lower]
         self.high[cells[higher]] = threads[higher]
         if access.stores:
@@ -256,7 +250,7 @@ class Marks:
             self._bits[0][cells[lower]] = access.bits[lower]
             self._bits[1][cells[higher]] = access.bits[higher]
 
-    def meet(self, access: Access, apart: int) -> tuple[int, int] | None:
+    def meet(self, access: SharedAccess, apart: int) -> tuple[int, int] | None:
         """Return the first place of an access that another thread marked, and that thread; None where there is none.
 
         Another is one whose slot divided by ``apart`` differs: 1 for any other thread, 32 for one of another warp. Of

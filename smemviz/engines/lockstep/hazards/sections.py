@@ -13,12 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.serial_accesses import SerialAccess, SerialAccesses
 from smemviz.engines.lockstep.hazards.shared_accesses import SharedAccess
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.recordings.data import Site
-
-Access = SharedAccess | SerialAccess
 
 _LOCKING = ("atomic_cas", "atomic_exch")
 _NOWHERE = -1
@@ -51,7 +48,7 @@ class Sections:
         """Let threads pass a fence."""
         self._fenced[mask.lanes] = True
 
-    def update(self, access: SharedAccess, pending: Sequence[SharedAccess | SerialAccesses]) -> None:
+    def update(self, access: SharedAccess, pending: Sequence[SharedAccess]) -> None:
         """Note an update; where it releases a lock, ``pending`` has what was done since it was taken."""
         if access.site.op not in _LOCKING:
             return
@@ -63,7 +60,7 @@ class Sections:
         self._lock[lanes], self._since[lanes], self._fenced[lanes] = cells, access.number, False
         self._lock[released] = _NOWHERE
 
-    def _guard(self, released: NDArray[np.int32], pending: Sequence[SharedAccess | SerialAccesses]) -> None:
+    def _guard(self, released: NDArray[np.int32], pending: Sequence[SharedAccess]) -> None:
         first = int(self._since[released].min())
         for access in reversed(pending):
             if access.number <= first:
@@ -71,14 +68,14 @@ class Sections:
             guarded = self._guarded.setdefault(access.number, np.zeros(self._slots, np.bool_))
             guarded[released[self._since[released] < access.number]] = True
 
-    def apart(self, accesses: Sequence[Access]) -> list[Access]:
+    def apart(self, accesses: Sequence[SharedAccess]) -> list[SharedAccess]:
         """Return site executions with what was done with a lock held as updates."""
         if not self._guarded:
             return list(accesses)
         guarded, self._guarded = self._guarded, {}
         return [part for access in accesses for part in self._parts(access, guarded.get(access.number))]
 
-    def _parts(self, access: Access, guarded: NDArray[np.bool_] | None) -> list[Access]:
+    def _parts(self, access: SharedAccess, guarded: NDArray[np.bool_] | None) -> list[SharedAccess]:
         if guarded is None:
             return [access]
         site = self._sites.setdefault(access.site, replace(access.site, op="atomic_exch"))

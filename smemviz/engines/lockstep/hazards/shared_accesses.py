@@ -71,11 +71,6 @@ class Cells:
         """
         return cells_of(addresses, lanes, len(self.slots), width, self.nbytes, self._first)
 
-    def of(self, addresses: NDArray[np.int64], slots: NDArray[np.intp], width: int) -> NDArray[np.int64]:
-        """Return the cells of accesses of ``width`` bytes that threads made, an access's cells together; all (k,)."""
-        first = self._first if isinstance(self._first, int) else self._first[slots]
-        return cells_of(addresses, None, len(addresses), width, self.nbytes, first)
-
     def span(self, array: ArrayInfo) -> slice:
         """Return the cells of an array within its block."""
         begin = array.address - self._start
@@ -130,14 +125,6 @@ class SharedAccess:
     @cached_property
     def bits(self) -> NDArray[Any]:
         return bits_of(self._stored, self.lanes, len(self.where.slots), self.where.nbytes)
-
-    @property
-    def parts(self) -> tuple[SharedAccess]:
-        return (self,)
-
-    def when(self, place: int) -> tuple[int, int]:
-        """Return when an access was made: all of them at once."""
-        return self.number, 0
 
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""

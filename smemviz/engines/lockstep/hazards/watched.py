@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,14 @@ from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Site
 from smemviz.recordings.spelling import Spelling
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.hazards.in_order import Did, State
-
 Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
 Numbers = NDArray[np.int32]  # of site executions
 
-EFFECTS: tuple[Effect, ...] = ("load", "store", "update")
+_EFFECTS: tuple[Effect, ...] = ("load", "store", "update")
 _SEVERAL = -1
 _WIDEST_CELL = 8
 _MOST_PENDING = 1 << 20  # cells
+_CELLS_OF_ITSELF = 32  # that a pattern takes the memory of, whatever its own
 _MOST_IN_32_BITS = np.iinfo(np.int32).max
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _NONE = np.zeros(0, np.intp)
@@ -48,25 +46,6 @@ class _Pattern:
     width: int
     cells: NDArray[np.int64]
     numbers: dict[Effect, int]
-
-
-@dataclass(frozen=True)
-class Touches:
-    """What was done to cells that have several threads, all (k,): site, thread, cell; that of one row was at once."""
-
-    sites: NDArray[np.int32]
-    threads: Threads
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int32]
-
-    @property
-    def any(self) -> bool:
-        """Whether there is something."""
-        return len(self.rows) > 0
-
-    def those(self, which: NDArray[np.bool_]) -> Touches:
-        """Return some of it."""
-        return Touches(self.sites[which], self.threads[which], self.cells[which], self.rows[which])
 
 
 class Watched:
@@ -87,8 +66,7 @@ class Watched:
         self._owner = self._nobody()
         self._is_new = True  # nobody touched any cell
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
-        self._numbers_of_all = np.zeros((3, len(self.contents)), np.int32)
-        self._numbers: dict[Effect, Numbers] = dict(zip(EFFECTS, self._numbers_of_all, strict=True))
+        self._numbers = {effect: np.zeros(len(self.contents), np.int32) for effect in _EFFECTS}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
         self.last_store: tuple[int, NDArray[np.int64], Threads] = -1, _NONE, _NONE
@@ -109,31 +87,17 @@ class Watched:
         return self._marks[effect]
 
     @cached_property
-    def _marks_of_all(self) -> tuple[Threads, Numbers]:
-        """Return the lowest and the highest threads, and by which executions, of each effect, both (2, 3, cells)."""
-        shape = 2, len(EFFECTS), len(self.contents)
-        return np.zeros(shape, self._number), np.zeros(shape, np.int32)
-
-    @cached_property
     def _marks(self) -> dict[Effect, tuple[tuple[Threads, Numbers], ...]]:
-        threads, executions = self._marks_of_all
-        marks = {effect: (*zip(threads[:, at], executions[:, at], strict=True),) for at, effect in enumerate(EFFECTS)}
-        return {effect: both[:1] if effect == "store" else both for effect, both in marks.items()}
+        many = len(self.contents)
+        marks = {effect: 1 if effect == "store" else 2 for effect in _EFFECTS}
+        return {
+            effect: tuple((self._nobody(), np.zeros(many, np.int32)) for _ in range(count))
+            for effect, count in marks.items()
+        }
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
         return cells_of(addresses, lanes, slots, width, self.nbytes, -(self.start // self.nbytes))
-
-    def cells_of(
-        self, addresses: NDArray[np.int64], widths: NDArray[np.int64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Return the cells of accesses of several widths, an access's cells together, and which access each is of."""
-        cells, many = (addresses - self.start) // self.nbytes, widths // self.nbytes
-        access = np.arange(len(addresses))
-        if not len(many) or many.max() == 1:
-            return access, cells
-        access, end = np.repeat(access, many), np.cumsum(many)
-        return access, cells[access] + np.arange(len(access)) - (end - many)[access]
 
     def begin(self) -> None:
         """Start a batch of blocks: the same addresses are those of other threads now."""
@@ -183,100 +147,10 @@ class Watched:
                 return self._share(effect, cells, threads, free, number)
         lanes = None if mask.full else mask.lanes
         self._pending.append(_Pattern(addresses, lanes, width, cells, {effect: number}))
-        self._pending_cells += len(cells)
+        self._pending_cells += len(cells) + _CELLS_OF_ITSELF
         if self._pending_cells > _MOST_PENDING:
             self._settle()
         return _NONE
-
-    @property
-    def owners(self) -> Threads:
-        """Whose each cell is: 0 of nobody, and a negative number of several; it may be written."""
-        self._is_new = False
-        return self._owner
-
-    def own(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: NDArray[np.int64]) -> None:
-        """Let threads touch cells that are nobody else's, by executions of ascending numbers."""
-        if self._pending:
-            self._settle()
-        self._is_new = False
-        self._owner[cells] = threads
-        self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
-
-    def are_of_several(self, cells: NDArray[np.int64], threads: Threads) -> NDArray[np.bool_]:
-        """Tell which accesses of cells, of thread after thread, are of cells that others touch or touched."""
-        owner, last = self._owner.take(cells), np.empty(len(self.contents), threads.dtype)
-        last[cells] = threads
-        is_other = (last.take(cells) != threads) | ((owner != 0) & (owner != threads))
-        if not is_other.any():
-            return np.asarray(is_other)
-        several = np.zeros(len(self.contents), np.bool_)
-        several[cells[is_other]] = True
-        return np.asarray(several.take(cells))
-
-    def done_to(self, effect: Effect, cells: NDArray[np.int64]) -> list[tuple[Threads, Numbers]]:
-        """Return what ``marks`` has of cells, those of one thread included."""
-        if self._pending:
-            self._settle()
-        owner, numbers = self._owner.take(cells), self._numbers[effect].take(cells)
-        several, alone = owner == _SEVERAL, np.where((owner > 0) & (numbers > 0), owner, 0)
-        return [
-            (np.where(several, mark.take(cells), alone), np.where(several, by.take(cells), numbers))
-            for mark, by in self.marks(effect)
-        ]
-
-    def was_done(self, effect: Effect, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell whether there is a mark of something on cells."""
-        others, _ = self.done_to(effect, cells)[0]
-        return np.asarray(others != 0)
-
-    def share(self, cells: NDArray[np.int64]) -> None:
-        """Make cells those of several threads."""
-        self._is_new = False
-        owner = self._owner.take(cells)
-        moved = cells[owner > 0]
-        if len(moved):
-            self._hand_over(moved, owner[owner > 0])
-        self._owner[cells] = _SEVERAL
-
-    def note(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
-        """Note loads or updates of cells of several threads, by executions ``numbers``."""
-        self.shared.add(effect)
-        for (mark, by), is_low in zip(self.marks(effect), (True, False), strict=True):
-            before = mark.take(cells)
-            further = (before == 0) | (threads <= before) if is_low else threads >= before
-            # The last of several that go to one cell stays: the last of the lowest thread, or of the highest.
-            places = np.flatnonzero(further)
-            places = places[np.lexsort((numbers[places], -threads[places] if is_low else threads[places]))]
-            mark[cells[places]], by[cells[places]] = threads[places], numbers[places]
-
-    def note_stores(self, cells: NDArray[np.int64], threads: Threads, numbers: Numbers) -> None:
-        """Note the last store in each of some cells of several threads."""
-        self.shared.add("store")
-        ((last, by),) = self.marks("store")
-        last[cells], by[cells] = threads, numbers
-
-    def noted_in(self, state: State, did: Did, several: NDArray[np.uint8], last: NDArray[np.int64]) -> None:
-        """Take what was noted of rows in the state of all cells; ``last`` is which of them stored last."""
-        self.shared |= {effect for effect, marked in zip(EFFECTS, state.marked.tolist(), strict=True) if marked}
-        number, begin, end = last.tolist()
-        if begin >= 0:
-            places = begin + np.flatnonzero(several[begin:end])
-            self.last_store = number, did.cell[places], did.thread[places]
-
-    @cached_property
-    def _seen(self) -> tuple[Numbers, NDArray[np.uint64], Numbers]:
-        many = len(self.contents)
-        return np.zeros(many, np.int32), np.zeros(many, np.uint64), np.zeros(many, np.int32)
-
-    def state(self) -> State:
-        """Return what is known of all cells, to be noted in."""
-        from smemviz.engines.lockstep.hazards.in_order import State
-
-        if self._pending:
-            self._settle()
-        (low, high), (low_by, high_by) = self._marks_of_all
-        marked = np.array([effect in self.shared for effect in EFFECTS])
-        return State(self.owners, self._numbers_of_all, low, high, low_by, high_by, *self._seen, marked)
 
     def _settle(self) -> None:
         for pattern in self._pending:

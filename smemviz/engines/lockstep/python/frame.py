@@ -87,7 +87,14 @@ class Frame:
         self.names = tree.names
         self.canonical = self.names.canonical  # the name that rules go by, empty where a variable hides it
         self.loops: list[Loop] = []
-        self.enter(machine, mask)
+        self.machine = machine
+        self.entry = mask
+        self.mask = mask
+        self.live = mask
+        self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
+        self.variables: dict[str, Value] = {}
+        self.owners: dict[str, Mask] = {}
+        self.local_arrays: dict[ast.AST, View] = {}
         self.statement_call: ast.expr | None = None
         # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
         self.waiting: Mask | None = None
@@ -97,22 +104,6 @@ class Frame:
         self._result: Value = _MISSING
         self._expressions = language.expressions
         self._statements = language.statements
-
-    def enter(self, machine: Machine, mask: Mask) -> None:
-        """Begin in the threads of a mask, with no variable."""
-        self.machine = machine
-        self.entry = mask
-        self.mask = mask
-        self.live = mask
-        self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
-        self.variables: dict[str, Value] = {}
-        self.owners: dict[str, Mask] = {}
-        self.local_arrays: dict[ast.AST, View] = {}
-
-    def leave(self) -> None:
-        """Let go of a launch that is over; before anything else is done here, another is entered."""
-        for part in ("machine", "entry", "mask", "live", "nobody", "variables", "owners", "local_arrays"):
-            vars(self).pop(part, None)
 
     # -- running
 

@@ -20,14 +20,6 @@ _IDLE = ("nanosleep", "threadfence", "threadfence_block", "threadfence_system", 
 FENCES = ("cuda.threadfence", "cuda.threadfence_block", "cuda.threadfence_system")
 
 
-def is_idle(frame: Frame, node: ast.Call) -> bool:
-    """Tell whether a call does nothing that anybody could see: a fence where there are no atomics, or a short sleep."""
-    name = frame.canonical(node.func)
-    sleeps = name == "cuda.nanosleep" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
-    is_fence = name in FENCES and not node.args and not frame.machine.table.has_updates
-    return (sleeps or is_fence) and not node.keywords
-
-
 @dataclass(frozen=True)
 class Wait:
     """A loop that only looks whether it may end: what a turn does before it looks, and behind; and who goes on.

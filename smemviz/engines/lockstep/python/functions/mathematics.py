@@ -28,8 +28,6 @@ from smemviz.engines.lockstep.values.typing import (
 
 Function = Callable[..., Value]
 
-_OF_FLOATS: dict[Function, np.ufunc] = {}
-
 
 def _not_a_number(*x: float) -> float:
     return math.nan
@@ -75,12 +73,6 @@ def _real(x: Value) -> Dtype:
     return dtype
 
 
-def of_floats(name: str) -> np.ufunc | None:
-    """Return the function of NumPy that a function of ``math`` is for numbers of one type, single or double."""
-    rule = UNARY.get(name) or BINARY.get(name)
-    return None if rule is None else _OF_FLOATS.get(rule)
-
-
 def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
     def rule(x: Value) -> Value:
         dtype = _real(x)
@@ -88,8 +80,6 @@ def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
             dtype = FLOAT32
         return function(cast(x, dtype if dtype.kind == "f" else FLOAT64))
 
-    if isinstance(function, np.ufunc):
-        _OF_FLOATS[rule] = function
     return rule
 
 
@@ -98,8 +88,6 @@ def _binary(function: Callable[[Any, Any], Any]) -> Function:
         both = _pair(_real(x), _real(y))
         return function(cast(x, both), cast(y, both))
 
-    if isinstance(function, np.ufunc):
-        _OF_FLOATS[rule] = function
     return rule
 
 

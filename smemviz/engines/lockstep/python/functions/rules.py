@@ -15,15 +15,11 @@ from smemviz.messages import english
 
 @dataclass(frozen=True)
 class Rule:
-    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value.
-
-    ``of_values`` is the function that does so where that hangs on the values alone.
-    """
+    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
 
     run: Callable[[Frame, ast.Call, list[Value]], Value]
     fewest: int
     most: int
-    of_values: Callable[..., Value] | None = None
 
 
 def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
@@ -52,4 +48,4 @@ def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> V
 def plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:
     """Return the rule of a function of values alone."""
     most = fewest if most is None else most
-    return Rule(lambda frame, node, arguments: function(*arguments), fewest, most, function)
+    return Rule(lambda frame, node, arguments: function(*arguments), fewest, most)

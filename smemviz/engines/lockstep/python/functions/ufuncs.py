@@ -227,7 +227,7 @@ def _rule(function: np.ufunc) -> Rule:
             return of_numbers(*arguments)
         return _into(frame, node, of_numbers, arguments)
 
-    return Rule(run, function.nin, function.nin + 1, of_numbers)
+    return Rule(run, function.nin, function.nin + 1)
 
 
 def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:

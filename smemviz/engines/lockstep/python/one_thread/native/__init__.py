@@ -1,1 +1,0 @@
-"""The text of a loop as machine code, for loops that take long."""

@@ -1,1 +1,0 @@
-"""A loop of a kernel as the text of a Python function."""

@@ -1,1 +1,0 @@
-"""Loops that several threads run one after the other, and what they did as requests of all of them."""
