@@ -90,3 +90,33 @@ __global__ void set_row_read_col_dyn_pad(int *out) {
     __syncthreads();
     out[idx] = tile[col_idx];
 }
+
+// Declared in the file, both arrays are known to every kernel below; a block has room for those that its kernel uses.
+__shared__ int tile_of_file[BDIMY][BDIMX];
+extern __shared__ int dynamic_of_file[];
+
+// smemviz: set_row_read_col_file<<<1, dim3(BDIMX, BDIMY)>>>(zeros(BDIMX * BDIMY))
+// smemviz: set_row_read_col_dyn_file<<<1, dim3(BDIMX, BDIMY), BDIMX * BDIMY * sizeof(int)>>>(zeros(BDIMX * BDIMY))
+
+// The transpose with its tile declared in the file: the same requests as set_row_read_col.
+__global__ void set_row_read_col_file(int *out) {
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int idx = ty * BDIMX + tx;
+
+    tile_of_file[ty][tx] = idx;
+    __syncthreads();
+    out[idx] = tile_of_file[tx][ty];
+}
+
+// The transpose in dynamic shared memory that is declared in the file.
+__global__ void set_row_read_col_dyn_file(int *out) {
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int row_idx = ty * BDIMX + tx;
+    int col_idx = tx * BDIMY + ty;
+
+    dynamic_of_file[row_idx] = row_idx;
+    __syncthreads();
+    out[row_idx] = dynamic_of_file[col_idx];
+}

@@ -73,8 +73,10 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
                 raise RefusedLaunchError(*place, message)
 
 
-def check_shared(place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability) -> None:
-    """Refuse more shared memory than a block can have; sizes in bytes.
+def check_shared(
+    place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability, how: str = "shape 0"
+) -> None:
+    """Refuse more shared memory than a block can have; sizes in bytes, ``how`` a dynamic array is declared.
 
     Raises:
         RefusedLaunchError: naming the numbers and the remedy.
@@ -84,9 +86,10 @@ def check_shared(place: tuple[str, int], static: int, dynamic: int, device: Comp
             *place,
             english(
                 "the kernel declares {static} bytes of static shared memory; a block has {most}. "
-                "Declare it dynamic (shape 0) and give its bytes in the launch.",
+                "Declare it dynamic ({how}) and give its bytes in the launch.",
                 static=static,
                 most=device.static_shared,
+                how=how,
             ),
         )
     if static + dynamic > device.opt_in_shared:

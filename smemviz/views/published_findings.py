@@ -82,7 +82,8 @@ def _cycles(recording: Recording, kernel: str) -> str:
 
 def cycles(recording: Recording, kernel: str) -> int | None:
     """Return the cycles of a step: the short chase taken off the long one, at the clock that both ran at."""
-    times = [launch.time for launch in recording.launches if launch.kernel == kernel]
+    names = (kernel, f"{kernel}s")  # C++ keeps the word register for itself
+    times = [launch.time for launch in recording.launches if launch.kernel in names]
     long, short = (recording.constants[name] for name in ("LONG", "SHORT"))
     match long, short, times:
         case int(), int(), [first, second] if first and second and long != short and (mhz := clock_mhz(first)):
@@ -119,12 +120,12 @@ def _square(recording: Recording) -> tuple[Published, ...]:
         ),
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
         _overhead(recording),
-        _scopes(),
+        _scopes(recording),
     )
 
 
 def _reverse(recording: Recording) -> tuple[Published, ...]:
-    return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes()
+    return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes(recording)
 
 
 def _declared(recording: Recording, static: str, dynamic: str, printed: str, where: str) -> Published:
@@ -160,8 +161,28 @@ def _overhead(recording: Recording) -> Published:
     )
 
 
-def _scopes() -> Published:
-    """Say where a shared array can be declared."""
+def _scopes(recording: Recording) -> Published:
+    """Say where a shared array can be declared, and what that changes where both ways are recorded."""
+    kernels = {launch.kernel for launch in recording.launches}
+    in_file = [f"{kernel}_file" for kernel in ("set_row_read_col", "set_row_read_col_dyn")]
+    if kernels.issuperset(in_file):
+        inside, outside = (
+            [_store_and_load(recording[kernel]) for kernel in names]
+            for names in ([kernel.removesuffix("_file") for kernel in in_file], in_file)
+        )
+        return Published(
+            _("declared in the file or in the kernel"),
+            _("either, in CUDA C++"),
+            "",
+            _("no difference")
+            if inside == outside
+            else _("{one} against {other}", one=listed(outside), other=listed(inside)),
+            _(
+                "Declared in the file: {static} with a static array, {dynamic} with a dynamic one.",
+                static=outside[0],
+                dynamic=outside[1],
+            ),
+        )
     return Published(
         _("declared in the file or in the kernel"),
         _("either, in CUDA C++"),

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from helpers.gallery import h200
 
+import smemviz
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.paths import kernels_dir
 from smemviz.views.published_findings import published
 
 
@@ -43,6 +45,13 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
 def test_static_and_dynamic_declarations_cost_the_same() -> None:
     declared = published(h200("reverse"))[0]
     assert (declared.ours, declared.note) == ("no difference", "Static declaration: 2 and 2.")
+
+
+def test_arrays_of_the_file_and_of_the_kernel_cost_the_same() -> None:
+    recording = smemviz.run(kernels_dir() / "square.cu", engine="lockstep")
+    scope = published(recording)[-1]
+    assert (scope.published, scope.ours) == ("either, in CUDA C++", "no difference")
+    assert scope.note == ("Declared in the file: 32 and 1,024 with a static array, 32 and 1,024 with a dynamic one.")
 
 
 def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode() -> None:

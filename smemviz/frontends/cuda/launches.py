@@ -96,7 +96,8 @@ def offered(program: CudaProgram) -> list[str]:
 def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantValue]) -> NDArray[Any] | None:
     """Make the array that an argument asks for, of the type that its parameter points to; None when it is a number.
 
-    ``random`` gives the same numbers in every run.
+    ``random`` gives the same numbers in every run, and ``ring(n, apart)`` n numbers of which each that is a multiple
+    of ``apart`` is the place of the next, until all are visited.
 
     Raises:
         UnreadableError: when it is not read here.
@@ -106,12 +107,15 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
     values = [value_of(argument, scope) for argument in node.args]
     maker, dtype = node.func.id, np.dtype(parameter.element.dtype or "uint8")
     fill = [values.pop(0)] if maker == "full" and values else []
+    fill = [values.pop(1)] if maker == "ring" and len(values) == 2 else fill
     sizes = tuple(int(value) for value in values)
     lanes = (parameter.element.lanes,) if parameter.element.lanes > 1 else ()
     shape = (*sizes, *lanes)
     if not sizes or min(sizes) < 0 or any(value != size for value, size in zip(values, sizes, strict=True)):
         raise UnreadableError(ast.unparse(node))
     if int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
+        raise UnreadableError(ast.unparse(node))
+    if maker == "ring" and (len(shape) > 1 or not 0 < (fill or [1])[0] <= shape[0]):
         raise UnreadableError(ast.unparse(node))
     return _array(maker, shape, dtype, fill)
 
@@ -124,6 +128,12 @@ def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Seque
         return random.integers(0, 2 if dtype.kind == "b" else 100, shape).astype(dtype)
     if maker == "arange":
         return np.arange(int(np.prod(shape))).astype(dtype).reshape(shape)
+    if maker == "ring":
+        apart = int(fill[0]) if fill else 1
+        places = np.random.default_rng(0).permutation(shape[0] // apart) * apart
+        ring = np.zeros(shape, dtype)
+        ring[places] = np.roll(places, -1)
+        return ring
     return np.full(shape, fill[0] if fill else int(maker == "ones"), dtype)
 
 

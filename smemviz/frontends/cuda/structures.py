@@ -17,7 +17,7 @@ from smemviz.frontends.cuda.functions import parts
 from smemviz.frontends.cuda.lexing import Token, closing
 from smemviz.frontends.cuda.shapes import TYPES, Element, element_of
 
-MAKERS = ("zeros", "ones", "full", "arange", "random")
+MAKERS = ("zeros", "ones", "full", "arange", "random", "ring")
 
 _VALUE = "__smemviz_value_"
 _OBJECT = re.compile(r"_Z16__smemviz_objectILi(?P<number>\d+)ELi(?P<kind>\d+)ELi(?P<size>\d+)E")

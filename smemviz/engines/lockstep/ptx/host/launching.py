@@ -96,7 +96,7 @@ def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepare
     except PtxError as error:
         raise unsupported(error, entry, sources) from None
     layout, symbols = place_shared(kernel, entry, configuration.dynamic_shared)
-    check_shared(place, layout.static, configuration.dynamic_shared, target)
+    check_shared(place, layout.static, configuration.dynamic_shared, target, "extern")
     return Prepared(entry, kernel, steps, sources, layout, symbols, SiteMap(kernel, entry.plain, sources))
 
 
