@@ -125,3 +125,33 @@ class MissingError(SmemvizError):
     """This machine lacks what was asked for: a GPU, a browser, a profiler."""
 
     exit_code = 3
+
+
+class TerminatedError(BaseException):
+    """SIGTERM. A program that catches all errors does not catch this, as it would not have seen the signal."""
+
+
+class CutShortError(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM in a run that had launched something: what was recorded of it until then.
+
+    ``recording`` is that as a recording, for who runs a file by ``smemviz.run``.
+    """
+
+    def __init__(self, launches: tuple[Any, ...], findings: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.launches = launches
+        self.findings = findings
+        self.recording: Any = None
+
+
+def stop_behind(error: BaseException | None) -> BaseException | None:
+    """Return the Ctrl-C or SIGTERM that is behind an error, if one is; extensions written in C make others of it."""
+    while error and not isinstance(error, KeyboardInterrupt | TerminatedError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def stop_code(stop: BaseException) -> int:
+    """Return the exit code of a program that Ctrl-C or SIGTERM ended, as a shell reports it."""
+    behind = stop.__cause__ if isinstance(stop, CutShortError) else stop
+    return 143 if isinstance(behind, TerminatedError) else 130

@@ -17,7 +17,7 @@ from typing import Any
 
 import smemviz
 from smemviz import errors
-from smemviz.cli.main import VERBS
+from smemviz.cli.main import DEBUG, FAILED, VERBS
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.ptx import coverage as ptx
 from smemviz.engines.lockstep.python.functions import coverage as python
@@ -73,7 +73,8 @@ def cli() -> str:
                 ),
                 (str(errors.InputError.exit_code), "bad usage or bad input, said in one line: what, where, what to do"),
                 (str(errors.MissingError.exit_code), "this machine lacks what was asked for"),
-                ("130", "stopped with Ctrl-C"),
+                (str(FAILED), f"smemviz itself failed, said in a line to report; `{DEBUG}=1` shows the traceback"),
+                ("130, 143", "stopped with Ctrl-C, or SIGTERM; `run` keeps what it has recorded"),
             ],
         )
     )

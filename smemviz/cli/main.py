@@ -11,11 +11,15 @@ import errno
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
+from pathlib import PurePath
 from types import ModuleType
 
-from smemviz.errors import InputError, MissingError, SmemvizError
+from smemviz.cli.stopping import terminable
+from smemviz.errors import InputError, MissingError, SmemvizError, TerminatedError, stop_behind, stop_code
 from smemviz.printable import one_line
 from smemviz.version import __version__
 
@@ -24,38 +28,56 @@ VERBS = (
     "serve",
 )
 _SERVERS = (None, "serve")
-INTERRUPTED = 130  # as a shell reports SIGINT
-BROKEN_PIPE = 141  # and SIGPIPE
+FAILED = 4
+BROKEN_PIPE = 141  # as a shell reports SIGPIPE
+DEBUG = "SMEMVIZ_DEBUG"  # in the environment, lets an error of smemviz's own show where it came from
+_MOST_SAID = 300  # characters of what an unexpected error says
 _OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0 done, 1 a check failed, 2 bad input, 3 this machine lacks it."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
+    """Run a command line and return its exit code.
+
+    0: done, 1: a check failed, 2: bad input, 3: this machine lacks it, 4: smemviz failed.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
-    command = import_module(f"smemviz.cli.verbs.{verb or 'dashboard'}")
-    own, script = _split(arguments) if verb == "run" else (arguments, None)
-    parsed = _parser(verb, command).parse_args(own)
-    parsed.arguments = script
-    before = _identity(parsed)
+    saved = _Saved()
     try:
-        code: int = command.execute(parsed)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with terminable() if verb not in _SERVERS else nullcontext():
+            return _executed(verb, arguments, saved)
     except SmemvizError as error:
         return _fail(str(error), error.exit_code)
     except MemoryError:
         return _fail("this machine has not enough memory for that", MissingError.exit_code)
-    except (Exception, KeyboardInterrupt) as error:
-        if _interrupted(error):
-            saved = "nothing was saved" if _identity(parsed) == before else f"{parsed.output} was saved before"
+    except (Exception, KeyboardInterrupt, TerminatedError) as error:
+        stop = stop_behind(error)
+        if stop is not None:
+            code = stop_code(stop)
             # The server has said that this is how to stop it.
-            return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb not in _SERVERS else INTERRUPTED
+            return code if verb in _SERVERS else _fail(f"stopped before it was done; {saved}", code)
         if isinstance(error, OSError):
             return _refused(error)
-        raise
+        if isinstance(error, ImportError):  # of a library, which lacks memory or a part of its own
+            return _fail(f"this machine cannot load what that needs: {error}", MissingError.exit_code)
+        if isinstance(error, RuntimeError) and "start new thread" in str(error):
+            return _fail("this machine gives no more threads", MissingError.exit_code)
+        if os.environ.get(DEBUG):
+            raise
+        return _fail(_failure(error), FAILED)
+
+
+def _executed(verb: str | None, arguments: list[str], saved: _Saved) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
+    command = import_module(f"smemviz.cli.verbs.{verb or 'dashboard'}")
+    own, script = _split(arguments) if verb == "run" else (arguments, None)
+    parsed = _parser(verb, command).parse_args(own)
+    parsed.arguments = script
+    saved.watch(parsed)
+    code: int = command.execute(parsed)
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return code
 
 
@@ -64,20 +86,38 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _identity(parsed: argparse.Namespace) -> tuple[int, int] | None:
-    """Tell the file that a verb writes from the one that replaces it; None where there is none."""
-    try:
-        status = os.stat(parsed.output)
-    except (AttributeError, TypeError, OSError):
-        return None
-    return status.st_ino, status.st_mtime_ns
+class _Saved:
+    """Says whether a verb wrote the file that it was asked for; a verb may learn only later which that is."""
+
+    def __init__(self) -> None:
+        self._parsed = argparse.Namespace()
+        self._before: tuple[int, int] | None = None
+
+    def watch(self, parsed: argparse.Namespace) -> None:
+        self._parsed = parsed
+        self._before = self._identity()
+
+    def __str__(self) -> str:
+        same = self._identity() == self._before
+        return "nothing was saved" if same else f"{self._parsed.output} was saved before"
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Tell the file from the one that replaces it; None where there is none."""
+        try:
+            status = os.stat(self._parsed.output)
+        except (AttributeError, TypeError, OSError):
+            return None
+        return status.st_ino, status.st_mtime_ns
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error; extensions written in C make others of it."""
-    while error and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
+def _failure(error: BaseException) -> str:
+    """Say what to report of an error that is no user's mistake."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} in {PurePath(frame.filename).name}:{frame.lineno}"
+    return (
+        f"a fault of smemviz {__version__}: {where}: {str(error)[:_MOST_SAID]}. Please report this line and what was "
+        f"run; {DEBUG}=1 in the environment shows the whole traceback"
+    )
 
 
 def _refused(error: OSError) -> int:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine, gpu_engine_for_cuda
+from smemviz.engines.backend import (
+    Engine,
+    assembled,
+    chosen,
+    cut_short_as,
+    gpu_engine,
+    gpu_engine_for_cuda,
+    recording_of,
+)
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import LaunchOptions, Progress, RunOptions
@@ -64,6 +73,7 @@ def run(
         view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
 
     Raises:
+        CutShortError: for Ctrl-C, a KeyboardInterrupt whose ``recording`` is what was recorded before.
         InputError: for a file, a constant, a block or a launch that cannot be used.
         MissingError: when the engine needs what this machine lacks.
     """
@@ -84,20 +94,20 @@ def run(
     failed: KernelFileError | LaunchError | None = None
     launches: Sequence[Launch] = ()
     findings: Sequence[Finding] = ()
+    kind = chosen(engine)
+    recorded = partial(recording_of, program, kind, options)
     try:
-        if chosen(engine) == "gpu":
-            launches, findings = gpu_engine().run(program, options)
-        else:
-            from smemviz.engines import lockstep
+        with cut_short_as(recorded):
+            if kind == "gpu":
+                launches, findings = gpu_engine().run(program, options)
+            else:
+                from smemviz.engines import lockstep
 
-            launches, findings = lockstep.run(program, options)
+                launches, findings = lockstep.run(program, options)
     except (KernelFileError, LaunchError) as error:
         failed = error
     if launches or findings:
-        engine = chosen(engine)
-        return assembled(
-            program.file, program.source, program.values, engine, launches, findings, options.picker.skipped
-        )
+        return recorded(launches, findings)
     if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
         return run_script(program, (), engine, options)
     raise failed or KernelFileError(
@@ -112,14 +122,9 @@ def _run_cuda(program: CudaProgram, view: str | None, engine: Engine, options: R
     if view is not None:
         program = replace(program, view=running.checked_view(view))
     kind = chosen(engine)
-    if kind == "gpu":
-        launches, findings = gpu_engine_for_cuda().run(program, options)
-    else:
-        launches, findings = running.run(program, options)
-    recording = assembled(
-        program.file, program.source, program.values, kind, launches, findings, options.picker.skipped
-    )
-    return replace(recording, view=program.view)
+    recorded = partial(recording_of, program, kind, options, view=program.view)
+    with cut_short_as(recorded):
+        return recorded(*(gpu_engine_for_cuda().run if kind == "gpu" else running.run)(program, options))
 
 
 def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:

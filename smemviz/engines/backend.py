@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any, Literal, Protocol, cast
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import Recorder
-from smemviz.errors import InputError, MissingError
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.errors import CutShortError, InputError, MissingError
+from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program, source_sha256
 from smemviz.recordings.calibration import calibration_of
@@ -100,6 +101,7 @@ def assembled(
     launches: Sequence[Launch],
     findings: Sequence[Finding],
     unrecorded: int = 0,
+    view: View = "source",
 ) -> Recording:
     """Return the recording of what an engine saw of a file, with the text of every other file that is in it."""
     launches, sources = gather_files(file, launches)
@@ -118,7 +120,31 @@ def assembled(
         calibration=calibration_of(device.name) if device else None,
         sources=sources,
         unrecorded=unrecorded,
+        view=view,
     )
+
+
+def recording_of(
+    program: Program,
+    kind: EngineName,
+    options: RunOptions,
+    launches: Sequence[Launch],
+    findings: Sequence[Finding],
+    view: View = "source",
+) -> Recording:
+    """Return the recording of a program's run."""
+    skipped = options.picker.skipped
+    return assembled(program.file, program.source, program.values, kind, launches, findings, skipped, view)
+
+
+@contextmanager
+def cut_short_as(assemble: Callable[[Sequence[Launch], Sequence[Finding]], Recording]) -> Iterator[None]:
+    """Make a recording of what a run recorded before Ctrl-C or SIGTERM, and hand it on with that."""
+    try:
+        yield
+    except CutShortError as cut:
+        cut.recording = assemble(cut.launches, cut.findings)
+        raise
 
 
 def gather_files(file: str, launches: Sequence[Launch]) -> tuple[tuple[Launch, ...], dict[str, str]]:

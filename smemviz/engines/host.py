@@ -24,6 +24,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, NoAttributeError, NoImportError, PlaceError, SmemvizError
 from smemviz.frontends.numba.functions import python_function
@@ -140,7 +141,7 @@ def run_main(program: Program, cuda: ModuleType | None = None) -> None:
     """
     program.require_main()
     namespace = namespace_for(program.file, cuda)
-    with _import_path(program.file):
+    with _import_path(program.file), as_it_was():
         _guarded(program.file, program.code(), namespace)
 
 
@@ -230,11 +231,15 @@ def main_failed(error: PlaceError) -> Finding:
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
 
 
-def stopped(error: KeyboardInterrupt) -> Finding:
-    """Turn Ctrl-C into a finding at the line that was running, so that what was recorded is kept."""
+def running_line(error: BaseException) -> int:
+    """Return the line of the user's that was running when something stopped it."""
     names = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
     own = [frame.lineno for frame in names if not frame.filename.startswith(("<", sys.prefix, sys.base_prefix))]
-    line = (own[-1] if own else None) or 1
+    return (own[-1] if own else None) or 1
+
+
+def stopped(line: int) -> Finding:
+    """Turn Ctrl-C or SIGTERM into a finding at the line that was running, so that what was recorded is kept."""
     what = english("stopped here; the launches after it are missing")
     return Finding(MAIN_FAILED, "main", line, (0, 0, 0), (), what)
 

@@ -7,9 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from smemviz.engines.children import Children, renumbered
-from smemviz.engines.host import main_failed, not_recorded, stopped
+from smemviz.engines.host import main_failed, not_recorded, running_line, stopped
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.errors import BlocksError, KernelFileError, LaunchError, PlaceError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import (
+    BlocksError,
+    CutShortError,
+    KernelFileError,
+    LaunchError,
+    PlaceError,
+    RefusedLaunchError,
+    UnsupportedError,
+    stop_behind,
+    stop_code,
+)
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 
 LaunchOutcome = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
@@ -34,27 +44,54 @@ class Recorder:
 
     @contextmanager
     def recording(self, failed: Callable[[PlaceError], Finding] = main_failed) -> Iterator[None]:
-        """Let what launches kernels run; once it has launched one, what ends it is a finding, Ctrl-C too.
+        """Let what launches kernels run; once it has launched one, what ends it is a finding.
 
         Raises:
+            CutShortError: when Ctrl-C or SIGTERM ends it after that.
             KernelFileError: when it fails before.
             LaunchError: when the first launch does not fit, or one has not the blocks asked for.
             UnsupportedError: when the first kernel cannot be recorded.
         """
         try:
-            yield
+            with self.stoppable():
+                yield
         except KernelFileError as error:
             if self.is_empty:
                 raise
-            self.findings.append(failed(error))
-        except KeyboardInterrupt as error:
-            if not self.launches:
-                raise
-            self.findings.append(stopped(error))
+            self._end_with(failed(error))
         except (LaunchError, UnsupportedError) as error:
             if not self.launches or isinstance(error, BlocksError):
                 raise
-            self.findings.append(not_recorded(error) if error.kernel else failed(error))
+            self._end_with(not_recorded(error) if error.kernel else failed(error))
+        self._end_child(0)
+
+    def _end_with(self, finding: Finding) -> None:
+        with self.handing_over():
+            self.findings.append(finding)
+        self._end_child(1)
+
+    @contextmanager
+    def stoppable(self, line_of: Callable[[BaseException], int] = running_line) -> Iterator[None]:
+        """Hand on, with Ctrl-C or SIGTERM, what was recorded before; ``line_of`` says which line it stopped.
+
+        Raises:
+            CutShortError: for either, once something was launched.
+        """
+        try:
+            yield
+        except BaseException as error:
+            stop = stop_behind(error)
+            if not self.launches or stop is None:
+                raise
+            self._end_child(stop_code(stop))
+            self.end()
+            self.findings.append(stopped(line_of(stop)))
+            raise CutShortError(tuple(self.launches), tuple(self.findings)) from stop
+
+    def _end_child(self, status: int) -> None:
+        """End a process that the script forked and that comes to the script's end: the result is another's to tell."""
+        if self.children.is_child:
+            raise SystemExit(status)
 
     def keep(self, launch: Launch, row_bytes: int, findings: Sequence[Finding] = ()) -> None:
         """Keep a launch, each of whose logged requests takes so many bytes, and its mistakes."""

@@ -11,7 +11,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, assembled, chosen, cut_short_as, gpu_engine, recording_of
 from smemviz.engines.children import Children, entering, run_in_child
 from smemviz.engines.host import is_library, main_failed
 from smemviz.engines.limits import LOG_BYTES
@@ -42,6 +42,7 @@ def run_script(
     The script is trusted: this is for a file that its user names, never for text from elsewhere.
 
     Raises:
+        CutShortError: for Ctrl-C once it has launched something.
         InputError: when no launch is of those that are asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
@@ -51,12 +52,17 @@ def run_script(
     kind = chosen(engine)
     options = options or RunOptions()
     failed = _cell_failed if program.is_notebook else _script_failed
-    with _seeing_script(kind, program, options) as recorder, recorder.recording(failed):
+    recorded = partial(recording_of, program, kind, options)
+    with (
+        cut_short_as(recorded),
+        _seeing_script(kind, program, options) as recorder,
+        recorder.recording(failed),
+    ):
         execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if not launches and not findings:
         raise _nothing_launched(kind, program)
-    return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
+    return recorded(launches, findings)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from smemviz.engines.host import numba_type, one_line
+from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import wants_arguments
 from smemviz.errors import (
     BlocksError,
@@ -47,11 +48,12 @@ def execute(
         MissingError: when it asks something of the GPU that only one there can answer.
     """
     module = _module("__main__", program)
+    folder = Path(program.file).resolve().parent  # which the script may leave
     failed: list[PlaceError] = []
-    with _as_main(module, program.file, arguments), _with_its_threads():
+    with _as_main(module, program.file, folder, arguments), as_it_was(), _with_its_threads():
         for code in (*program.parts(), *([_CALL_OF_MAIN] if program.leaves_main else [])):
             try:
-                _execute(program, code, module, arguments, has_gpu=has_gpu)
+                _execute(program, code, module, folder, arguments, has_gpu=has_gpu)
             except (KernelFileError, LaunchError, UnsupportedError) as error:
                 if isinstance(error, BlocksError) or not program.is_notebook:
                     raise
@@ -96,7 +98,9 @@ def _module(name: str, program: Program) -> ModuleType:
     return module
 
 
-def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Sequence[str], *, has_gpu: bool) -> None:
+def _execute(
+    program: Program, code: CodeType, module: ModuleType, folder: Path, arguments: Sequence[str], *, has_gpu: bool
+) -> None:
     try:
         exec(code, module.__dict__)
     except SmemvizError:
@@ -106,24 +110,23 @@ def _execute(program: Program, code: CodeType, module: ModuleType, arguments: Se
             what = english("exits with status {code}", code=repr(error.code))
             if not arguments and re.search(r"\b(argv|argparse|click|fire|docopt)\b", program.source):
                 what = f"{what}; {wants_arguments()}"
-            raise _failure(program.file, error, what) from None
+            raise _failure(program.file, folder, error, what) from None
     except Exception as error:
         if not has_gpu and type(error).__name__ == "CudaSupportError":
-            asked = _failure(program.file, error, english("asks the driver itself; run it on a GPU"))
+            asked = _failure(program.file, folder, error, english("asks the driver itself; run it on a GPU"))
             raise MissingError(str(asked)) from None
         if not has_gpu and type(error).__name__ == "DynamicLibNotFoundError":
             what = english(
                 "asks the driver itself, whose launches are not recorded; launch the kernel with cuda.core or "
                 "cupy.RawKernel"
             )
-            raise _failure(program.file, error, what) from None
-        raise _failure(program.file, error, one_line(error)) from error
+            raise _failure(program.file, folder, error, what) from None
+        raise _failure(program.file, folder, error, one_line(error)) from error
 
 
 @contextmanager
-def _as_main(module: ModuleType, file: str, arguments: Sequence[str]) -> Iterator[None]:
+def _as_main(module: ModuleType, file: str, folder: Path, arguments: Sequence[str]) -> Iterator[None]:
     """Set up what a script finds of itself: its arguments, its module and its folder on the path."""
-    folder = Path(file).resolve().parent
     before = sys.argv, list(sys.path), sys.modules["__main__"], set(sys.modules)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(folder))
@@ -142,9 +145,8 @@ def is_own(file: str | None, folder: Path) -> bool:
     return bool(file) and Path(str(file)).is_relative_to(folder) and not str(file).startswith(_INSTALLED)
 
 
-def _failure(file: str, error: BaseException, what: str) -> KernelFileError:
+def _failure(file: str, folder: Path, error: BaseException, what: str) -> KernelFileError:
     """Name the script's innermost line, and where in its other files it came from, if it did."""
-    folder = Path(file).resolve().parent
     own = [(file, 1)]
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == file or is_own(frame.filename, folder):

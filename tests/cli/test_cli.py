@@ -267,6 +267,8 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
         ),
         (OSError(12, "Cannot allocate memory"), "the system refused something: [Errno 12] Cannot allocate memory\n"),
         (MemoryError(), "this machine has not enough memory for that\n"),
+        (ImportError("x.so: failed to map segment"), "this machine cannot load what that needs: x.so: failed to map s"),
+        (RuntimeError("can't start new thread"), "this machine gives no more threads\n"),
     ],
 )
 def test_what_the_system_refuses_is_not_blamed_on_standard_output(
@@ -276,6 +278,32 @@ def test_what_the_system_refuses_is_not_blamed_on_standard_output(
     out, err = command("run", "a.py", code=3)
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(f"smemviz: {said}")
+
+
+def test_a_fault_of_smemviz_is_one_line_that_can_be_reported(
+    pretended_run: Pretend, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended_run(ZeroDivisionError("a\nb"))
+    out, err = command("run", "a.py", code=4)
+    assert out == ""
+    assert re.fullmatch(
+        rf"smemviz: a fault of smemviz {__version__}: ZeroDivisionError in test_cli.py:\d+: a b. Please report this "
+        r"line and what was run; SMEMVIZ_DEBUG=1 in the environment shows the whole traceback\n",
+        err,
+    )
+    monkeypatch.setenv("SMEMVIZ_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        command("run", "a.py")
+
+
+def test_a_verb_that_cannot_be_loaded_is_one_line(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So with Ctrl-C while it is loaded."""
+
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("smemviz.cli.main.import_module", interrupted)
+    assert command("show", "a.smem.npz", code=130).err == "smemviz: stopped before it was done; nothing was saved\n"
 
 
 def test_an_error_keeps_what_a_path_holds_to_one_line(command: Command) -> None:

@@ -16,7 +16,7 @@ from numba import cuda
 
 import smemviz
 from smemviz.engines.host import is_library
-from smemviz.errors import InputError, KernelFileError, MissingError
+from smemviz.errors import CutShortError, InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording
 
@@ -298,7 +298,10 @@ def test_a_kernel_with_the_name_main_is_launched_by_the_script(tmp_path: Path) -
 
 
 def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path: Path) -> None:
-    recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32))\nraise KeyboardInterrupt\n"))
+    with pytest.raises(KeyboardInterrupt) as stop:
+        run(small(tmp_path, "\nkernel[1, 32](np.zeros(32))\nraise KeyboardInterrupt\n"))
+    assert isinstance(stop.value, CutShortError)
+    recording = stop.value.recording
     assert len(recording.launches) == 1
     assert [(one.line, one.message) for one in recording.findings] == [
         (13, "stopped here; the launches after it are missing")

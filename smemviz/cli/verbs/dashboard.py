@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 
 from smemviz.app.server.hosts import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
-
-TERMINATED = 143  # as a shell reports SIGTERM
+from smemviz.errors import TerminatedError, stop_code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
         # Being told to stop is a reason to stop what was started from the dashboard too.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(stop_code(TerminatedError())))
         server.serve_forever()
     return 0
 

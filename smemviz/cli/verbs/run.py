@@ -18,9 +18,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 
+from smemviz.cli.crashes import crash_told
 from smemviz.cli.settings import add_engine, add_file_and_settings, add_output, add_view, main_output, require_output
+from smemviz.cli.stopping import cut_short
+from smemviz.errors import CutShortError, SmemvizError, stop_code
 from smemviz.i18n import _
+from smemviz.printable import one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,23 +61,34 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.wording.closing import closing
 
     require_output(arguments.output, ".npz")
-    with main_output(arguments.json), progress_bar() as progress:
-        recording = run(
-            arguments.file,
-            dict(arguments.set),
-            arguments.engine,
-            progress,
-            arguments=arguments.arguments,
-            blocks=arguments.blocks,
-            kernels=arguments.kernel,
-            launch=arguments.launch,
-            max_launches=arguments.max_launches,
-            view=arguments.view,
-        )
-    if arguments.output:
-        recording.save(arguments.output)
+    stop: CutShortError | None = None
+    with main_output(arguments.json), progress_bar() as progress, crash_told(arguments.file.as_posix()):
+        try:
+            recording = run(
+                arguments.file,
+                dict(arguments.set),
+                arguments.engine,
+                progress,
+                arguments=arguments.arguments,
+                blocks=arguments.blocks,
+                kernels=arguments.kernel,
+                launch=arguments.launch,
+                max_launches=arguments.max_launches,
+                view=arguments.view,
+            )
+        except CutShortError as error:
+            stop, recording = error, error.recording
     hardware = Hardware.of(recording)
+    try:
+        if arguments.output:
+            recording.save(arguments.output)
+    except SmemvizError:  # what cannot be saved is shown all the same
+        print_recording(recording, hardware, as_json=arguments.json)
+        raise
     print_recording(recording, hardware, as_json=arguments.json)
+    if stop:
+        print(one_line(f"smemviz: {cut_short(recording, arguments.output)}"), file=sys.stderr)
+        return stop_code(stop)
     if not arguments.json:
         print(f"\n{closing(recording, _command(arguments), hardware)}")
     return 1 if recording.mistakes and not arguments.no_fail else 0

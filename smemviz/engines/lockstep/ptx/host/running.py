@@ -71,8 +71,9 @@ def run(
             after(plan.kernel, arrays_among(arguments))
         return launched
 
-    for plan in plans:
-        seen.make(plan.kernel, partial(outcome, plan), ROW_BYTES)
+    with seen.stoppable(lambda error: plan.line):
+        for plan in plans:
+            seen.make(plan.kernel, partial(outcome, plan), ROW_BYTES)
     return seen.result()
 
 
