@@ -296,9 +296,5 @@ def test_arguments_that_do_not_fit(tmp_path: Path, body: str, what: str) -> None
 
 def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvrtc, "_library_path", lambda: None)
-    nvrtc._library.cache_clear()
-    try:
-        with pytest.raises(MissingError, match="needs NVRTC, which is not installed: pip install"):
-            recorded(tmp_path, "twice((1,), (32,), (a, 33 - 1))  # compiled nowhere yet\nprint('x')")
-    finally:
-        nvrtc._library.cache_clear()
+    with pytest.raises(MissingError, match="needs NVRTC, which is not installed: pip install"):
+        recorded(tmp_path, "twice((1,), (32,), (a, 33 - 1))  # compiled nowhere yet\nprint('x')")

@@ -102,7 +102,8 @@ def _compile(
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
-        raise _at_its_place(error, file, texts) from None
+        line = next((function.line for function in functions if function.is_kernel), 1)
+        raise _at_its_place(error, file, texts, line) from None
     sizes = SizesText(device, functions)
     try:
         # The view does not matter here, only what is quickest.
@@ -133,13 +134,13 @@ def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, S
         raise LaunchError(program.file, line, f"{name}{field}: {why}") from None
 
 
-def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> KernelFileError:
-    """Return the error with the line and column of the text as it was written."""
+def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text], line: int) -> KernelFileError:
+    """Return the error with the line and column of the text as it was written, with ``line`` where it names none."""
     text = texts.get(error.file) or texts.get(Path(error.file).name)
     place = text.place(error.line) if text else None
     if text is None or place is None:
         if error.file and not is_of_cuda(error.file):  # nothing of another file is shown
             return KernelFileError(file, 1, english("a file that it includes does not compile"))
         where = f"{error.file}:{error.line}: " if error.file else ""
-        return KernelFileError(file, 1, english("does not compile: {why}", why=f"{where}{error.what}"))
+        return KernelFileError(file, line, english("does not compile: {why}", why=f"{where}{error.what}"))
     return SourceError(text.file or file, place.line, place.column + 1, error.what)

@@ -1,17 +1,18 @@
-"""NVRTC, NVIDIA's compiler as a library, through ctypes: CUDA C++ to PTX, without a GPU and without nvcc."""
+"""NVRTC, NVIDIA's compiler as a library: CUDA C++ to PTX, without a GPU and without nvcc."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from smemviz.errors import MissingError
+from smemviz.frontends.cuda.compilers import DeathError, answer_of
+from smemviz.messages import english
 
 _LIBRARIES = (
     "cu*/lib/libnvrtc.so.[0-9]*",
@@ -26,7 +27,8 @@ _INCLUDES = (
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<what>[^\n]*)", re.M
 )
-_MISSING = "CUDA C++ needs NVRTC, which is not installed: pip install 'smemviz[cpp]'; kernels in Python do without"
+_INSTALL = "pip install 'smemviz[cpp]'"
+_MISSING = f"CUDA C++ needs NVRTC, which is not installed: {_INSTALL}; kernels in Python do without"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Ptx:
 
 
 class CompileError(Exception):
-    """The first error of a compilation: the file and line that NVRTC names, and what it says."""
+    """The first error of a compilation: the file and line that NVRTC names, 0 where it names none, and what it says."""
 
     def __init__(self, file: str, line: int, what: str) -> None:
         super().__init__(f"{file}({line}): {what}")
@@ -74,32 +76,39 @@ def compile_ptx(
     """Compile a text; ``headers`` are found before any file, ``names`` are the kernels wanted.
 
     Raises:
-        CompileError: for the first error in it.
+        CompileError: for the first error in it, and where the compiler does not end with an answer.
         MissingError: when NVRTC is not installed.
     """
-    library = _library()
-    program = ctypes.c_void_p()
-    files = [(name.encode(), text.encode()) for name, text in headers.items()]
-    texts = (ctypes.c_char_p * len(files))(*(text for _, text in files))
-    called = (ctypes.c_char_p * len(files))(*(name for name, _ in files))
-    _check(library, library.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), file.encode(), len(files), texts, called
-    ))  # fmt: skip
+    library = _library_path()
+    if library is None:
+        raise MissingError(_MISSING)
+    request = {
+        "source": source,
+        "file": file,
+        "options": [*options, *(f"-I{folder}" for folder in include_folders())],
+        "headers": dict(headers),
+        "names": list(names),
+    }
+    answer = _answer(library, request)
+    if "unloadable" in answer:
+        raise MissingError(
+            english("NVRTC cannot be loaded ({why}); install it again: {how}", why=answer["unloadable"], how=_INSTALL)
+        )
+    if "ptx" in answer:
+        return Ptx(answer["ptx"], answer["names"])
+    raise _error(answer["log"], file)
+
+
+def _answer(library: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        for name in names:
-            _check(library, library.nvrtcAddNameExpression(program, name.encode()))
-        words = [option.encode() for option in (*options, *(f"-I{folder}" for folder in include_folders()))]
-        array = (ctypes.c_char_p * len(words))(*words)
-        if library.nvrtcCompileProgram(program, len(words), array):
-            raise _error(_text(program, library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog), file)
-        lowered = {}
-        for name in names:
-            symbol = ctypes.c_char_p()
-            _check(library, library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(symbol)))
-            lowered[name] = (symbol.value or b"").decode()
-        return Ptx(_text(program, library.nvrtcGetPTXSize, library.nvrtcGetPTX), lowered)
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
+        return answer_of(library, request)
+    except DeathError as death:
+        if death.crashed and request["names"]:
+            # It crashes on the name of a template that has an error; where it is given none it says which.
+            answer = _answer(library, {**request, "names": []})
+            if "log" in answer:
+                return answer
+        raise CompileError("", 0, str(death)) from None
 
 
 def _folders() -> list[Path]:
@@ -111,32 +120,6 @@ def _folders() -> list[Path]:
 def _library_path() -> Path | None:
     paths = (path for folder in _folders() for pattern in _LIBRARIES for path in sorted(folder.glob(pattern)))
     return next((path for path in paths if "builtins" not in path.name), None)
-
-
-@cache
-def _library() -> Any:
-    path = _library_path()
-    if path is None:
-        raise MissingError(_MISSING)
-    try:
-        library = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise MissingError(f"NVRTC cannot be loaded ({error}); install it again: pip install 'smemviz[cpp]'") from None
-    library.nvrtcGetErrorString.restype = ctypes.c_char_p
-    return library
-
-
-def _check(library: Any, result: int) -> None:
-    if result:
-        raise CompileError("", 0, library.nvrtcGetErrorString(result).decode())
-
-
-def _text(program: ctypes.c_void_p, size: Callable[..., int], fill: Callable[..., int]) -> str:
-    length = ctypes.c_size_t()
-    size(program, ctypes.byref(length))
-    text = ctypes.create_string_buffer(length.value)
-    fill(program, text)
-    return text.value.decode(errors="replace")
 
 
 def _error(log: str, file: str) -> CompileError:
