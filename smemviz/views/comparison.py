@@ -132,6 +132,19 @@ def total_traffic(row: Row) -> Traffic:
     return add_traffic(row.traffic_by_kind.values())
 
 
+def coalescing(row: Row) -> str:
+    """Say whether the accesses to global memory are coalesced, or name the one that moves most beyond its need."""
+    launch = row.entry.launch
+    traffics = ((site, traffic_of(launch, i)) for i, site in enumerate(launch.sites))
+    known = [(site, traffic) for site, traffic in traffics if traffic and traffic.logged]
+    if not known:
+        return _("none")
+    site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
+    if worst.logged_sectors == worst.fewest:
+        return _("coalesced")
+    return _("not coalesced: {access}", access=site.source)
+
+
 def time_origin(measured: Measured) -> str:
     """Say what a time was measured on."""
     origin = {"card": measured.device.name, "driver": measured.device.driver, "date": measured.time.date}
@@ -202,6 +215,7 @@ def _record(row: Row) -> dict[str, object]:
         "sectors": row.sectors,
         "sectors_per_request": _number(total_traffic(row).sectors_per_request),
         "efficiency": _number(total_traffic(row).efficiency),
+        "global_accesses": coalescing(row),
         "requests_from": entry.origin,
     }
     for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):

@@ -10,7 +10,8 @@ from helpers.components import text
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.why_panel import view_why
-from smemviz.paths import gallery
+from smemviz.paths import gallery, kernels_dir
+from smemviz.wording.mistakes import reason_and_remedy
 
 RUN = {"file": "square", "kernel": "set_row_read_col"}
 
@@ -61,3 +62,38 @@ def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> No
     )
     library = Library([file])
     assert view_why(library, {"file": "idle"}, {"theme": "light"}) == {"why.html": []}
+
+
+def said_first(file: str, kernel: str) -> list[str]:
+    """Return what is said of a mistake, the first of what is not hidden."""
+    filling = view_why(Library([kernels_dir() / file]), {"file": file.removesuffix(".py"), "kernel": kernel}, {})
+    first, *others = filling["why.html"]
+    assert not any("Fix." in text(other) for other in others)
+    return [text(line) for line in first.children]
+
+
+@pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
+def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file: str) -> None:
+    element = "a_tile[0][2]" if file.endswith(".cu") else "a_tile[0, 2]"
+    assert said_first(file, "corner_of_each_tile") == [
+        f"Unwritten read. {element} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
+        "Fix. Make them as many, or let each thread store several.",
+        "It stores 4 of the 1,024 elements of c, and the others keep what was there: where an earlier launch left the "
+        "right result, this one seems right. Fill c with something else first, such as NaN.",
+    ]
+    reason, fix = said_first(file, "no_second_barrier")
+    assert "with no barrier between." in reason
+    assert fix.startswith("Fix. Put ")
+
+
+@pytest.mark.parametrize(
+    ("message", "divided"),
+    [
+        ("a is read. Store in a first.", ("a is read.", "Store in a first.")),
+        ("It does no harm.", ("It does no harm.", "")),
+        ("读取了 a。请先写入。", ("读取了 a。", "请先写入。")),
+        ("b: cuda.syncthreads() is reached. Move it.", ("b: cuda.syncthreads() is reached.", "Move it.")),
+    ],
+)
+def test_a_message_is_divided_before_its_last_sentence(message: str, divided: tuple[str, str]) -> None:
+    assert reason_and_remedy(message) == divided

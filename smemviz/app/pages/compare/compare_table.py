@@ -13,7 +13,7 @@ from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import rich
 from smemviz.app.components.tables import table
 from smemviz.i18n import N_, _
-from smemviz.views.comparison import KINDS, Row, total_traffic
+from smemviz.views.comparison import KINDS, Row, coalescing, total_traffic
 from smemviz.wording.grammar import names
 from smemviz.wording.labels import degree_name, duration, efficiency_text, percent
 
@@ -24,8 +24,8 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
     kinds = [kind for kind in KINDS if kind != "update" or any(row.wavefronts_by_kind[kind].wavefronts for row in rows)]
     heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
-    heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Time"), _("Net"), _("Against best")]
-    heads += [_("Does it matter?")]
+    heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Global accesses")]
+    heads += [_("Time"), _("Net"), _("Against best"), _("Does it matter?")]
     body = (_row(row, link, kinds) for row, link in zip(rows, links, strict=True))
     return table("compare", _("Launches side by side"), heads, body)
 
@@ -44,6 +44,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
         f"{row.entry.launch.shared_bytes:,}",
         f"{row.sectors:,}",
         *_traffic_cells(row),
+        coalescing(row),
         duration(time.median_us) if time else _("not measured"),
         duration(time.net_us) if time else _("not measured"),
         f"{row.against_best:.2f} x" if row.against_best else _("not measured"),

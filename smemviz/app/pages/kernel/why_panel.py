@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,13 +19,16 @@ from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
+from smemviz.messages import say
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
+from smemviz.wording.labels import finding_name
+from smemviz.wording.mistakes import first_mistake, left_alone, reason_and_remedy
 
 WHY_PROPERTIES = (f"{ids.WHY}.html",)
 
@@ -37,21 +41,26 @@ def why_panel() -> Component:
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Explain each site that has requests, the one that is looked at shown; nothing where the run is refused.
 
+    A mistake in the launch comes first, with what mends it: what its layout costs matters once it is right.
     ``assets/playback.js`` shows the others as one steps.
     """
     view = looked_at(library, run_query, look_query)
     if view is None:
         return {}
     launch, now = view.launch, view.now
+    mistake = first_mistake(view.shown_run.recording, launch)
     explaining = _explaining(_Same(view.shown_run.recording, launch), view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     other_query = {
         name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")
     }
-    sites = [
+    sites: list[Component] = [html.Div(_of_mistake(mistake, launch), className="why-mistake")] if mistake else []
+    sites += [
         html.Div(
             _paragraphs(
-                explaining.site(i), _lesson(launch, i), _on_every_gpu(run_query, other_query, launch, i, now.block)
+                replace(explaining.site(i), fix=None) if mistake else explaining.site(i),
+                _lesson(launch, i),
+                _on_every_gpu(run_query, other_query, launch, i, now.block),
             ),
             hidden=i != site,
             **{"data-site": str(i)},
@@ -59,6 +68,16 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
         for i in np.unique(launch.requests.site[now.rows]).tolist()
     ]
     return {f"{ids.WHY}.html": sites}
+
+
+def _of_mistake(mistake: Finding, launch: Launch) -> list[Component]:
+    """Say why a mistake is one, what mends it, and what of a result only seems to be the launch's."""
+    reason, remedy = reason_and_remedy(say(mistake.message) or mistake.message)
+    lines = [(capital(_("{pattern}.", pattern=finding_name(mistake.kind))), reason), (_("Fix."), remedy)]
+    return [
+        *(html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text),
+        *(html.P(text) for text in [left_alone(launch)] if text),
+    ]
 
 
 def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
