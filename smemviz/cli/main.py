@@ -7,20 +7,16 @@ exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answ
 from __future__ import annotations
 
 import argparse
-import errno
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
-from contextlib import nullcontext
 from importlib import import_module
-from pathlib import PurePath
 from types import ModuleType
 
+from smemviz.cli.failing import fail, fail_with
 from smemviz.cli.stopping import terminable
-from smemviz.errors import InputError, MissingError, SmemvizError, TerminatedError, stop_behind, stop_code
-from smemviz.printable import one_line
+from smemviz.errors import TerminatedError, stop_behind, stop_code
 from smemviz.version import __version__
 
 VERBS = (
@@ -28,11 +24,6 @@ VERBS = (
     "serve",
 )
 _SERVERS = (None, "serve")
-FAILED = 4
-BROKEN_PIPE = 141  # as a shell reports SIGPIPE
-DEBUG = "SMEMVIZ_DEBUG"  # in the environment, lets an error of smemviz's own show where it came from
-_MOST_SAID = 300  # characters of what an unexpected error says
-_OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,27 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
     saved = _Saved()
     try:
-        with terminable() if verb not in _SERVERS else nullcontext():
+        with terminable():
             return _executed(verb, arguments, saved)
-    except SmemvizError as error:
-        return _fail(str(error), error.exit_code)
-    except MemoryError:
-        return _fail("this machine has not enough memory for that", MissingError.exit_code)
     except (Exception, KeyboardInterrupt, TerminatedError) as error:
         stop = stop_behind(error)
-        if stop is not None:
-            code = stop_code(stop)
-            # The server has said that this is how to stop it.
-            return code if verb in _SERVERS else _fail(f"stopped before it was done; {saved}", code)
-        if isinstance(error, OSError):
-            return _refused(error)
-        if isinstance(error, ImportError):  # of a library, which lacks memory or a part of its own
-            return _fail(f"this machine cannot load what that needs: {error}", MissingError.exit_code)
-        if isinstance(error, RuntimeError) and "start new thread" in str(error):
-            return _fail("this machine gives no more threads", MissingError.exit_code)
-        if os.environ.get(DEBUG):
-            raise
-        return _fail(_failure(error), FAILED)
+        if stop is None:
+            return fail_with(error)
+        # The server has said that this is how to stop it.
+        return stop_code(stop) if verb in _SERVERS else fail(f"stopped before it was done; {saved}", stop_code(stop))
 
 
 def _executed(verb: str | None, arguments: list[str], saved: _Saved) -> int:
@@ -78,11 +56,6 @@ def _executed(verb: str | None, arguments: list[str], saved: _Saved) -> int:
     code: int = command.execute(parsed)
     if sys.stdout is not None:
         sys.stdout.flush()
-    return code
-
-
-def _fail(message: str, code: int) -> int:
-    print(one_line(f"smemviz: {message}"), file=sys.stderr)
     return code
 
 
@@ -108,26 +81,6 @@ class _Saved:
         except (AttributeError, TypeError, OSError):
             return None
         return status.st_ino, status.st_mtime_ns
-
-
-def _failure(error: BaseException) -> str:
-    """Say what to report of an error that is no user's mistake."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{type(error).__name__} in {PurePath(frame.filename).name}:{frame.lineno}"
-    return (
-        f"a fault of smemviz {__version__}: {where}: {str(error)[:_MOST_SAID]}. Please report this line and what was "
-        f"run; {DEBUG}=1 in the environment shows the whole traceback"
-    )
-
-
-def _refused(error: OSError) -> int:
-    """Say why standard output cannot be written, or what else the system refused; commands name files themselves."""
-    if error.filename is not None or error.errno not in _OF_OUTPUT:
-        return _fail(f"the system refused something: {error}", MissingError.exit_code)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
-    if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
-        return BROKEN_PIPE
-    return _fail(f"standard output cannot be written: {error.strerror}", InputError.exit_code)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:

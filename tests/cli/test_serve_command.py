@@ -5,14 +5,18 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
+import shlex
 import signal
 import socket
+import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from helpers.commands import Command
-from helpers.servers import LONGEST, alive, children, serving, until
+from helpers.commands import COMMAND, Command
+from helpers.servers import LONGEST, alive, children, free_port, serving, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no processes that share a port")
 
@@ -78,3 +82,28 @@ def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command: Comma
     assert err == f"smemviz: port {port} on 127.0.0.1 is taken; choose another with --port\n"
     assert command("serve", "no-such-file.py", code=2).err.startswith("smemviz: no-such-file.py: ")
     assert "is no path to serve under" in command("serve", "--port", "0", "--prefix", "a b", code=2).err
+
+
+def alone(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run ``smemviz serve`` in a shell that did something before, until it ends by itself."""
+    command = shlex.join([*COMMAND, "serve", "--port", str(free_port()), "--workers", "2", *arguments])
+    return subprocess.run(["sh", "-c", f"{before}exec {command}"], capture_output=True, text=True, timeout=LONGEST)
+
+
+def test_without_room_for_temporary_files_nothing_is_started() -> None:
+    done = alone(before="ulimit -f 1; ")
+    said = done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (3, "")
+    assert re.fullmatch(r"smemviz: /.*/turns: cannot be written \(.*\); let TMPDIR name a folder with room", said)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_process_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
+    """However long that takes: it would not start the next time either."""
+    (tmp_path / "waitress.py").write_text("raise ImportError('broken')\n")
+    done = alone(before=f"PYTHONPATH={shlex.quote(str(tmp_path))} ")
+    lines = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (3, "")
+    assert lines[-1] == "smemviz: a process of the server ended before it was ready; what it said stands above"
+    assert lines[-2] == "smemviz: this machine cannot load what that needs: broken"
+    assert "Traceback" not in done.stderr

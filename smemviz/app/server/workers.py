@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from smemviz.errors import MissingError
 
 _POLL_SECONDS = 0.1
-_START_SECONDS = 120.0
 _STOP_SECONDS = 40.0  # more than a process gives the answers it is working on
 _SOON = 10.0  # seconds; a process that ends sooner ended because of something that will happen again
 _TRIES = 3
@@ -24,6 +23,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     line: socket.socket  # its standard input; it closes with this process
     started: float = field(default_factory=time.monotonic)
+    ready: bool = False
 
 
 class Workers:
@@ -46,11 +46,14 @@ class Workers:
         """Keep them running until ``stop``; ``ready`` is called when all of them answer.
 
         Raises:
-            MissingError: when they end as soon as they start.
+            MissingError: when one ends before it is ready, or they end as soon as they start.
         """
         try:
             self._workers = [self._start() for _ in range(self._count)]
-            if all(self._is_ready(worker) for worker in self._workers) and not self._stopping.is_set():
+            if not all(self._is_ready(worker) for worker in self._workers):
+                if not self._stopping.is_set():
+                    raise MissingError("a process of the server ended before it was ready; what it said stands above")
+            else:
                 ready()
             while not self._stopping.wait(_POLL_SECONDS):
                 self._replace()
@@ -61,7 +64,8 @@ class Workers:
         for at, worker in enumerate(self._workers):
             if worker.process.poll() is None:
                 continue
-            self._short = self._short + 1 if time.monotonic() < worker.started + _SOON else 0
+            soon = time.monotonic() < worker.started + _SOON or not self._is_ready(worker)
+            self._short = self._short + 1 if soon else 0
             if self._short >= _TRIES:
                 raise MissingError("the processes of the server end as soon as they start; what they say stands above")
             worker.line.close()
@@ -80,14 +84,18 @@ class Workers:
         return _Worker(process, ours)
 
     def _is_ready(self, worker: _Worker) -> bool:
+        """Wait until a process is ready; False when it ended before, or all are to stop."""
         worker.line.settimeout(_POLL_SECONDS)
-        end = time.monotonic() + _START_SECONDS
-        while time.monotonic() < end and not self._stopping.is_set():
+        while not worker.ready and not self._stopping.is_set():
             try:
-                return bool(worker.line.recv(1))
+                worker.ready = bool(worker.line.recv(1))
             except TimeoutError:
                 continue
-        return False
+            except ConnectionResetError:  # of what it did not read
+                break
+            if not worker.ready:
+                break
+        return worker.ready
 
     def _end(self) -> None:
         for worker in self._workers:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +10,6 @@ from urllib.parse import urlencode
 
 from smemviz.app.server.hosts import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
-from smemviz.errors import TerminatedError, stop_code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +43,6 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-        # Being told to stop is a reason to stop what was started from the dashboard too.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(stop_code(TerminatedError())))
         server.serve_forever()
     return 0
 

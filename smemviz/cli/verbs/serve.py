@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 
 from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
@@ -69,6 +70,9 @@ def execute(arguments: argparse.Namespace) -> int:
             shared,
         )
         Settings.read(settings.environment())  # says what makes no sense before anything starts
+        from smemviz.engines.sandbox.turns import Turns
+
+        Turns(1, Path(shared, "turns")).close()  # so does a folder without room
         say_what_is_off(arguments.host, arguments.paths, editor=editor, with_editor=not arguments.no_editor)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}{settings.prefix}/"
         _serve(arguments.workers, listening, settings, url)
@@ -85,7 +89,7 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     # Of Python's threads one works at a time; a heap for each only holds on to memory.
     heaps = {"MALLOC_ARENA_MAX": "2"}
-    command = [sys.executable, "-P", "-m", "smemviz.wsgi"]
+    command = [sys.executable, "-P", "-m", "smemviz.cli.worker"]
     workers = Workers(command, count, listening, {**heaps, **os.environ, **path, **settings.environment()})
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, workers.stop)

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from smemviz.errors import BusyError, MissingError
+from smemviz.messages import english
+
 MOST_OF_ONE = 8  # that a visitor may have waiting or running
 _MOST = 500
 _WAITING_SECONDS = 10.0  # after which who has not asked again is taken to have left
@@ -35,19 +38,30 @@ class Ticket:
 
 
 class Turns:
-    """Turns of one process, or of all that share the ``file``."""
+    """Turns of one process, or of all that share the ``file``.
+
+    Raises:
+        MissingError: when the file cannot be written.
+        BusyError: later, from every method, when it cannot be any more.
+    """
 
     def __init__(self, at_once: int, file: Path | None = None, clock: Clock = time.time) -> None:
         self.at_once = at_once
         self._clock = clock
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(
-            file or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, cached_statements=32
-        )
-        self.close = self._database.close
-        for setting in ("journal_mode = MEMORY", "synchronous = OFF"):  # nothing here outlives the server
-            self._database.execute(f"PRAGMA {setting}")
-        self._database.execute(_TABLE)
+        try:
+            self._database = sqlite3.connect(
+                file or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, cached_statements=32
+            )
+            for setting in ("journal_mode = MEMORY", "synchronous = OFF"):  # nothing here outlives the server
+                self._database.execute(f"PRAGMA {setting}")
+            self._database.execute(_TABLE)
+        except sqlite3.Error as error:
+            raise MissingError(f"{file}: cannot be written ({error}); let TMPDIR name a folder with room") from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
 
     def place(self, ticket: Ticket) -> int | None:
         """Ask for a turn: 0 where it is there, to be given back by ``done``; else the place in the queue, from 1.
@@ -81,11 +95,14 @@ class Turns:
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
             try:
-                yield self._database
-            finally:
-                self._database.execute("COMMIT")
+                self._database.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._database
+                finally:
+                    self._database.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise BusyError(english("the server cannot keep whose turn it is ({error})", error=error)) from None
 
     def _forget_who_left(self, database: sqlite3.Connection, now: float) -> None:
         database.execute(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
+from smemviz.errors import BusyError, MissingError
 
 
 @pytest.fixture
@@ -86,4 +87,14 @@ def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> No
         assert turns.place(asked("b1")) == 1  # two of a run, and b comes before the third
         other.kill()
     assert turns.place(asked("b1")) == 0
+    turns.close()
+
+
+def test_a_file_that_cannot_be_written_is_said_at_once_and_later(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"turns: cannot be written .unable to open database file.; let TMPDIR"):
+        Turns(1, tmp_path / "nowhere" / "turns")
+    turns = Turns(1, tmp_path / "turns")
+    turns._database.execute("DROP TABLE turns")
+    with pytest.raises(BusyError, match=r"the server cannot keep whose turn it is .no such table: turns"):
+        turns.place(asked("a1"))
     turns.close()
