@@ -82,6 +82,8 @@ QUICK |= {
     ("rounds", "compiled"),
     ("stays", "source"),
     ("stays", "compiled"),
+    ("padded", "source"),
+    ("padded", "compiled"),
     ("matrices", "compiled"),
     ("together", "compiled"),
     ("set_col_read_col", "source"),

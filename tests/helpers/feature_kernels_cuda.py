@@ -12,6 +12,7 @@ TEXT = r"""
 // smemviz: counted<<<2, 64>>>(zeros(8), random(128))
 // smemviz: helped<<<1, 64>>>(zeros(64), random(64))
 // smemviz: copied<<<1, 64>>>(zeros(256), random(256))
+// smemviz: padded<<<1, 64>>>(zeros(512), random(300), 100)
 // smemviz: matrices<<<1, 32>>>(zeros(256))
 // smemviz: remembered<<<1, 32>>>(zeros(64))
 // smemviz: talking<<<1, 32>>>(zeros(32))
@@ -129,6 +130,24 @@ __global__ void copied(float *out, const float *in) {
     asm volatile("cp.async.commit_group; cp.async.wait_group 0;");
     __syncthreads();
     for (int i = 0; i < 4; i++) out[threadIdx.x + 64 * i] = tile[(threadIdx.x + 64 * i) ^ 1];
+}
+
+// Of 16 bytes each lane reads as many as are left of its row, in some rounds of some warps none.
+__global__ void padded(float *out, const float *in, int width) {
+    __shared__ __align__(16) float tile[512];
+    unsigned to = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x * 4]);
+    for (int row = 0; row < 3; row++) {
+        int left = width - row * 9 - (int)threadIdx.x * 4;
+        int bytes = left < 0 ? 0 : left > 4 ? 16 : left * 4;
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                     :: "r"(to), "l"(in + row * width + threadIdx.x * 4), "r"(bytes));
+        asm volatile("{ .reg .pred none; setp.eq.s32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], 16, none; }"
+                     :: "r"(to + 1024), "l"(in + threadIdx.x * 4), "r"(bytes & 7));
+        asm volatile("cp.async.wait_all;");
+        __syncthreads();
+        for (int i = 0; i < 8; i++) out[threadIdx.x + 64 * i] += tile[threadIdx.x + 64 * i];
+        __syncthreads();
+    }
 }
 
 __global__ void matrices(unsigned *out) {

@@ -19,6 +19,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Register,
     Variable,
 )
+from smemviz.engines.lockstep.ptx.instructions.copies import source_size
 from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
@@ -28,7 +29,8 @@ from smemviz.recordings.data import WARP_SIZE, Site, Space
 class Access:
     """One access that an instruction makes: where, by which lanes, what is stored there, and as which sites.
 
-    There is a site for each memory that it may mean; the address ``is_generic`` where it says by itself which.
+    There is a site for each memory that it may mean; the address ``is_generic`` where it says by itself which. Lanes
+    make none where ``bytes_read`` is 0, or is a predicate that holds.
     """
 
     address: Address
@@ -36,6 +38,7 @@ class Access:
     lanes: int
     value: Operand | None
     sites: dict[Space, int]
+    bytes_read: Operand | None = None
 
 
 class Accesses(ABC):
@@ -73,6 +76,8 @@ class Accesses(ABC):
         return [self._candidate(access) for access in self.of(instruction)]
 
     def _candidate(self, access: Access) -> Candidate | None:
+        if access.bytes_read is not None:  # other lanes may make it in the next round
+            return None
         space: Space = "shared" if access.is_generic else next(iter(access.sites))
         if space == "global" and self.waits_for_grid:  # what lies in that memory is not counted
             return None
@@ -95,17 +100,19 @@ class Instructions(Accesses):
         """Return the accesses of an instruction that are sites."""
         numbers = self._kernel.sites_of(instruction)
         places = [operand for operand in instruction.operands if isinstance(operand, Address)]
+        bytes_read: list[Operand | None] = [None] * len(numbers)
         if instruction.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
             places = places[::-1]
+            bytes_read[0] = source_size(instruction)
         if len(places) < len(numbers):
             raise PtxError(f"{instruction.text} is not counted on the GPU", instruction.place)
         matrices = instruction.opcode in ("ldmatrix", "stmatrix")
         lanes = 8 * int(instruction.one_of("x1", "x2", "x4")[1]) if matrices else WARP_SIZE
         reported = []
-        for raw, place in zip(numbers, places, strict=False):
+        for raw, place, read in zip(numbers, places, bytes_read, strict=False):
             space = self._kernel.memory[raw].space
             held = {where: self._numbers.number(raw, where) for where in self._spaces(space, place)}
-            reported.append(Access(place, space == "generic", lanes, _stored(instruction), held))
+            reported.append(Access(place, space == "generic", lanes, _stored(instruction), held, read))
         return reported
 
     def _spaces(self, space: str, place: Address) -> tuple[Space, ...]:

@@ -207,6 +207,8 @@ class _Rewrite:
         after = self._label()
         if guard := instruction.guard:
             yield f"@{'' if guard.negated else '!'}{self._text.operand(guard.register)} bra {after};"
+        if access.bytes_read is not None:
+            yield from self._text.skipping(access.bytes_read, after)
         if access.lanes < WARP_SIZE:
             yield f"setp.lt.u32 %s_on, %s_lane, {access.lanes};"
             yield f"@!%s_on bra {after};"

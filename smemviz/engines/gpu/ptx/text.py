@@ -140,6 +140,15 @@ class EntryText:
             return ""
         return f"@{'!' if instruction.guard.negated else ''}{self.operand(instruction.guard.register)} "
 
+    def skipping(self, bytes_read: Operand, label: str) -> Iterator[str]:
+        """Go to a label where a copy reads nothing: of 0 bytes, or by a predicate that holds."""
+        text = self.operand(bytes_read)
+        if isinstance(bytes_read, Register) and self.kind(bytes_read) == "pred":
+            yield f"@{text} bra {label};"
+        else:
+            yield f"setp.eq.u32 %s_on, {text}, 0;"
+            yield f"@%s_on bra {label};"
+
     def instruction(self, instruction: Instruction) -> str:
         """Return an instruction without its guard, nothing for one that only talks to the host.
 

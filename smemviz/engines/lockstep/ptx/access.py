@@ -24,12 +24,36 @@ def load(m: Machine, site: int | None, space: str, address: Value, count: int, w
         m.request(site, where, at, count * width)
         return _gather(m, where, at, count, width)
     whole: list[Any] = [np.zeros(m.active, UNSIGNED[width]) for _ in range(count)]
-    for where, lanes, inner in _parts(m, site, space, at, count * width):
+    for where, lanes, inner in _parts(m, site, space, at, count * width, count * width):
         with m.only(lanes):
             m.request(site, where, inner, count * width)
             for value, piece in zip(whole, _gather(m, where, inner, count, width), strict=True):
                 value[lanes] = piece
     return [m.as_active(value) for value in whole]
+
+
+def load_first(m: Machine, site: int, address: Value, sizes: Value, most: int) -> list[Value]:
+    """Return ``most`` bytes of global memory as words of 4: the first ``sizes`` of them loaded, zeros behind these.
+
+    A thread that loads nothing makes no request, wherever its address is.
+    """
+    at = address.astype(np.int64)
+    if (sizes == most).all():
+        return load(m, site, "global", at, most // 4, 4)
+    whole = np.zeros((m.active, most), np.uint8)
+    flat, wanted = m.one_each(at), m.one_each(sizes).astype(np.int64)
+    loading = wanted.nonzero()[0]
+    with m.only(loading):
+        parts = _parts(m, site, "global", flat[loading], wanted[loading], most)
+    for _, inside, inner in parts:
+        lanes = loading[inside]
+        with m.only(lanes):
+            m.request(site, "global", inner, most)
+        for size in np.unique(wanted[lanes]):
+            of_size = np.flatnonzero(wanted[lanes] == size)
+            for elements, numbers, these in places(m, "global", inner[of_size], 1):
+                whole[lanes[of_size[these]], :size] = elements[numbers[:, None] + np.arange(size)]
+    return [m.as_active(whole.view(np.uint32)[:, number]) for number in range(most // 4)]
 
 
 def store(m: Machine, site: int | None, space: str, address: Value, values: list[Value], width: int) -> None:
@@ -44,7 +68,7 @@ def store(m: Machine, site: int | None, space: str, address: Value, values: list
         _scatter(m, where, at, values, width)
         return
     flat = [m.one_each(value) for value in values]
-    for where, lanes, inner in _parts(m, site, space, at, size):
+    for where, lanes, inner in _parts(m, site, space, at, size, size):
         with m.only(lanes):
             stored = [value[lanes] for value in flat]
             m.request(site, where, inner, size, stored)
@@ -64,7 +88,7 @@ def update(
     """Change elements with ``change(elements, numbers, values)``, which returns what was there before."""
     at, flat = address.astype(np.int64), [m.one_each(value) for value in values]
     old = np.zeros(m.active, UNSIGNED[width])
-    for where, lanes, inner in _parts(m, site, space, at, width):
+    for where, lanes, inner in _parts(m, site, space, at, width, width):
         with m.only(lanes):
             m.request(site, where, inner, width)
             for elements, numbers, these in places(m, where, inner, width):
@@ -108,11 +132,12 @@ def _memory_of_all(m: Machine, space: str, at: Value, size: int) -> str:
 
 
 def _parts(
-    m: Machine, site: int | None, space: str, at: Value, size: int
+    m: Machine, site: int | None, space: str, at: Value, size: int | NDArray[np.int64], width: int
 ) -> list[tuple[str, NDArray[np.intp], NDArray[np.int64]]]:
     """Return accesses divided by memory, without those out of bounds.
 
-    Each part is a memory, numbers among the active threads, and their addresses there.
+    Each part is a memory, numbers among the active threads, and their addresses there. ``size`` is how many bytes they
+    touch, each the same or each its own, and ``width`` how many bytes the instruction is for.
     """
     if not m.active:
         return []
@@ -123,14 +148,14 @@ def _parts(
         where = SPACES[number]
         lanes = np.flatnonzero(kind == number)
         inner = flat[lanes] - (WINDOWS[where] if space == "generic" else 0)
-        fine = m.inside(where, inner, size)
+        fine = m.inside(where, inner, size if isinstance(size, int) else size[lanes])
         with m.only(lanes[~fine]) as some:
             if some:
                 m.out_of_bounds(site, where, inner[~fine])
-        straight = inner % min(size, 16) == 0
+        straight = inner % min(width, 16) == 0
         with m.only(lanes[fine & ~straight]) as some:
             if some:
-                m.stop_misaligned(site, where, inner[fine & ~straight], size)
+                m.stop_misaligned(site, where, inner[fine & ~straight], width)
         if fine.any():
             parts.append((where, lanes[fine], inner[fine]))
     return parts

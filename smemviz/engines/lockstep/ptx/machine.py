@@ -320,7 +320,7 @@ class Machine:
             return 0, self.kernel.local_size
         return self.layout.start, self.layout.start + self.layout.nbytes
 
-    def inside(self, space: str, at: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    def inside(self, space: str, at: NDArray[np.int64], size: int | NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which accesses are inside."""
         if space == "global":
             return self.memory.inside(at, size)

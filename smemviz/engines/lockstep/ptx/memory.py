@@ -67,8 +67,8 @@ class GlobalMemory:
         """Return the number of the allocation that each address is near."""
         return (addresses - _FIRST) >> _ROOM_BITS
 
-    def inside(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-        """Tell which accesses of ``size`` bytes lie in an allocation."""
+    def inside(self, addresses: NDArray[np.int64], size: int | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which accesses lie in an allocation; ``size`` is their bytes, each the same or each its own."""
         starts = np.array([allocation.start for allocation in self.allocations] or [0])
         ends = np.array([allocation.start + allocation.nbytes for allocation in self.allocations] or [0])
         number = np.clip(self.numbers(addresses), 0, len(starts) - 1)

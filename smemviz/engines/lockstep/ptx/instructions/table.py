@@ -8,6 +8,7 @@ from smemviz.engines.lockstep.ptx.instructions import (
     atomics,
     bits,
     comparisons,
+    copies,
     host_calls,
     loads,
     matrices,
@@ -28,7 +29,7 @@ FAMILIES: dict[str, arithmetic.Family] = {
     "lanes of a warp": warps.FAMILY,
     "matrices in shared memory": matrices.FAMILY,
     "products of matrices": {**matrices.PRODUCTS, **wmma.FAMILY},
-    "asynchronous copies": mbarriers.FAMILY,
+    "asynchronous copies": {**copies.FAMILY, **mbarriers.FAMILY},
     "calls of the host's": host_calls.FAMILY,
 }
 TABLE: arithmetic.Family = {name: build for family in FAMILIES.values() for name, build in family.items()}
