@@ -30,7 +30,12 @@ def run_text(text, **options):
 
 def kernel_of(text):
     """Return ``kernel`` of a text, with what is known of it from one launch to the next."""
-    program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
+    return text_kernel(HEAD + textwrap.dedent(text).lstrip("\n"))
+
+
+def text_kernel(text):
+    """Return ``kernel`` of the text of a whole file."""
+    program = parse_program(text, FILE)
     namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
     exec(program.code(), namespace)
     return function_of(namespace["kernel"].py_func, program.source, program.tree)

@@ -1,0 +1,1 @@
+"""Loops as text, for ``simulated_loops.py``."""
