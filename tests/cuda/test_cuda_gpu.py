@@ -82,6 +82,7 @@ QUICK |= {
     ("rounds", "compiled"),
     ("stays", "source"),
     ("stays", "compiled"),
+    ("nameless", "source"),
     ("padded", "source"),
     ("padded", "compiled"),
     ("matrices", "compiled"),

@@ -15,6 +15,7 @@ TEXT = r"""
 // smemviz: padded<<<1, 64>>>(zeros(512), random(300), 100)
 // smemviz: matrices<<<1, 32>>>(zeros(256))
 // smemviz: remembered<<<1, 32>>>(zeros(64))
+// smemviz: nameless<<<1, 32>>>(zeros(32))
 // smemviz: talking<<<1, 32>>>(zeros(32))
 // smemviz: sizes<<<dim3(2, 2, 2), dim3(4, 4, 3)>>>(zeros(384))
 // smemviz: scaled<<<1, 32>>>(zeros(32), 4, 2.5)
@@ -170,6 +171,17 @@ __global__ void remembered(int *out) {
     __syncthreads();
     atomicAdd(&times, 0);
     if (threadIdx.x < 4) table[threadIdx.x] = table[threadIdx.x];
+}
+
+struct Pair {
+    float x, y;
+    __device__ constexpr Pair(float x, float y) : x(x), y(y) {}
+};
+__device__ float sum(const Pair &pair, const int *from, int at) { return pair.x + pair.y * from[at]; }
+
+__global__ void nameless(float *out) {
+    int i = threadIdx.x;
+    out[i] = sum(Pair(1, 2), shift, i % 4) + (i > 7 ? Pair(3, 4) : Pair(5, 6)).x + table[i % 4];
 }
 
 __global__ void talking(int *out) {

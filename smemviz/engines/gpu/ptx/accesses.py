@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,8 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Variable,
 )
 from smemviz.engines.lockstep.ptx.instructions.copies import source_size
-from smemviz.engines.lockstep.ptx.kernel import Kernel, written_by
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.pointers import pointers_to_shared
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
 
@@ -94,7 +94,7 @@ class Instructions(Accesses):
         self._numbers = sites
         self.shared = kernel.shared
         self.waits_for_grid = any("%envreg1" in instruction.text for instruction in kernel.body)
-        self._of_shared = _pointers_to_shared(kernel.body)
+        self._of_shared = pointers_to_shared(kernel.makers)
 
     def of(self, instruction: Instruction) -> list[Access]:
         """Return the accesses of an instruction that are sites."""
@@ -131,30 +131,3 @@ def _stored(instruction: Instruction) -> Operand | None:
     if isinstance(value, Group):
         value = value.items[0] if len(value.items) == 1 else instruction.operands[1]
     return value if isinstance(value, Register | Number) else None
-
-
-def _pointers_to_shared(body: Sequence[Instruction]) -> set[str]:
-    """Return the registers that are set only to generic addresses of shared variables, moved on or not."""
-    makers: dict[str, list[Instruction]] = defaultdict(list)
-    for instruction in body:
-        for name in written_by(instruction):
-            makers[name].append(instruction)
-    pointers = set(makers)
-    while wrong := {name for name in pointers if not all(_makes_one(maker, pointers) for maker in makers[name])}:
-        pointers -= wrong
-    return pointers
-
-
-def _makes_one(maker: Instruction, pointers: set[str]) -> bool:
-    """Tell whether an instruction makes an address of shared memory, if these registers hold such ones."""
-    held = [isinstance(operand, Register) and operand.name in pointers for operand in maker.operands[1:]]
-    match maker.opcode:
-        case "cvta":
-            return maker.has("shared") and not maker.has("to")
-        case "mov" | "selp":
-            return bool(held) and all(held[:2] if maker.opcode == "selp" else held)
-        case "add":
-            return any(held)
-        case "sub":
-            return held[0]
-    return False

@@ -21,6 +21,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Variable,
     leaves,
 )
+from smemviz.engines.lockstep.ptx.pointers import pointers_to_constants
 
 _STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _WITHOUT_RESULT = ("st", "red", "bra", "brx", "bar", "barrier", "stmatrix", "cp", "vprintf", "__assertfail")
@@ -60,7 +61,7 @@ class Kernel:
         self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
-        self._makers = _makers(flat.body)
+        self.makers = _makers(flat.body)
         used = {leaf for instruction in flat.body for operand in instruction.operands for leaf in leaves(operand)}
         names = {leaf.name for leaf in used if isinstance(leaf, Symbol)}
         outer = [v for v in module.variables.values() if v.name in names]
@@ -68,6 +69,7 @@ class Kernel:
             {v.name: v for v in (*flat.variables, *outer) if v.space == "shared"}.values()
         )
         self.constants = tuple(v for v in outer if v.space in ("global", "const"))
+        self._to_constants = pointers_to_constants(self.makers, self.constants)
         self.local, self.local_size = _placed([v for v in flat.variables if v.space in ("local", "param")])
         self.blocks = find_blocks(flat)
 
@@ -96,8 +98,14 @@ class Kernel:
         return isinstance(operand, Register) and operand.name in self._reads
 
     def maker(self, register: str) -> Instruction | None:
-        """Return the one instruction that sets a register, None where there are several."""
-        return self._makers.get(register)
+        """Return the one instruction that sets a register, always, None where there is no such one."""
+        makers = self.makers.get(register, ())
+        return makers[0] if len(makers) == 1 and makers[0].guard is None else None
+
+    def is_of_constant(self, operand: Operand) -> bool:
+        """Tell whether a generic address is one of what the source has in no global memory."""
+        base = operand.base if isinstance(operand, Address) else None
+        return isinstance(base, Register) and base.name in self._to_constants
 
     def number(self, operand: Operand) -> int | None:
         """Return the integer that an operand always is, None where that is not known."""
@@ -106,13 +114,13 @@ class Kernel:
         return self._numbers.get(operand.name) if isinstance(operand, Register) else None
 
 
-def _makers(body: list[Instruction]) -> dict[str, Instruction]:
-    """Return the instruction that sets a register, for those that one sets, always."""
+def _makers(body: list[Instruction]) -> dict[str, list[Instruction]]:
+    """Return the instructions that set each register."""
     makers: dict[str, list[Instruction]] = {}
     for instruction in body:
         for name in written_by(instruction):
             makers.setdefault(name, []).append(instruction)
-    return {name: writers[0] for name, writers in makers.items() if len(writers) == 1 and writers[0].guard is None}
+    return makers
 
 
 def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:

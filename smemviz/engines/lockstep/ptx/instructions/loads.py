@@ -89,7 +89,8 @@ def _load(kernel: Kernel, instruction: Instruction) -> Action:
             else "global"
         )
     where = address_of(kernel, instruction.operands[1])
-    logged = space in ("shared", "global", "generic") and not instruction.has("param")
+    of_constant = space == "generic" and kernel.is_of_constant(instruction.operands[1])
+    logged = space in ("shared", "global", "generic") and not instruction.has("param") and not of_constant
     site = kernel.memory_site(instruction, space, "load", width * len(puts), dtype_name(kind)) if logged else None
     space = "global" if space == "const" else space
 
