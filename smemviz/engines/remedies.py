@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
 import traceback
 from pathlib import Path
 
+from smemviz.engines.packages import PYTHON_2, is_installed, package_of
 from smemviz.messages import english
-
-# What is installed under another name than it is imported by.
-_PACKAGES = {
-    "cv2": "opencv-python",
-    "PIL": "pillow",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-}
 
 
 def remedy(error: BaseException) -> str:
@@ -27,6 +18,8 @@ def remedy(error: BaseException) -> str:
         return f"; {_missing(error.name)}"
     if isinstance(error, FileNotFoundError) and error.filename is not None and not os.path.isabs(error.filename):
         return "; " + english("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
+    if isinstance(error, FileNotFoundError) and str(error.filename).startswith("/content/"):
+        return "; " + english("that folder is Colab's; put the file beside the script, and name it without a folder")
     if isinstance(error, IndexError) and "argv" in (_last_line(error) or ""):
         return "; " + wants_arguments()
     if isinstance(error, ImportError) and "relative import" in str(error):
@@ -45,22 +38,21 @@ def wants_arguments() -> str:
 
 def _missing(module: str) -> str:
     root = module.partition(".")[0]
-    if root != module and _is_installed(root):
+    if root != module and is_installed(root):
         return english("the {package} that is installed has no such part", package=root)
     for folder in Path(sys.path[0]).resolve().parents:  # a part of a package that is run as a script
         if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
             return english("it lies in {folder}; run with PYTHONPATH={folder}", folder=folder)
-    package = _PACKAGES.get(root, root)
+    if newer := PYTHON_2.get(module):
+        return english("it is written for Python 2: write {name} instead", name=newer)
+    if root in sys.stdlib_module_names:
+        return english("it is a part of Python that the one here was installed without")
+    package = package_of(module)
+    if package is None:
+        return english("put {root}.py beside the file, or install the package that has it", root=root)
     return english(
         "install it with pip install {package}, or put {root}.py beside the file", package=package, root=root
     )
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _last_line(error: BaseException) -> str | None:

@@ -19,6 +19,7 @@ from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.script_host import execute, execute_as_child
 from smemviz.engines.selection import Blocks, Picker, selection
+from smemviz.engines.unrecorded import why_not_recorded
 from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in, function_of
@@ -70,10 +71,12 @@ def _seeing_script(
     kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
 ) -> Iterator[Recorder]:
     """Let a recorder see what a script launches, here and in the processes that it starts."""
+    from smemviz.engines.lockstep.host.stand_ins.notebooks import notebook_modules
+
     find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
     with _seeing(kind, find, options, children) as recorder:
         further = kind, program, replace(options, progress=None), recorder.children
-        with _seeing_cuda_cpp(kind, program, recorder), entering(_enter_script, *further):
+        with _seeing_cuda_cpp(kind, program, recorder), notebook_modules(program), entering(_enter_script, *further):
             yield recorder
 
 
@@ -120,6 +123,8 @@ def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
     main = find_main(program.tree)
     if program.kernels and main is not None and not program.has_main:
         return KernelFileError(program.file, main.lineno, no_arguments())
+    if not program.kernels and (other := why_not_recorded(program)):
+        return KernelFileError(program.file, *other)
     if kind == "gpu":
         what = english(
             "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "

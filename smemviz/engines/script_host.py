@@ -16,6 +16,7 @@ from types import CodeType, ModuleType
 from smemviz.engines.host import numba_type, one_line
 from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import wants_arguments
+from smemviz.engines.unrecorded import why_not_recorded
 from smemviz.errors import (
     BlocksError,
     KernelFileError,
@@ -121,7 +122,8 @@ def _execute(
                 "cupy.RawKernel"
             )
             raise _failure(program.file, folder, error, what) from None
-        raise _failure(program.file, folder, error, one_line(error)) from error
+        _, other = why_not_recorded(program, error) or (0, "")
+        raise _failure(program.file, folder, error, other or one_line(error)) from error
 
 
 @contextmanager

@@ -199,7 +199,7 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         (
             "import nowhere\n",
             "small.py:12: ModuleNotFoundError: No module named 'nowhere'; "
-            "install it with pip install nowhere, or put nowhere.py beside the file",
+            "put nowhere.py beside the file, or install the package that has it",
         ),
         (
             "import numpy.nowhere\n",

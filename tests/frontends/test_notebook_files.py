@@ -180,5 +180,7 @@ def test_main_of_a_notebook_is_called_where_its_cells_do(tmp_path: Path) -> None
 
 
 def test_a_notebook_of_which_nothing_is_launched_says_what_failed_first(tmp_path: Path) -> None:
-    with pytest.raises(KernelFileError, match=r"n\.ipynb:2: ModuleNotFoundError: No module named 'nowhere'; install"):
+    with pytest.raises(
+        KernelFileError, match=r"n\.ipynb:2: ModuleNotFoundError: No module named 'nowhere'; put nowhere"
+    ):
         recorded(tmp_path, "import nowhere", KERNEL, "nowhere.go()")

@@ -217,9 +217,10 @@ def parse_python(source: str, file: str) -> Program:
         raise KernelFileError(file, 1, english("cannot be parsed: {error}", error=error)) from None
     kernels: dict[str, ast.FunctionDef] = {}
     functions: dict[str, ast.FunctionDef] = {}
+    imported = _imported(tree)
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
-            kind = _jit_kind(statement)
+            kind = _jit_kind(statement, imported)
             if kind is not None:
                 check_numbers(file, statement)
                 (functions if kind == "device" else kernels)[statement.name] = statement
@@ -243,7 +244,7 @@ def find_main(tree: ast.Module) -> ast.FunctionDef | None:
     candidates = (
         statement for statement in tree.body if isinstance(statement, ast.FunctionDef) and statement.name == "main"
     )
-    return next((function for function in candidates if _jit_kind(function) is None), None)
+    return next((function for function in candidates if _jit_kind(function, _imported(tree)) is None), None)
 
 
 def _arguments_needed(function: ast.FunctionDef) -> int:
@@ -253,13 +254,26 @@ def _arguments_needed(function: ast.FunctionDef) -> int:
     return positional + arguments.kw_defaults.count(None)
 
 
-def _jit_kind(function: ast.FunctionDef) -> str | None:
-    """Tell whether decorators make a function a kernel or a device function."""
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """Return what the names stand for that a module imports at its top, as in ``{"cuda": "numba.cuda"}``."""
+    names: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                root = alias.name.partition(".")[0]
+                names |= {alias.asname: alias.name} if alias.asname else {root: root}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def _jit_kind(function: ast.FunctionDef, imported: Mapping[str, str]) -> str | None:
+    """Tell whether decorators make a function a kernel or a device function; others than Numba have a ``jit``, too."""
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
-        name = call.func if call else decorator
-        dotted = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-        if dotted != "jit":
+        root, _, rest = ast.unparse(call.func if call else decorator).partition(".")
+        name = f"{imported.get(root, root)}.{rest}".rstrip(".")
+        if name.rpartition(".")[2] != "jit" or (root in imported and not name.endswith("cuda.jit")):
             continue
         device = call and any(
             k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True for k in call.keywords

@@ -24,6 +24,8 @@ def unknown(name: str) -> UnsupportedError:
 
 
 def _unknown(name: str) -> str:
+    if name.startswith(("google.colab.", "IPython.")):
+        return english("{name} is known in a notebook only; leave it out", name=name)
     if name.startswith("pycuda."):
         return english("{name} is not known where PyCUDA is not; run it on a GPU with PyCUDA", name=name)
     return english("{name} is not known where there is no GPU; run it on one", name=name)
@@ -116,7 +118,7 @@ def imported(modules: dict[str, ModuleType], packages: Sequence[str]) -> Iterato
         for package in packages:
             outer, _, last = package.rpartition(".")
             if outer:
-                stack.enter_context(replaced(_package(outer), {last: modules[package]}))
+                stack.enter_context(replaced(stack.enter_context(_package(outer)), {last: modules[package]}))
         for name in before:
             del sys.modules[name]
         sys.modules.update(modules)
@@ -144,11 +146,15 @@ def _is_of(name: str, packages: Sequence[str]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
-def _package(name: str) -> ModuleType:
-    """Return a package that holds nothing itself, made where nothing of it is installed."""
+@contextmanager
+def _package(name: str) -> Iterator[ModuleType]:
+    """Give a package that holds nothing itself, made while this lasts where nothing of it is installed."""
     try:
-        return importlib.import_module(name)
+        module, is_made = importlib.import_module(name), False
     except ModuleNotFoundError:
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].__path__ = []
-        return sys.modules[name]
+        module, is_made = ModuleType(name), True
+        module.__path__ = []
+        sys.modules[name] = module
+    yield module
+    if is_made:
+        sys.modules.pop(name, None)
