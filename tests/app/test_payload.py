@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from helpers.callbacks import CALLBACKS, asking_for, send
 
 from smemviz.app.factory import create_app
+from smemviz.paths import kernels_dir
 
 NOWHERE = {"path": "/nowhere"}
 ROUTE = asking_for(NOWHERE)
@@ -89,6 +90,22 @@ def test_what_a_page_could_hold_is_answered(
 ) -> None:
     clicked = [name for name in values if name.endswith("n_clicks")]
     assert send(app, holding, RUN | values, ids, clicked).status_code == 200
+
+
+_SOMETHING: list[Any] = [None, True, 7, -1.5, float("inf"), "text", "\ud800", [], [["x"]], {}, {"x": 1}, {"file": "x"}]
+
+
+@pytest.mark.parametrize("followed", [False, True])
+def test_whatever_a_property_holds_is_answered_or_refused(followed: bool) -> None:
+    """Every property that a callback asks for, with a value of every kind that JSON has."""
+    app = create_app([kernels_dir() / "square.py"], follow=True) if followed else create_app()
+    app.server.config["PROPAGATE_EXCEPTIONS"] = False
+    for output, known in app.callback_map.items():
+        asked = [*known["inputs"], *known["state"]] if "callback" in known else []
+        for name in {f"{one['id']}.{one['property']}" for one in asked if not one["id"].startswith("{")}:
+            for value in _SOMETHING:
+                answer = send(app, output, RUN | {"shown-run.data": None, name: value}, changed=[name])
+                assert answer.status_code in (200, 204, 400), (output, name, value)
 
 
 def test_the_number_of_a_block_is_one(app: Dash) -> None:

@@ -114,8 +114,12 @@ def _is_property(sent: Any, identity: Any, name: str, *, valued: bool) -> bool:
     value = sent.get("value")
     if name == "id":
         return bool(value == identity)
-    kind = _KINDS.get(f"{identity}.{name}") or _KINDS.get(name)
-    return kind is None or kind(value)
+    return kind_of(identity, name)(value)
+
+
+def kind_of(identity: str, name: str) -> Callable[[Any], bool]:
+    """Return what tells whether a value is one that a property may have; every one that is sent has such a kind."""
+    return _KINDS.get(f"{identity}.{name}") or _KINDS[name]
 
 
 def _all_are(sent: Any, holds: Callable[[Any], bool]) -> bool:
@@ -154,19 +158,44 @@ def _is_titled(value: Any) -> bool:
     return value is None or (isinstance(value, dict) and isinstance(value.get("title"), str))
 
 
-# By component and property, or by property of any component. What is not named is only handed on or compared.
+def _is_flag(value: Any) -> bool:
+    return value is None or isinstance(value, bool)
+
+
+def _is_query_if_any(value: Any) -> bool:
+    return value is None or _is_query(value)
+
+
+def _is_question(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and isinstance(value.get("source"), str))
+
+
+def _is_anything(value: Any) -> bool:
+    """Accept what is only handed on or compared."""
+    return True
+
+
+# By component and property, or by property of any component.
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "run.data": _is_query,
     "look.data": _is_query,
     "drawn-run.data": _is_query,
+    f"{ids.STEPPED}.data": _is_query_if_any,
+    f"{ids.STEPPED_GLOBALLY}.data": _is_query_if_any,
     "place.data": _is_place,
     "theme.data": _is_text,
     "shown-run.data": _is_titled,
     "shown-block.data": _is_count,
     f"{ids.VERSION}.data": _is_text,
+    f"{ids.EDITOR_TEXT}.data": _is_question,
     "editor-choice.value": _is_text,
+    f"{ids.GLOBAL_OPEN}.data": _is_flag,
+    "products-results.hidden": _is_flag,
     "measured-last.data": _is_number,
     "products-latest.data": _is_number,
+    "working-asked.data": _is_number,
+    "present.data": _is_anything,
+    "knobs-of.data": _is_anything,
     "n_clicks": _is_number,
     "n_intervals": _is_number,
 }
