@@ -35,7 +35,7 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
                 "path": prefix + page.path,
                 "title": titled(page.title),
                 "header": prefix + (page.header or page.path),
-                "below": page.below,
+                "below": page.below is not None,
             }
             for page in pages(editor=editor)
         ],

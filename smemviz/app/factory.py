@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
-from flask import Flask, request
+from flask import Flask, Response, after_this_request, request
 
 from smemviz.app import browser, ids, working
 from smemviz.app.addresses import GALLERY
@@ -27,7 +27,7 @@ from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.payload import refuse_garbage
 from smemviz.app.server.requests import Doorway, Shares
-from smemviz.app.server.responses import add_headers, answer_busy, lead_below, script_hash
+from smemviz.app.server.responses import add_headers, answer_busy, answer_faults, lead_below, script_hash
 from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
@@ -57,6 +57,9 @@ class _App(Dash):  # type: ignore[misc]
         return lambda function: connect(marks_english(outputs, function))
 
     def interpolate_index(self, **kwargs: Any) -> str:
+        page_asked = page_at(request.path, editor=self.editor)
+        if page_asked is None or not page_asked.shows(request.path):
+            after_this_request(_not_found)
         title = title_at(request.path, editor=self.editor)
         page: str = super().interpolate_index(**kwargs | {"title": escape(title)})
         parts = {
@@ -155,6 +158,7 @@ def create_app(
     refuse_strangers(app.server, names)
     refuse_garbage(app)
     answer_busy(app.server)
+    answer_faults(app.server)
     app.server.before_request(_speak)
     app.editor = editor
     app.prefix = prefix
@@ -201,6 +205,12 @@ def create_server(settings: Settings) -> Flask:
     doorway = Doorway(server.wsgi_app, shares, log=settings.log, prefix=settings.prefix)
     server.wsgi_app = doorway  # type: ignore[assignment, method-assign]
     return server
+
+
+def _not_found(response: Response) -> Response:
+    """Say to programs what the page says to people."""
+    response.status_code = 404
+    return response
 
 
 def _speak() -> None:

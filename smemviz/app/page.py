@@ -45,7 +45,8 @@ class Page:
 
     ``title`` is what the browser's tab says until the page says more, and ``link`` what the header calls it; both are
     messages. A page without a link is found under ``header``, the path of another. With ``below`` a page has the
-    addresses below its path as well, and one ``of_editor`` is there where kernels can be written.
+    addresses below its path as well; that tells which of them show something. One ``of_editor`` is there where kernels
+    can be written.
     """
 
     path: str
@@ -54,12 +55,16 @@ class Page:
     register: Callable[[Dash, Services], None] = lambda app, services: None
     link: str = ""
     header: str = ""
-    below: bool = False
+    below: Callable[[str], bool] | None = None
     of_editor: bool = False
 
     def has(self, path: str) -> bool:
         """Tell whether an address is of this page."""
-        return path == self.path or (self.below and path.startswith(f"{self.path}/"))
+        return path == self.path or (self.below is not None and path.startswith(f"{self.path}/"))
+
+    def shows(self, path: str) -> bool:
+        """Tell whether there is something at an address of this page."""
+        return path == self.path or (self.below is not None and self.below(path))
 
 
 def titled(title: str) -> str:

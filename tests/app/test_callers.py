@@ -54,7 +54,10 @@ def test_what_is_no_host_is_nobody(client: FlaskClient, host: str) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "null", "", "http://localhost:3000", "http://[bad", "http://localhost.evil.example"],
+    [
+        *("http://evil.example", "null", "", "http://localhost:3000", "http://[bad", "http://localhost.evil.example"),
+        *("file://localhost:8050", "chrome-extension://localhost:8050", "localhost:8050", "://localhost:8050"),
+    ],
 )
 def test_what_a_page_of_another_site_sends_is_refused(client: FlaskClient, origin: str) -> None:
     headers = {"Host": "localhost:8050", "Origin": origin}
@@ -113,7 +116,7 @@ def test_what_is_typed_or_linked_here_is_answered(client: FlaskClient, site: str
     assert client.get(CSV, headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/kernel?file=square", "/learn/banks", "/lab"])
+@pytest.mark.parametrize("path", ["/", "/kernel?file=square", "/learn/columns", "/lab"])
 def test_a_link_on_another_site_leads_to_a_page(client: FlaskClient, path: str) -> None:
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     assert client.get(path, headers=headers).status_code == 200

@@ -12,6 +12,7 @@ from helpers.callbacks import CALLBACKS, asking_for, send
 
 from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
+from smemviz.version import __version__
 
 NOWHERE = {"path": "/nowhere"}
 ROUTE = asking_for(NOWHERE)
@@ -133,3 +134,19 @@ def test_a_script_that_no_page_has_is_not_there(
 ) -> None:
     assert client.get(f"/_dash-component-suites/{path}").status_code == 404
     assert capfd.readouterr().err == ""
+
+
+def test_an_error_of_its_own_is_a_line_for_who_asked_and_one_to_report(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = create_app().server
+    server.add_url_rule("/fails", "fails", lambda: 1 // 0)
+    answer = server.test_client().get("/fails")
+    assert (answer.status_code, answer.mimetype) == (500, "text/plain")
+    assert answer.text == "smemviz failed on this; what it printed says where\n"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"smemviz: a fault of smemviz {__version__}: ZeroDivisionError in test_payload.py:")
+    monkeypatch.setenv("SMEMVIZ_DEBUG", "1")
+    server.test_client().get("/fails")
+    assert "Traceback" in capfd.readouterr().err

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 from flask.testing import FlaskClient
+from helpers.callbacks import CALLBACKS, asking_for
 from playwright.sync_api import Page, expect
 
 from smemviz.app import addresses
@@ -18,7 +19,7 @@ TITLES = {
     "/": "smemviz",
     "/kernel": "Kernel - smemviz",
     "/learn": "Learn - smemviz",
-    "/learn/what-a-bank-is": "Learn - smemviz",
+    "/learn/columns": "Learn - smemviz",
     "/compare": "Compare - smemviz",
     "/matmul": "Matrix product - smemviz",
     "/lab": "Layout lab - smemviz",
@@ -37,6 +38,21 @@ def client() -> FlaskClient:
 @pytest.mark.parametrize("path", TITLES)
 def test_the_document_at_an_address_has_the_title_of_its_page(client: FlaskClient, path: str) -> None:
     assert re.findall("<title>(.*)</title>", client.get(path).text) == [TITLES[path]]
+
+
+@pytest.mark.parametrize("path", ["/learn/", *(path for path in TITLES if path != "/compare/more")])
+def test_a_page_is_there(client: FlaskClient, path: str) -> None:
+    assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/.git/config", "/compare/more", "/learn/no-such-lesson", "/kernel.php", "/no such page"]
+)
+def test_what_is_no_page_is_not_found_and_a_page_that_says_so(client: FlaskClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.mimetype) == (404, "text/html")
+    said = client.post(CALLBACKS, json=asking_for({"path": path})).text
+    assert "There is no such page." in said or "no lesson" in said
 
 
 def test_every_address_is_of_one_page() -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from dash.development.base_component import Component
+from helpers.callbacks import send
 from helpers.components import text
 from helpers.measured_app import printing
 from helpers.servers import until
 
+from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.state import RunState
@@ -171,3 +173,12 @@ def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> N
     said = text(view_suggest(library, suggester, REDUCE, busy=True)["suggest-status.html"])
     assert said == "Something else is being measured; try again when that is done."
     job.cancel()
+
+
+def test_what_others_may_not_start_is_not_said_to_be_busy() -> None:
+    """The button is off for them; who asks all the same is told nothing that is not so."""
+    app = create_app(local=False)
+    values = {"drawn-run.data": REDUCE, "suggest.n_clicks": 1}
+    answer = send(app, "suggest-panel.hidden", values, changed=["suggest.n_clicks"])
+    assert answer.status_code == 200
+    assert "Something else is being measured" not in answer.text

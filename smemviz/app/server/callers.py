@@ -32,7 +32,7 @@ def refuse_strangers(server: Flask, names: Sequence[str] = ()) -> None:
                 f"address or as localhost, or start it with --allow-host {host or 'NAME'}"
             )
         origin = request.headers.get("Origin")
-        if origin is not None and origin.partition("://")[2] != request.host:
+        if origin is not None and origin not in (f"http://{request.host}", f"https://{request.host}"):
             return _refusal(
                 f"smemviz takes nothing from {origin}, a page of another site; open it at {request.host_url}"
             )

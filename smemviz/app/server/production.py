@@ -85,7 +85,7 @@ class Server:
             connection_limit=_CONNECTIONS,
             channel_timeout=int(SECONDS),
             cleanup_interval=5,
-            max_request_body_size=body,
+            max_request_body_size=body + 1,  # which it refuses
             max_request_header_size=1 << 16,
             ident="smemviz",
             clear_untrusted_proxy_headers=True,

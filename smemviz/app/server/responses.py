@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
+import traceback
 from base64 import b64encode
 from collections.abc import Sequence
+from typing import Any
 
 from flask import Flask, Response, g, has_request_context, redirect
+from werkzeug.exceptions import InternalServerError
 
 from smemviz.errors import BusyError, WaitingError
+from smemviz.faults import DEBUG, fault
 from smemviz.messages import say
+from smemviz.printable import one_line
 
 _WRITTEN = ("text/html", "application/json")  # what leads to pages
 
@@ -87,3 +94,19 @@ def answer_busy(server: Flask) -> None:
         return Response(f"{message}\n", 429, {"Retry-After": str(busy.seconds)}, "text/plain")
 
     server.after_request(answer)
+
+
+def answer_faults(server: Flask) -> None:
+    """Have a server answer an error of its own with a line, and print one that can be reported."""
+
+    def log(exception: Any) -> None:
+        _, error, _ = exception
+        if os.environ.get(DEBUG):
+            traceback.print_exception(error)
+        print(one_line(f"smemviz: {fault(error)}"), file=sys.stderr, flush=True)
+
+    def answer(error: InternalServerError) -> Response:
+        return Response("smemviz failed on this; what it printed says where\n", 500, mimetype="text/plain")
+
+    server.log_exception = log  # type: ignore[method-assign, assignment]
+    server.register_error_handler(InternalServerError, answer)

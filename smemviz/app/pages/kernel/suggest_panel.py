@@ -152,7 +152,7 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
 
     def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> Filling:
         busy = False
-        if ctx.triggered_id == "suggest" and clicks:
+        if ctx.triggered_id == "suggest" and clicks and library.local:  # for others the button is off
             busy = not _start(library, suggester, query)
         elif ctx.triggered_id == "cancel-suggest" and cancels:
             suggester.cancel()

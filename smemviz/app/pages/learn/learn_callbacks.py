@@ -89,4 +89,8 @@ def _page(services: Services, address: Address) -> list[Component]:
     return learn_page(address.path, editor=services.texts is not None, teach=address.run.get(TEACH) == "1")
 
 
-PAGE = Page(LEARN, N_("Learn"), _page, register, link=N_("Learn"), below=True)
+def _is_there(path: str) -> bool:
+    return path == f"{LEARN}/" or lesson_at(path) is not None
+
+
+PAGE = Page(LEARN, N_("Learn"), _page, register, link=N_("Learn"), below=_is_there)
