@@ -8,6 +8,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,6 +55,43 @@ def add_view(parser: Declares) -> None:
         choices=("source", "compiled"),
         help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
     )
+
+
+def add_compiler(parser: Declares) -> None:
+    """Declare what CUDA C++ is compiled with, in the words of nvcc."""
+    parser.add_argument(
+        "-I", metavar="FOLDER", dest="folders", action="append", default=[], help="of CUDA C++: where its headers are"
+    )
+    parser.add_argument(
+        "-D", metavar="NAME[=VALUE]", dest="macros", action="append", default=[], help="of CUDA C++: define a macro"
+    )
+    parser.add_argument(
+        "-include", metavar="HEADER", dest="before", action="append", default=[], help="of CUDA C++: read it first"
+    )
+    parser.add_argument("-std", metavar="c++NN", help="of CUDA C++: the standard it is written in (default: c++17)")
+
+
+def with_compiler(arguments: argparse.Namespace) -> Program | Path:
+    """Return the file that a verb names, read for the compiler's options where there are any.
+
+    Raises:
+        InputError: when they are given for another language.
+    """
+    from smemviz.frontends.cuda import CudaProgram
+    from smemviz.frontends.reading import read_program
+
+    path: Path = arguments.file
+    standard = (f"--std={arguments.std}",) if arguments.std else ()
+    options = (*standard, *(f"-D{macro}" for macro in arguments.macros))
+    if not (options or arguments.folders or arguments.before):
+        return path
+    program = read_program(path)
+    if not isinstance(program, CudaProgram):
+        raise InputError(f"{path}: -I, -D, -include and -std are for CUDA C++; name a file that ends in .cu")
+    for folder in arguments.folders:
+        if not Path(folder).is_dir():
+            raise InputError(f"-I {folder}: there is no such folder")
+    return replace(program, options=options, folders=tuple(arguments.folders), before=tuple(arguments.before))
 
 
 def add_output(parser: Declares, what: str, **more: Any) -> None:

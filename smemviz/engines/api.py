@@ -85,7 +85,7 @@ def run(
         program = read_program(program)
     program = program.with_constants(constants or {})
     if isinstance(program, CudaProgram):
-        return _run_cuda(program, view, engine, options)
+        return _run_cuda(program, view, engine, options, arguments or ())
     if view not in (None, "source"):
         raise InputError(english("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
@@ -115,16 +115,35 @@ def run(
     )
 
 
-def _run_cuda(program: CudaProgram, view: str | None, engine: Engine, options: RunOptions) -> Recording:
-    """Run the launches that a file of CUDA C++ asks for."""
+def _run_cuda(
+    program: CudaProgram, view: str | None, engine: Engine, options: RunOptions, arguments: Sequence[str]
+) -> Recording:
+    """Run the launches that a file of CUDA C++ asks for in comments, or where it has none its ``main()``."""
     from smemviz.engines.lockstep.ptx.host import running
 
     if view is not None:
         program = replace(program, view=running.checked_view(view))
+    if program.runs_main:
+        return _run_main(program, engine, options, arguments)
     kind = chosen(engine)
     recorded = partial(recording_of, program, kind, options, view=program.view)
     with cut_short_as(recorded):
         return recorded(*(gpu_engine_for_cuda().run if kind == "gpu" else running.run)(program, options))
+
+
+def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
+    """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
+    from smemviz.engines.cpp_host import running
+
+    if engine == "gpu":
+        what = english(
+            "its main() is run in lockstep only; on the GPU say its launches in comments: {how}",
+            how="// smemviz: kernel<<<grid, block>>>(...)",
+        )
+        raise KernelFileError(program.file, 1, what)
+    recorded = partial(recording_of, program, "lockstep", options, view=program.view)
+    with cut_short_as(recorded):
+        return recorded(*running.run(program, arguments, options))
 
 
 def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:

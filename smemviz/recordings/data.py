@@ -215,7 +215,8 @@ class Launch:
 
     ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
     of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence. ``file`` is
-    that of the kernel, empty where it is the recording's.
+    that of the kernel, empty where it is the recording's. ``repeats`` is how many more launches of the run were the
+    same in all they were given and all memory they found; they are not listed.
     """
 
     kernel: str
@@ -233,6 +234,7 @@ class Launch:
     counters: Mapping[str, float] = field(default_factory=dict)
     unaccounted: tuple[str, ...] = ()
     file: str = ""
+    repeats: int = 0
 
     def __repr__(self) -> str:
         return f"<Launch of {self.kernel}: grid {self.grid}, block {self.block}, {self.request_count:,} requests>"

@@ -10,7 +10,7 @@ from html import escape
 
 from smemviz.figures.drawing.style import THEMES, blend, css_variables, font, mono
 from smemviz.i18n import _, spoken
-from smemviz.model.counting.duplicates import duplicates
+from smemviz.model.counting.duplicates import duplicates, times_made
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
@@ -59,7 +59,8 @@ def _table(launches: Sequence[Launch], sums: Sequence[Facts], hardware: Hardware
     groups = duplicates(launches)
     for group in groups[:_MOST_LAUNCHES]:
         launch = launches[group[0]]
-        name = launch.kernel if len(group) == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {len(group):,}"
+        times = times_made(launches[number] for number in group)
+        name = launch.kernel if times == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {times:,}"
         cells = [name, *(" x ".join(map(str, sizes)) for sizes in (launch.grid, launch.block))]
         cells += [column.total_text(launch, hardware) for column in counts]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed

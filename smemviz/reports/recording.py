@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.model.counting.duplicates import duplicates
+from smemviz.model.counting.duplicates import duplicates, times_made
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import Basis
@@ -56,7 +56,10 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
     by_number: dict[int, dict[str, Any]] = {}
     for group in duplicates(recording.launches):
         by_number |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
-    return [by_number[number] for number in range(len(recording.launches))]
+    return [
+        by_number[number] | ({"repeats": launch.repeats} if launch.repeats else {})
+        for number, launch in enumerate(recording.launches)
+    ]
 
 
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
@@ -175,7 +178,8 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
         launch = data["launches"][group[0]]
         mistaken = {finding.line for finding in recording.mistakes if finding.launch in group}
         console.print()
-        for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
+        times = times_made(recording.launches[number] for number in group)
+        for table in launch_tables(data["file"], launch, mistaken, times, console.width):
             console.print(table, crop=False)
         for note in _notes(launch, hardware.cc):
             console.print(note, soft_wrap=True)

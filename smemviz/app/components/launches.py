@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from smemviz.app.library import ShownRun
 from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
+from smemviz.model.counting.duplicates import times_made
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, request_view, worst_request
 from smemviz.recordings.data import MAIN_FAILED, Launch
@@ -48,7 +49,8 @@ def refused_badge() -> Component:
 def group_name(group: Sequence[tuple[Launch, int]]) -> str:
     """Name a group of launches by the first of them, with how many they are."""
     name = launch_name(*group[0])
-    return name if len(group) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(group):,}"
+    times = times_made(launch for launch, _ in group)
+    return name if times == 1 else f"{name} \N{MULTIPLICATION SIGN} {times:,}"
 
 
 def worst_of(shown_run: ShownRun, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:

@@ -1,6 +1,9 @@
 """Run a kernel file's main(), or any script, and count what each line of its kernels does.
 
-A .cu file, CUDA C++, runs without a GPU; its launches stand in comments that nvcc ignores, one a line:
+A .cu file, CUDA C++, runs without a GPU: its own main() is compiled by g++ or clang++ and run in the folder of the
+file, with the words after -- as its arguments, and every launch is made in lockstep. One that is the same as an
+earlier one, in parameters and in every byte of memory, is counted and not run again. Launches may also stand in
+comments that nvcc ignores, one a line, and main() is not run then:
 `// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.
 
 A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
@@ -21,7 +24,16 @@ import shlex
 import sys
 
 from smemviz.cli.crashes import crash_told
-from smemviz.cli.settings import add_engine, add_file_and_settings, add_output, add_view, main_output, require_output
+from smemviz.cli.settings import (
+    add_compiler,
+    add_engine,
+    add_file_and_settings,
+    add_output,
+    add_view,
+    main_output,
+    require_output,
+    with_compiler,
+)
 from smemviz.cli.stopping import cut_short
 from smemviz.errors import CutShortError, SmemvizError, stop_code
 from smemviz.i18n import _
@@ -36,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)"
     )
     add_view(parser)
+    add_compiler(parser)
     add_output(parser, "save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",
@@ -65,7 +78,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with main_output(arguments.json), progress_bar() as progress, crash_told(arguments.file.as_posix()):
         try:
             recording = run(
-                arguments.file,
+                with_compiler(arguments),
                 dict(arguments.set),
                 arguments.engine,
                 progress,
@@ -98,6 +111,7 @@ def _command(arguments: argparse.Namespace) -> str:
     """Return what opens the result: the page on its file, or on the kernel file, which runs there again."""
     if arguments.output:
         return shlex.join(["smemviz", str(arguments.output)])
-    if arguments.set or arguments.arguments:  # the page would run the file without them
+    compiler = arguments.folders or arguments.macros or arguments.before or arguments.std
+    if arguments.set or arguments.arguments or compiler:  # the page would run the file without them
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
     return shlex.join(["smemviz", str(arguments.file)])

@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from smemviz.errors import KernelFileError, LaunchError, SourceError
-from smemviz.frontends.cuda.functions import find_functions, without_host
-from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda, own_headers
+from smemviz.frontends.cuda.device_text import device_texts
+from smemviz.frontends.cuda.functions import find_functions
+from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, Missing, is_of_cuda, own_headers
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
@@ -66,14 +67,26 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         raise KernelFileError(
             program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
-    headers, missing = own_headers(program.text, program.file)
+    headers, missing = _headers(program)
     names = tuple(dict.fromkeys(kernels))
     try:
-        return _compile(program.file, program.text, tuple(headers.items()), names, view, program.options)
+        return _compile(program.file, program.text, tuple(headers.items()), names, view, _options(program, _STANDARD))
     except KernelFileError as error:
         if missing:
             raise missing[0].error(error.what) from None
         raise
+
+
+def _headers(program: CudaProgram) -> tuple[dict[str, str], tuple[Missing, ...]]:
+    first = "".join(f'#include "{name}"\n' for name in program.before)
+    return own_headers(first + program.text, program.file, program.folders)
+
+
+def _options(program: CudaProgram, standard: str) -> tuple[str, ...]:
+    """Return a program's own options, with the standard where they name none."""
+    named = any(option.startswith(("-std", "--std")) for option in program.options)
+    before = (f"--pre-include={name}" for name in program.before)
+    return (*(() if named else (standard,)), *program.options, *before)
 
 
 @lru_cache(maxsize=32)
@@ -83,22 +96,20 @@ def _compile(
     beside: tuple[tuple[str, str], ...],
     kernels: tuple[str, ...],
     view: View,
-    macros: tuple[str, ...],
+    options: tuple[str, ...],
 ) -> Compiled:
     name = Path(file).name
     functions = find_functions(source)
-    device = without_host(source)
-    sources = {name: device}
+    sources = device_texts({name: source, **dict(beside)})
+    device = sources[name]
     texts = {name: Text("", source)}
-    for header, text in beside:
-        sources[header] = without_host(text)
-        texts[header] = Text((Path(file).parent / header).as_posix(), text)
+    texts |= {header: Text((Path(file).parent / header).as_posix(), text) for header, text in beside}
     exploded = {}
     for own_file, text in sources.items():
         exploded[own_file], places = one_token_a_line(text)
         texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
     headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}
-    options = (*_OPTIONS, _STANDARD, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
+    given, options = options, (*_OPTIONS, *options, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
@@ -107,7 +118,7 @@ def _compile(
     sizes = SizesText(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(sizes.text, name, (*_OPTIONS, _STANDARD, *macros, _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(sizes.text, name, (*_OPTIONS, *given, _AS_WRITTEN), headers, kernels)
         shared, parameters = sizes.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
@@ -121,11 +132,12 @@ def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, S
         LaunchError: for a value that its type does not take, naming the field.
     """
     name = Path(program.file).name
-    text = StructuresText(without_host(program.text), kernel, values)
-    headers, _ = own_headers(program.text, program.file)
-    headers = {**HEADERS, **{header: without_host(beside) for header, beside in headers.items()}}
+    own, _ = _headers(program)
+    sources = device_texts({name: program.text, **own})
+    text = StructuresText(sources.pop(name), kernel, values)
+    headers = {**HEADERS, **sources}
     standard = _WITH_DESIGNATORS if any(value.designated for value in values.values()) else _STANDARD
-    options = (*_OPTIONS, standard, *program.options, _AS_WRITTEN)
+    options = (*_OPTIONS, *_options(program, standard), _AS_WRITTEN)
     try:
         return compile_ptx(text.text, name, options, headers, text.names).text
     except CompileError as error:

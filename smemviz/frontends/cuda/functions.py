@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from smemviz.frontends.cuda.declarations import angle
 from smemviz.frontends.cuda.lexing import Lines, Token, closing, code
 
 _DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "constexpr"}
@@ -45,32 +44,6 @@ def _declared(source: str) -> Iterator[Function]:
     return _functions(tokens, 0, len(tokens), Lines(source))
 
 
-def without_host(source: str) -> str:
-    """Return the text with spaces in the place of what only the host uses; every line and column stays."""
-    for function in _declared(source):
-        if not function.on_device:
-            blank = re.sub(r"[^\n]", " ", source[function.start : function.end])
-            source = source[: function.start] + blank + source[function.end :]
-    return _without_names(source)
-
-
-def _without_names(source: str) -> str:
-    """Return the text with spaces in the place of ``using std::cout;`` and its like, where nothing left uses the name.
-
-    NVRTC has few names of the host's library.
-    """
-    tokens = code(source)
-    uses = Counter(token.text for token in tokens if token.kind == "name")
-    for at, token in reversed(list(enumerate(tokens))):
-        if token.text == "using" and [word.text for word in tokens[at + 1 : at + 3]] == ["std", "::"]:
-            last = next((i for i in range(at, len(tokens)) if tokens[i].text == ";"), at)
-            names = [word.text for word in tokens[at + 1 : last] if word.kind == "name" and word.text != "std"]
-            if all(uses[name] == names.count(name) for name in names):
-                blank = re.sub(r"[^\n]", " ", source[token.start : tokens[last].end])
-                source = source[: token.start] + blank + source[tokens[last].end :]
-    return source
-
-
 def _functions(tokens: Sequence[Token], at: int, end: int, lines: Lines) -> Iterator[Function]:
     while at < end:
         if tokens[at].kind == "directive":
@@ -86,6 +59,9 @@ def _item(tokens: Sequence[Token], at: int, end: int, lines: Lines) -> Generator
         token = tokens[at]
         if token.kind == "directive":
             at += 1
+            continue
+        if token.text == "<" and words[-1:] == ["template"]:
+            at = angle(tokens, at) + 1
             continue
         if token.text == ";":
             if parenthesis > start + 1 and not assigned and not _OF_NO_FUNCTION & set(words):
@@ -180,7 +156,7 @@ def parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         if token.kind == "directive":
             continue
         depth += token.text in ("(", "[", "{", "<")
-        depth -= token.text in (")", "]", "}", ">")
+        depth -= (token.text in (")", "]", "}", ">")) + 2 * (token.text == ">>")
         if token.text == "," and depth == 0:
             yield part
             part = []

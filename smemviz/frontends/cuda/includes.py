@@ -7,7 +7,7 @@ Of those that NVRTC does not have, what they would declare for device code is ke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
@@ -148,31 +148,33 @@ class Missing:
         return KernelFileError(self.file, self.line, what)
 
 
-def own_headers(source: str, file: str) -> tuple[dict[str, str], tuple[Missing, ...]]:
+def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[dict[str, str], tuple[Missing, ...]]:
     """Return the texts of the headers beside a file that it includes, and those that these include, by their names.
 
-    Beside them those that are missing: neither in the file's folder, nor of CUDA, nor of the standard library. They are
-    empty, for most declare what only the host uses.
+    Those in other ``folders`` count as beside it. With them those that are missing: neither there, nor of CUDA, nor of
+    the standard library. They are empty, for most declare what only the host uses.
 
     Raises:
         KernelFileError: for whatever else would have NVRTC look at a file.
     """
-    folder = Path(file).parent.resolve()
+    roots = [Path(folder).resolve() for folder in (str(Path(file).parent), *folders)]
     headers: dict[str, str] = {}
     missing: list[Missing] = []
     waiting = [(source, file)]
     while waiting:
         text, where = waiting.pop()
-        for name, line, quoted in _included(text, where):
-            if name in headers or name in HEADERS:
+        for name, line, quoted in included(text, where):
+            if name in headers:
                 continue
             if Path(name).is_absolute() or PureWindowsPath(name).is_absolute():
                 what = english("the header {name} is named from the root of the disk; name it from the file", name=name)
                 raise KernelFileError(where, line, what)
-            beside = (Path(where).parent / name).resolve()
-            if quoted and beside.is_file() and beside.is_relative_to(folder):
-                headers[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
-                waiting.append((headers[name], beside.as_posix()))
+            places = [*([str(Path(where).parent)] if quoted else []), *folders]
+            paths = [(Path(place) / name).resolve() for place in places]
+            own = next((path for path in paths if path.is_file() and any(map(path.is_relative_to, roots))), None)
+            if own is not None and name not in HEADERS:
+                headers[name] = own.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
+                waiting.append((headers[name], own.as_posix()))
             elif not is_of_cuda(name):
                 headers[name] = ""
                 missing.append(Missing(name, where, line))
@@ -187,11 +189,11 @@ def is_of_cuda(name: str) -> bool:
     return name in HEADERS or (".." not in path.parts and any((folder / path).is_file() for folder in folders))
 
 
-def _included(source: str, file: str) -> Iterator[tuple[str, int, bool]]:
+def included(source: str, file: str, *, strict: bool = True) -> Iterator[tuple[str, int, bool]]:
     """Give each header that a text includes by name, with its line and whether it stands in quotes.
 
     Raises:
-        KernelFileError: for what asks of files in another way.
+        KernelFileError: where it is ``strict``, for what asks of files in another way.
     """
     lines = Lines(source)
     for token in scan(source):
@@ -201,9 +203,9 @@ def _included(source: str, file: str) -> Iterator[tuple[str, int, bool]]:
             match = _INCLUDE.match(text)
             if match:
                 yield match["beside"] or match["known"], lines.place(token.start)[0], match["beside"] is not None
-            elif _READS.match(text):
+            elif strict and _READS.match(text):
                 what = english('{code} is not followed; write #include "name"', code=" ".join(text.split()))
                 raise KernelFileError(file, lines.place(token.start)[0], what)
-        if token.kind != "comment" and any(word in text for word in _ASKS):
+        if strict and token.kind != "comment" and any(word in text for word in _ASKS):
             what = english("{code} is not answered; leave it out", code=next(word for word in _ASKS if word in text))
             raise KernelFileError(file, lines.place(token.start)[0], what)

@@ -21,13 +21,12 @@ from smemviz.frontends.cuda.fields import Declared, Fields, declared, fields_of
 from smemviz.frontends.cuda.functions import Function, parts
 from smemviz.frontends.cuda.includes import own_headers
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.program import NOTE, CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.structures import MAKERS, Structure, read_structure
 from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
-_NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)
 _LAUNCH = re.compile(
     r"(?P<name>[A-Za-z_][\w:]*\s*(?:<(?!<<).*?>)?)\s*<<<(?P<shape>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?", re.DOTALL
 )
@@ -140,7 +139,7 @@ def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Seque
 def _notes(source: str) -> Iterator[tuple[str, int]]:
     lines = Lines(source)
     for token in scan(source):
-        match = _NOTE.fullmatch(token.text) if token.kind == "comment" else None
+        match = NOTE.fullmatch(token.text) if token.kind == "comment" else None
         if match:
             yield match[1].strip(), lines.place(token.start)[0]
 

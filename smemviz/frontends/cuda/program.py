@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,14 +12,16 @@ from typing import Literal
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
-from smemviz.frontends.cuda.functions import Function, find_functions, without_host
-from smemviz.frontends.cuda.lexing import code
+from smemviz.frontends.cuda.device_text import device_texts
+from smemviz.frontends.cuda.functions import Function, find_functions
+from smemviz.frontends.cuda.lexing import code, scan
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
 View = Literal["source", "compiled"]
+NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)  # a launch in a comment
 VIEWS: tuple[View, ...] = ("source", "compiled")
 
 
@@ -27,11 +30,14 @@ class CudaProgram(Program):
     """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
 
     ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them; ``options`` are
-    definitions of macros that the compiler is given.
+    definitions of macros that the compiler is given, ``folders`` those that headers are in besides the file's own, and
+    ``before`` the headers that are read before its text.
     """
 
     view: View = "source"
     options: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def variant(self) -> str:
@@ -56,7 +62,13 @@ class CudaProgram(Program):
     @property
     def has_main(self) -> bool:
         """Whether it can be run: it says what to launch."""
-        return bool(self.kernel_functions)
+        return bool(self.kernel_functions) or self.runs_main
+
+    @property
+    def runs_main(self) -> bool:
+        """Whether its own ``main()`` says what to launch, and no comment does."""
+        has_notes = any(token.kind == "comment" and NOTE.fullmatch(token.text) for token in scan(self.source))
+        return not has_notes and any(function.name == "main" for function in self.definitions)
 
     def require_main(self) -> ast.FunctionDef:
         """Refuse: what asks for Python's ``main()`` does not work for CUDA C++.
@@ -91,8 +103,8 @@ class CudaProgram(Program):
 
     @cached_property
     def device_text(self) -> str:
-        """The text with blanks in the place of host functions."""
-        return without_host(self.text)
+        """The text with blanks in the place of what only the host uses."""
+        return device_texts({"": self.text})[""]
 
     @property
     def kernel_functions(self) -> dict[str, Function]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -25,6 +25,11 @@ def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
             asked_for = _fingerprint(launches[number]) if len(numbers) > 1 else ()
             groups.setdefault((facts, asked_for), []).append(number)
     return tuple(map(tuple, sorted(groups.values())))
+
+
+def times_made(launches: Iterable[Launch]) -> int:
+    """Return how many launches of the run some launches stand for, with those that repeated them."""
+    return sum(1 + launch.repeats for launch in launches)
 
 
 def _facts(launch: Launch) -> object:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import Limits, check_launch, check_shared
@@ -117,11 +118,33 @@ def launch(
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
     ready = prepare(entry, configuration, place)
+    arguments = bind_arguments(entry, ready.kernel, args, place, GlobalMemory())
+    memory, symbols = _memory(ready.kernel, ready.kernel.module, arguments)
+    arrays = arguments.arrays(entry.line)
+    made = execute(ready, configuration, memory, arguments.parameters, symbols, arrays, place, options)
+    arguments.copy_back()
+    return made
+
+
+def execute(
+    ready: Prepared,
+    configuration: Configuration,
+    memory: GlobalMemory,
+    parameters: dict[str, NDArray[np.uint8]],
+    symbols: Mapping[str, int],
+    arrays: tuple[ArrayInfo, ...],
+    place: Place,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> tuple[Launch, tuple[Finding, ...]]:
+    """Run a kernel whose arguments and variables are in memory; ``symbols`` are their addresses by name.
+
+    Raises:
+        LaunchError: for a launch that is larger than lockstep's limits.
+        UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
+    """
     check_threads(place, configuration, options.limits.threads)
-    kernel, layout, sites = ready.kernel, ready.layout, ready.sites
-    arguments = bind_arguments(entry, kernel, args, place, GlobalMemory())
-    memory, symbols = _memory(kernel, kernel.module, arguments)
-    symbols |= ready.symbols
+    entry, kernel, layout, sites = ready.entry, ready.kernel, ready.layout, ready.sites
+    symbols = {**symbols, **ready.symbols}
     cooperative = entry.is_cooperative
     if cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "this_grid()")
@@ -131,9 +154,8 @@ def launch(
     chosen = options.logged.of(place, entry.name, blocks) if options.logged and options.recorded else None
     log = (Log if options.recorded else NoLog)(sites.sites, blocks, warps, options.log_bytes, chosen)
     findings = Findings(entry.name, configuration, options.number, CPP)
-    arrays = arguments.arrays(entry.line)
     threads = blocks * warps * WARP_SIZE
-    seen = watched_allocations(kernel, memory, arguments.parameters, symbols, arrays, threads)
+    seen = watched_allocations(kernel, memory, parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -143,7 +165,7 @@ def launch(
         findings,
         GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
-        arguments.parameters,
+        parameters,
         symbols,
         arrays,
         workspace,
@@ -155,7 +177,6 @@ def launch(
             _run(machine, ready.steps, options.limits, batches)
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
-    arguments.copy_back()
     recorded_launch = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return recorded_launch, findings.all()
 

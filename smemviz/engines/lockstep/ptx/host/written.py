@@ -26,14 +26,9 @@ def watched_allocations(
     threads: int,
 ) -> dict[int, Watched]:
     """Return the allocations that a launch may write, by their numbers; all of them where the text does not tell."""
-    starts = {allocation.start: number for number, allocation in enumerate(memory.allocations)}
-    pointing = {name: {starts[at]} for name, at in symbols.items() if at in starts and name not in parameters}
-    for name, data in parameters.items():
-        pointers = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
-        pointing[name] = {starts[int(pointer)] for pointer in pointers if int(pointer) in starts}
     narrowest = min((instruction.width for instruction in kernel.memory if instruction.space != "shared"), default=1)
     watched = {}
-    for number in sorted(_written(kernel, pointing, set(starts.values()))):
+    for number in sorted(written_allocations(kernel, memory, parameters, symbols)):
         allocation = memory.allocations[number]
         inside = [
             array
@@ -45,6 +40,19 @@ def watched_allocations(
             inside = [ArrayInfo(allocation.name, "global", words, (narrowest,), f"u{narrowest}", allocation.start, 1)]
         watched[number] = Watched(allocation.data, allocation.start, narrowest, inside, threads)
     return watched
+
+
+def written_allocations(
+    kernel: Kernel, memory: GlobalMemory, parameters: Mapping[str, NDArray[np.uint8]], symbols: Mapping[str, int]
+) -> set[int]:
+    """Return the numbers of the allocations that a launch may write, of all of them where the text does not tell."""
+    starts = {allocation.start: number for number, allocation in enumerate(memory.allocations)}
+    pointing = {name: {starts[at]} for name, at in symbols.items() if at in starts and name not in parameters}
+    for name, data in parameters.items():
+        pointers = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
+        held = (memory.holding(int(pointer), int(pointer)) for pointer in pointers)
+        pointing[name] = {starts[allocation.start] for allocation in held if allocation is not None}
+    return _written(kernel, pointing, set(starts.values()))
 
 
 def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[int]) -> set[int]:

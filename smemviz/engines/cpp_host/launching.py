@@ -1,0 +1,193 @@
+"""The launches of a program: checked as a device does, run in lockstep, or copied where one was the same before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.cpp_host.building import shown
+from smemviz.engines.cpp_host.kernels import HostEntry, Kernels
+from smemviz.engines.cpp_host.memory import DeviceMemory
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, Place
+from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.ptx.host.launching import Prepared, execute, prepare
+from smemviz.engines.lockstep.ptx.host.written import written_allocations
+from smemviz.engines.options import LaunchOptions
+from smemviz.engines.recorder import LaunchOutcome, Recorder
+from smemviz.errors import RefusedLaunchError
+from smemviz.messages import english
+from smemviz.model.hardware.compute_capability import device
+from smemviz.recordings.data import ArrayInfo, Finding
+
+INVALID_VALUE, INVALID_CONFIGURATION, ILLEGAL_ADDRESS, ASSERTED, FAILED = 1, 9, 716, 710, 719
+_ENDING = {"assertion": ASSERTED, "trap": FAILED, "deadlock": FAILED, "misaligned": ILLEGAL_ADDRESS}
+_MOST_KEPT = 1 << 30  # bytes of what launches left in memory
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A launch as the program asks for it: ``leave`` is how much dynamic shared memory its kernel was allowed."""
+
+    name: str
+    mangled: str
+    place: Place
+    configuration: Configuration
+    leave: int
+    cooperative: bool
+    parameters: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a launch did: its outcome, its number in the recording, and what it left in allocations by their numbers."""
+
+    outcome: LaunchOutcome
+    number: int | None
+    left: tuple[tuple[int, NDArray[np.uint8]], ...]
+
+
+@dataclass
+class Launches:
+    """Makes the launches of a program and shows them to a recorder."""
+
+    kernels: Kernels
+    memory: DeviceMemory
+    recorder: Recorder
+    _done: dict[object, _Done] = field(default_factory=dict)
+    _kept: int = 0
+
+    def launch(self, asked: Asked) -> int:
+        """Make a launch and return the number of the error that CUDA would have, 0 for none.
+
+        Raises:
+            UnsupportedError: for a kernel that is not executed in lockstep.
+        """
+        asked = replace(asked, place=(shown(self.kernels.program, asked.place[0]), asked.place[1]))
+        findings: list[Finding] = []
+        entry = self.kernels.entry(asked.name, asked.mangled, asked.place)
+
+        def make(options: LaunchOptions) -> LaunchOutcome:
+            launch, met = self._made(entry, asked, options)
+            findings.extend(met)
+            return launch, met
+
+        file = "" if entry.file == self.kernels.program.file else entry.file
+        before = len(self.recorder.findings)
+        made = self.recorder.make(entry.name, make, ROW_BYTES, file or self.kernels.program.file)
+        refused = self.recorder.findings[before:]
+        if not made and not findings and refused:
+            return INVALID_VALUE if self._wants_leave(entry, asked) else INVALID_CONFIGURATION
+        return next((_ENDING[finding.kind] for finding in findings if finding.kind in _ENDING), 0)
+
+    def _made(self, entry: HostEntry, asked: Asked, options: LaunchOptions) -> LaunchOutcome:
+        if 0 in (*asked.configuration.grid, *asked.configuration.block):
+            what = english('the grid or the block is empty. CUDA C++ calls it "invalid configuration argument".')
+            raise RefusedLaunchError(*asked.place, what)
+        entry = replace(entry, cooperative=asked.cooperative)
+        ready = prepare(entry, asked.configuration, asked.place)
+        if self._wants_leave(entry, asked):
+            raise RefusedLaunchError(*asked.place, _without_leave(ready, asked))
+        symbols = self.memory.symbols(ready.kernel, entry.compiled.ptx)
+        parameters = _parameters(ready, asked.parameters)
+        pointers = {int(p) for data in parameters.values() if len(data) % 8 == 0 for p in data.view(np.uint64)}
+        key = (entry.symbol, asked.configuration, asked.cooperative, asked.parameters, self.memory.digest(pointers))
+        done = self._done.get(key)
+        if done is not None and (done.number is not None or not options.recorded):
+            return self._again(done)
+        numbers = written_allocations(ready.kernel, self.memory, parameters, symbols)
+        outcome = self._run(ready, asked, parameters, symbols, options)
+        self.memory.touched(numbers)
+        if not any(instruction.opcode == "vprintf" for instruction in ready.kernel.body):
+            self._keep(key, outcome, options.number if options.recorded else None, numbers)
+        return outcome
+
+    def _run(
+        self,
+        ready: Prepared,
+        asked: Asked,
+        parameters: dict[str, NDArray[np.uint8]],
+        symbols: dict[str, int],
+        options: LaunchOptions,
+    ) -> LaunchOutcome:
+        memory, stays = self.memory, len(self.memory.allocations)
+        arrays = self._arrays(ready, parameters)
+        placed = {name: memory.place(name, data).start for name, data in parameters.items()}
+        try:
+            return execute(
+                ready, asked.configuration, memory, parameters, symbols | placed, arrays, asked.place, options
+            )
+        finally:
+            del memory.allocations[stays:]
+
+    def _keep(self, key: object, outcome: LaunchOutcome, number: int | None, numbers: set[int]) -> None:
+        size = sum(self.memory.allocations[n].nbytes for n in numbers)
+        if self._kept + size <= _MOST_KEPT:
+            self._kept += size
+            left = tuple((n, self.memory.allocations[n].data.copy()) for n in sorted(numbers))
+            self._done[key] = _Done(outcome, number, left)
+
+    def _again(self, done: _Done) -> LaunchOutcome:
+        """Leave in memory what the same launch left before."""
+        for number, data in done.left:
+            self.memory.allocations[number].data[:] = data
+        self.memory.touched({number for number, _ in done.left})
+        if self.recorder.picker.selection.launch is not None or done.number is None:
+            return done.outcome
+        launch = self.recorder.launches[done.number]
+        self.recorder.launches[done.number] = replace(launch, repeats=launch.repeats + 1)
+        return None, ()
+
+    def _wants_leave(self, entry: HostEntry, asked: Asked) -> bool:
+        """Tell whether a launch has more dynamic shared memory than its kernel was allowed."""
+        static = entry_shared(entry)
+        return asked.configuration.dynamic_shared > max(asked.leave, device(COMPUTE_CAPABILITY).static_shared - static)
+
+    def _arrays(self, ready: Prepared, parameters: dict[str, NDArray[np.uint8]]) -> tuple[ArrayInfo, ...]:
+        """Return the allocations that pointers among the parameters lead to, by the parameters' names."""
+        entry = ready.entry
+        assert isinstance(entry, HostEntry)
+        known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
+        found: dict[int, ArrayInfo] = {}
+        for name, data in zip(entry.function.parameters, parameters.values(), strict=False):
+            parameter = known.get(name)
+            if len(data) != 8 or (parameter is not None and not parameter.pointer):
+                continue
+            address = int(data.view(np.uint64)[0])
+            allocation = self.memory.holding(address, address)
+            if allocation is not None and allocation.start not in found and allocation.nbytes:
+                dtype = np.dtype((parameter.element.dtype if parameter else "") or "uint8")
+                shape, strides = (allocation.nbytes // dtype.itemsize,), (dtype.itemsize,)
+                found[allocation.start] = ArrayInfo(
+                    name, "global", shape, strides, str(dtype), allocation.start, entry.line
+                )
+        return tuple(found.values())
+
+
+def entry_shared(entry: HostEntry) -> int:
+    """Return how many bytes of static shared memory a kernel has."""
+    ready = prepare(entry, Configuration((1, 1, 1), (1, 1, 1), 0, 0), (entry.file, entry.line))
+    return ready.layout.static
+
+
+def _parameters(ready: Prepared, given: Sequence[bytes]) -> dict[str, NDArray[np.uint8]]:
+    """Return the bytes of each parameter by its name in PTX."""
+    variables = ready.kernel.function.parameters
+    return {
+        variable.name: np.frombuffer(data[: variable.size].ljust(variable.size, b"\0"), np.uint8)
+        for variable, data in zip(variables, given, strict=True)
+    }
+
+
+def _without_leave(ready: Prepared, asked: Asked) -> str:
+    return english(
+        "{static} bytes of static and {dynamic} of dynamic shared memory are more than 48 KiB, for which a kernel "
+        "needs leave: cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {dynamic}). "
+        'CUDA C++ calls it "invalid argument".',
+        static=ready.layout.static,
+        dynamic=asked.configuration.dynamic_shared,
+        kernel=ready.entry.plain,
+    )

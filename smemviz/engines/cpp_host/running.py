@@ -1,0 +1,155 @@
+"""A ``.cu`` file's ``main()``, run to its end without a GPU."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from smemviz.engines.cpp_host.building import build, shown
+from smemviz.engines.cpp_host.conversation import Conversation
+from smemviz.engines.cpp_host.kernels import Kernels
+from smemviz.engines.cpp_host.launching import Launches
+from smemviz.engines.cpp_host.memory import DeviceMemory
+from smemviz.engines.options import RunOptions
+from smemviz.engines.recorder import Recorder
+from smemviz.engines.remedies import wants_arguments
+from smemviz.errors import KernelFileError
+from smemviz.frontends.cuda import nvrtc
+from smemviz.frontends.cuda.functions import find_functions
+from smemviz.frontends.cuda.host.staging import own_files
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.messages import english
+from smemviz.recordings.data import Finding, Launch
+
+_WINDOW = (0x7000_0000_0000, 0x7800_0000_0000)  # of the addresses of the device
+_SIGNALS = {
+    signal.SIGSEGV: "segmentation fault",
+    signal.SIGBUS: "bus error",
+    signal.SIGFPE: "arithmetic exception (a division by zero)",
+    signal.SIGABRT: "abort (a failed assertion, or an exception that nothing catches)",
+    signal.SIGILL: "illegal instruction (a __device__ function called by the host)",
+}
+
+
+def main_line(program: CudaProgram) -> int | None:
+    """Return where a file defines ``main()``, None where it does not."""
+    return next((function.line for function in find_functions(program.text) if function.name == "main"), None)
+
+
+def run(
+    program: CudaProgram, arguments: Sequence[str] = (), options: RunOptions | None = None
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Compile a file's host code, run it in its folder with arguments, and record the launches that it makes.
+
+    This executes the file: it is for one that its user names, never for text from elsewhere.
+
+    Raises:
+        CutShortError: for Ctrl-C once it has launched something.
+        InputError: when no launch is of those asked for.
+        KernelFileError: when it does not compile, or fails before it launches anything; later that is a finding.
+        MissingError: when there is no C++ compiler, or no NVRTC.
+        UnsupportedError: when the first kernel is not executed in lockstep; later that is a finding.
+    """
+    if not program.trusted:
+        raise KernelFileError(program.file, 1, english("comes from elsewhere and is not run; save it and run the file"))
+    nvrtc.require()
+    own = own_files(program.text, program.file, program.folders)
+    if not any(function.is_kernel for text in own.values() for function in find_functions(text)):
+        raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
+    folders = tuple(dict.fromkeys((*program.folders, *(str(path.parent) for path in own))))
+    program = replace(program, folders=folders)
+    main = program.file, main_line(program) or 1
+    with tempfile.TemporaryDirectory(prefix="smemviz-") as name:
+        folder = Path(name)
+        executable, names = build(program, folder)
+        recorder = Recorder(options)
+        launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder)
+        with recorder.recording(), _started(executable, program, arguments, folder) as (process, channel):
+            Conversation(process, channel, launches, main, recorder.options.progress).hold()
+            _check_end(process.returncode, program, main, executable, own, arguments)
+        if recorder.is_empty and not recorder.picker.seen:
+            raise KernelFileError(*main, english("main() was run and launched no kernel"))
+        return recorder.result()
+
+
+@contextmanager
+def _started(
+    executable: Path, program: CudaProgram, arguments: Sequence[str], folder: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start a program; it ends with the statement, however that ends."""
+    ours, theirs = socket.socketpair()
+    environment = {**os.environ, "SMEMVIZ_CHANNEL": str(theirs.fileno()), "SMEMVIZ_FOLDER": str(folder)}
+    with ours:
+        with theirs:
+            process = subprocess.Popen(
+                [f"./{executable.name}", *arguments],
+                executable=executable,
+                cwd=Path(program.file).resolve().parent,
+                stdout=subprocess.PIPE,
+                env=environment,
+                pass_fds=[theirs.fileno()],
+            )
+        with process:
+            try:
+                yield process, ours
+            finally:
+                process.kill()
+
+
+def _check_end(
+    code: int,
+    program: CudaProgram,
+    main: tuple[str, int],
+    executable: Path,
+    own: dict[Path, str],
+    arguments: Sequence[str],
+) -> None:
+    """Complain of a program that did not end well.
+
+    Raises:
+        KernelFileError: at the line that a signal ended it at, or at ``main()``.
+        KeyboardInterrupt: when it was interrupted.
+    """
+    if code == -signal.SIGINT:
+        raise KeyboardInterrupt
+    if code > 0:
+        what = english("exits with status {code}", code=code)
+        if not arguments and re.search(r"\bargv\b", program.source):
+            what = f"{what}; {wants_arguments()}"
+        raise KernelFileError(*main, what)
+    if code < 0:
+        file, line, address = _crash(executable, own)
+        place = (shown(program, file), line) if file else main
+        what = _SIGNALS.get(signal.Signals(-code), signal.Signals(-code).name)
+        if _WINDOW[0] <= address < _WINDOW[1]:
+            what = english(
+                "{what}: the host reads or writes memory of the device here; copy it with cudaMemcpy", what=what
+            )
+        raise KernelFileError(*place, what)
+
+
+def _crash(executable: Path, own: dict[Path, str]) -> tuple[str, int, int]:
+    """Return the user's file and line that a signal ended a program at, empty where unknown, and the address wanted."""
+    note = executable.parent / "crash"
+    if not note.is_file():
+        return "", 0, 0
+    first, *calls = note.read_text().split("\n")
+    address = int(first.split()[1], 16)
+    try:
+        command = ["addr2line", "-e", str(executable), "-i", *filter(None, calls)]
+        places = subprocess.run(command, capture_output=True, text=True, errors="replace").stdout.splitlines()
+    except FileNotFoundError:
+        return "", 0, address
+    for place in places:
+        file, _, line = place.partition(" ")[0].rpartition(":")
+        if file and Path(os.path.normpath(file)) in own and line.isdecimal():
+            return os.path.normpath(file), int(line), address
+    return "", 0, address

@@ -1,0 +1,83 @@
+"""The texts of a program as its kernels need them: what they do not reach by name is the host's, and blank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from smemviz.frontends.cuda.declarations import Declaration, declarations, macros_of, specifiers_of
+from smemviz.frontends.cuda.lexing import scan
+
+_NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers
+_NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
+
+
+def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay."""
+    macros = macros_of(sources.values())
+    specifiers = specifiers_of(macros)
+    found = {name: list(declarations(source, specifiers)) for name, source in sources.items()}
+    everything = [declaration for declared in found.values() for declaration in declared]
+    namespaces = _NAMESPACES | {name for source in sources.values() for name in _NAMESPACE.findall(source)}
+    kept = _reached(everything, macros, namespaces)
+    return {
+        name: _without(source, [declaration for declaration in found[name] if id(declaration) not in kept])
+        for name, source in sources.items()
+    }
+
+
+def _reached(everything: list[Declaration], macros: Mapping[str, set[str]], namespaces: set[str]) -> set[int]:
+    """Return the ``id`` of each declaration that kernels reach, directly or not."""
+    by_name: dict[str, list[Declaration]] = {}
+    for declaration in everything:
+        for name in declaration.names:
+            by_name.setdefault(name, []).append(declaration)
+    making = {name for name, words in macros.items() if "__global__" in words}
+    waiting = [declared for declared in everything if _is_root(declared, making, namespaces)]
+    kept = set(map(id, waiting))
+    while waiting:
+        for name in _with_macros(waiting.pop().uses, macros):
+            for declared in by_name.get(name, ()):
+                if id(declared) not in kept and declared.kind != "host":
+                    kept.add(id(declared))
+                    waiting.append(declared)
+    return kept
+
+
+def _is_root(declaration: Declaration, making: set[str], namespaces: set[str]) -> bool:
+    words = declaration.words
+    if words[:2] == ("using", "namespace"):
+        return words[2] in namespaces and (words[2] != "std" or "::" not in words)
+    is_operator = "operator" in words and declaration.kind == "device"  # no name shows that it is used
+    return declaration.kind == "kernel" or is_operator or bool(making & declaration.uses)
+
+
+def _with_macros(names: Iterable[str], macros: Mapping[str, set[str]]) -> set[str]:
+    """Return names, and all that the macros among them stand for."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(macros.get(name, ()))
+    return seen
+
+
+def _without(source: str, dropped: list[Declaration]) -> str:
+    for declaration in reversed(dropped):
+        blank = _blank(source[declaration.start : declaration.end])
+        source = source[: declaration.start] + blank + source[declaration.end :]
+    return source
+
+
+def _blank(part: str) -> str:
+    """Return spaces for a text, in which directives stay."""
+    if "#" not in part:
+        return re.sub(r"[^\n]", " ", part)
+    kept, at = "", 0
+    for token in scan("\n" + part):
+        if token.kind == "directive":
+            kept += re.sub(r"[^\n]", " ", part[at : token.start - 1]) + token.text
+            at = token.end - 1
+    return kept + re.sub(r"[^\n]", " ", part[at:])

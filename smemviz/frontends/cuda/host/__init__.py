@@ -1,0 +1,1 @@
+"""The host's part of a ``.cu`` file, made into plain C++."""

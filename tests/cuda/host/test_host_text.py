@@ -1,0 +1,131 @@
+"""The text for the host's compiler, and the text for the device, of one file."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemviz.frontends.cuda.declarations import macros_of, specifiers_of
+from smemviz.frontends.cuda.device_text import device_texts
+from smemviz.frontends.cuda.host.launch_calls import with_calls
+from smemviz.frontends.cuda.host.rewriting import host_text
+
+
+def rewritten(source: str) -> str:
+    return host_text(source, "f.cu", specifiers_of(macros_of([source]))).partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        ("k<<<1, 32>>>(a);", "(@1, 32), k(a));"),
+        ("k<T, (N > 1)><<<g, b, 4 * n, s>>>(a, f(b));", "(@g, b, 4 * n, s), k<T, (N > 1)>(a, f(b)));"),
+        ("ns::k<<<dim3(1, 2), b>>>();", "(@dim3(1, 2), b), ns::k());"),
+        ("return table[i]<<<g, b>>>(a);", "return (@g, b), table[i](a));"),
+        ("else object->member<<<g, b>>>(a);", "else (@g, b), object->member(a));"),
+        ("x = y; (*pointer)<<<g, b>>>(a);", "x = y; (@g, b), (*pointer)(a));"),
+        ("k<<<g,\n    b>>>\n  (a,\n   b);", "(@g,\n    b), k\n  (a,\n   b));"),
+        ("#define GO(k, ...) k<<<g, \\\n  b>>>(__VA_ARGS__)", "#define GO(k, ...) (@g, \\\n  b), k(__VA_ARGS__))"),
+        ('std::cout << "<<<1, 2>>>(a)";', 'std::cout << "<<<1, 2>>>(a)";'),
+    ],
+)
+def test_a_launch_becomes_a_call(source: str, call: str) -> None:
+    assert with_calls(source) == call.replace("@", "::smemviz::configure(__FILE__, __LINE__, ").replace(", , ", ", ")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "__global__ void k(float *a, int n) { a[n] = 1; }",
+            "__global__ void k(float *a, int n) { struct here {}; ::smemviz::kernel(typeid(here), a, n); }",
+        ),
+        (
+            "template <class T, int N = 2>\n__global__ void\n__launch_bounds__(N * 2)\n"
+            "k(const T *, unsigned, T (*f)(T)) {\n\n}",
+            "template <class T, int N = 2>\n__global__ void\n__launch_bounds__(N * 2)\n"
+            "k(const T * smemviz_0, unsigned smemviz_1, T (*f)(T)) { struct here {}; "
+            "::smemviz::kernel(typeid(here), smemviz_0, smemviz_1, f); }\n\n",
+        ),
+        (
+            "template <class... A> __global__ void k(A... a) { }",
+            "template <class... A> __global__ void k(A... a) "
+            "{ struct here {}; ::smemviz::kernel(typeid(here), a...); }",
+        ),
+        ("__global__ void k(void) { }", "__global__ void k(void) { struct here {}; ::smemviz::kernel(typeid(here)); }"),
+        ("__device__ int f() { return threadIdx.x; }", "__device__ int f() { __builtin_trap(); }"),
+        ("__host__ __device__ int f() { return 1; }", "__host__ __device__ int f() { return 1; }"),
+        (
+            "struct P { int x; __device__ P(int a) : x(a) { use(threadIdx.x); } int get() { return x; } };",
+            "struct P { int x; __device__ P(int a) : x(a) { __builtin_trap(); } int get() { return x; } };",
+        ),
+        (
+            "#define ON __device__ inline\nON float f(float a) { return __expf(a); }",
+            "#define ON __device__ inline\nON float f(float a) { __builtin_trap(); }",
+        ),
+        (
+            "__constant__ float w[4], v = 2;",
+            "__constant__ float w[4], v = 2;"
+            + "".join(
+                f" [[maybe_unused]] static const int smemviz_{name} = "
+                f'::smemviz::declare("{name}", (void *)&{name}, sizeof({name}), false);'
+                for name in ("w", "v")
+            ),
+        ),
+        ("__global__ void k(int n);\nint main() { return 0; }", "__global__ void k(int n);\nint main() { return 0; }"),
+    ],
+)
+def test_kernels_only_say_that_they_are_called_and_lines_stay(source: str, text: str) -> None:
+    assert rewritten(source) == text
+    assert text.count("\n") == source.count("\n")
+
+
+DEVICE = """\
+#include <chrono>
+using namespace std;
+using namespace std::chrono;
+typedef float real;
+#define SIZE WIDTH
+constexpr int WIDTH = 32;
+const char *title = "no";
+int width = read(), tiles = width / 2;
+static cublasHandle_t handle;
+enum Mode { FAST, SLOW };
+struct Pair { real a; };
+struct Timer { std::chrono::steady_clock::time_point at; };
+inline int host_only(int a) { return a; }
+__host__ __device__ inline Pair made(real a) { return Pair{a}; }
+namespace inner { __device__ int twice(int a) { return 2 * a; } int on_host(Timer t) { return 1; } }
+template <class T, int N = 32> __global__ void k(T *out) { out[0] = made(inner::twice(SIZE)).a + FAST; }
+template <class T> void start(T *out) { k<T><<<1, 32>>>(out); }
+template void start<float>(float *);
+int main() { Timer timer; return host_only(1); }
+"""
+
+
+def test_the_device_keeps_what_kernels_reach() -> None:
+    lines = device_texts({"f.cu": DEVICE})["f.cu"].split("\n")
+    kept = [line.strip() for line in lines if line.strip()]
+    assert kept == [
+        "#include <chrono>",
+        "using namespace std;",
+        "typedef float real;",
+        "#define SIZE WIDTH",
+        "constexpr int WIDTH = 32;",
+        "enum Mode { FAST, SLOW };",
+        "struct Pair { real a; };",
+        "__host__ __device__ inline Pair made(real a) { return Pair{a}; }",
+        f"namespace inner {{ __device__ int twice(int a) {{ return 2 * a; }}{' ' * 36}}}",
+        "template <class T, int N = 32> __global__ void k(T *out) { out[0] = made(inner::twice(SIZE)).a + FAST; }",
+    ]
+    assert [len(line) for line in lines] == [len(line) for line in DEVICE.split("\n")]
+
+
+def test_what_kernels_reach_is_found_across_files() -> None:
+    texts = device_texts(
+        {
+            "f.cu": '#include "a.h"\n__global__ void k(A *a) { a->x = limit(); }\n',
+            "a.h": "struct A { int x; };\nstruct B { FILE *file; };\n__device__ int limit() { return 1; }\n",
+        }
+    )
+    assert texts["a.h"].split("\n")[:3:2] == ["struct A { int x; };", "__device__ int limit() { return 1; }"]
+    assert texts["a.h"].split("\n")[1].strip() == ""

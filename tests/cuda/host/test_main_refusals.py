@@ -1,0 +1,128 @@
+"""What ends a program, or keeps it from being run, said in one line with its place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.app.library import Library
+from smemviz.app.state import RunState
+from smemviz.engines.cpp_host import running
+from smemviz.errors import KernelFileError, MissingError, UnsupportedError
+from smemviz.frontends.cuda import parse_cuda
+from smemviz.recordings.data import MAIN_FAILED
+
+Write = Callable[..., Path]
+
+HEAD = "#include <cstdio>\n#include <cstdlib>\n__global__ void k(int *out) { out[threadIdx.x] = threadIdx.x; }\n"
+
+
+def program(body: str) -> str:
+    """Return a program that has memory p and launches k once, then goes on."""
+    return f"{HEAD}int main(int argc, char **argv) {{ int *p; cudaMalloc(&p, 128); k<<<1, 32>>>(p);\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "message"),
+    [
+        (
+            'printf("%d\\n", p[3]);',
+            5,
+            "main() ended with segmentation fault: the host reads or writes memory of the device here; copy it with "
+            "cudaMemcpy",
+        ),
+        ("int *none = nullptr; *(volatile int *)none = 1;", 5, "main() ended with segmentation fault"),
+        (
+            "abort();",
+            5,
+            "main() ended with abort (a failed assertion, or an exception that nothing catches)",
+        ),
+        (
+            "if (argc < 2) return 3;",
+            4,
+            "main() ended with exits with status 3; it reads arguments: write them after --, as in smemviz run FILE "
+            "-- 1024",
+        ),
+        (
+            "cudaArray_t a; cudaFreeArray(a);",
+            4,
+            "main() ended with its host code calls cudaFreeArray(), which is not here; leave it out, or say the "
+            "launches in comments: // smemviz: kernel<<<grid, block>>>(...)",
+        ),
+    ],
+)
+def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
+    write: Write, body: str, line: int, message: str
+) -> None:
+    recording = smemviz.run(write(p_cu=program(body)), arguments=[])
+    assert [launch.kernel for launch in recording.launches] == ["k"]
+    assert [(f.kind, f.line, f.message) for f in recording.findings] == [(MAIN_FAILED, line, message)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD + "int main() {\n  int *p = 5;\n}\n", "5:12: its host code does not compile: invalid conversion"),
+        (
+            '#include "not_here.h"\n' + HEAD + "int main() {}\n",
+            "1: the header not_here.h is not found; name its folder",
+        ),
+        (
+            "#include <cublas_v2.h>\n" + HEAD + "int main() { cublasHandle_t h; cublasCreate(&h); }\n",
+            "1: needs cuBLAS, which does not run without a GPU",
+        ),
+        (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
+        (HEAD + "int main() { return 4; }\n", "4: exits with status 4"),
+        (
+            HEAD + "int main() {\n  auto f = [=] __device__ (int i) { return i; };\n  k<<<1, 32>>>(nullptr, f);\n}\n",
+            "6:",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused_at_its_place(write: Write, text: str, message: str) -> None:
+    path = write(p_cu=text)
+    with pytest.raises(KernelFileError) as caught:
+        smemviz.run(path)
+    assert str(caught.value).startswith(f"{path.as_posix()}:{message}")
+
+
+def test_memory_that_lockstep_does_not_have_is_refused(write: Write) -> None:
+    path = write(p_cu=HEAD + "int main() { int *p; cudaMalloc(&p, 3ull << 30); }\n")
+    with pytest.raises(UnsupportedError, match=r"asks for 3,221,225,472 bytes of device memory at once"):
+        smemviz.run(path)
+
+
+def test_a_machine_without_a_compiler_says_what_to_install(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(p_cu=program(""))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(MissingError) as caught:
+        smemviz.run(path)
+    assert str(caught.value) == (
+        "main() of a .cu file needs a C++ compiler: install g++ or clang++; launches in comments, "
+        "// smemviz: kernel<<<grid, block>>>(...), do without"
+    )
+
+
+def test_the_gpu_engine_says_that_it_runs_no_main(write: Write) -> None:
+    with pytest.raises(KernelFileError, match=r"its main\(\) is run in lockstep only"):
+        smemviz.run(write(p_cu=program("")), engine="gpu")
+
+
+def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
+    touched = 'FILE *file = fopen("touched", "w"); fclose(file);'
+    path = write(p_cu=program(touched))
+    elsewhere = replace(parse_cuda(path.read_text(), path.as_posix()), trusted=False)
+    with pytest.raises(KernelFileError, match="comes from elsewhere and is not run"):
+        running.run(elsewhere)
+    shared = Library([path], local=False)
+    with pytest.raises(KernelFileError, match="on your own machine only"):
+        shared.show(RunState(file="p.cu"))
+    assert not path.with_name("touched").exists()
+    own = Library([path]).show(RunState(file="p.cu"))
+    assert [launch.kernel for launch in own.recording.launches] == ["k"]
+    assert path.with_name("touched").exists()
