@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import linecache
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -71,10 +71,12 @@ def _seeing_script(
     kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
 ) -> Iterator[Recorder]:
     """Let a recorder see what a script launches, here and in the processes that it starts."""
+    from smemviz.engines.lockstep.host.host_memory import bounded
     from smemviz.engines.lockstep.host.stand_ins.notebooks import notebook_modules
 
     find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
-    with _seeing(kind, find, options, children) as recorder:
+    bound = bounded() if kind == "lockstep" else nullcontext()
+    with bound, _seeing(kind, find, options, children) as recorder:
         further = kind, program, replace(options, progress=None), recorder.children
         with _seeing_cuda_cpp(kind, program, recorder), notebook_modules(program), entering(_enter_script, *further):
             yield recorder

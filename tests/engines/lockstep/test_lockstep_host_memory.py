@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import FILE, START, run_text
 
+import smemviz
+from smemviz.engines.lockstep.host import host_memory
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES, bounded
 from smemviz.errors import KernelFileError
 
@@ -32,6 +34,24 @@ def test_an_array_that_is_too_large_is_one_line_that_names_its_place(array):
     line = START + 4
     assert str(error.value).startswith(f"{FILE}:{line}: there is not enough memory (Unable to allocate 16.0 GiB ")
     assert str(error.value).endswith("); make the arrays smaller")
+
+
+@pytest.mark.parametrize("module", ["numpy", "cupy"])
+def test_an_array_of_a_script_that_is_too_large_is_one_line_at_once(tmp_path, module):
+    path = tmp_path / "script.py"
+    path.write_text(f"import {module}\n{module}.zeros(1 << 34, {module}.uint8)\n")
+    with pytest.raises(
+        KernelFileError, match=r"script\.py:2: there is not enough memory \(Unable to allocate 16\.0 GiB "
+    ):
+        smemviz.run(path, engine="lockstep")
+
+
+def test_where_less_memory_is_free_that_is_the_bound(monkeypatch):
+    free = 1 << 30
+    real = host_memory._bytes
+    monkeypatch.setattr(host_memory, "_bytes", lambda path, name: free if name == "MemAvailable" else real(path, name))
+    with bounded(), pytest.raises(MemoryError):
+        np.zeros(2 * free, np.uint8)
 
 
 def test_a_gigabyte_is_fine():
