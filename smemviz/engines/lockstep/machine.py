@@ -124,12 +124,11 @@ class Machine:
             self.shared_views[declaration] = view
         return view
 
-    def local_array(self, name: str, shape: tuple[int, ...], dtype: Dtype) -> View:
-        """Return a local array, one per thread."""
-        nbytes = math.prod(shape) * dtype.itemsize * self.slots
-        self.reserve(nbytes)
-        memory = LocalMemory(np.zeros(nbytes, np.uint8), np.arange(self.slots))
-        return View(name, memory, dtype, shape, c_strides(shape), 0)
+    def local_array(self, memory: LocalMemory, name: str, shape: tuple[int, ...], dtype: Dtype) -> View:
+        """Return a local array, one per thread, in the memory of those of its function."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        self.reserve(nbytes * self.slots)
+        return View(name, memory, dtype, shape, c_strides(shape), memory.grow(nbytes, dtype.itemsize) // dtype.itemsize)
 
     # -- requests, barriers, findings and limits
 

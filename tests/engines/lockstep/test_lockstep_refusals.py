@@ -206,15 +206,14 @@ def test_one_name_for_two_arrays_is_refused_where_threads_of_both_read_it():
     with pytest.raises(UnsupportedError) as error:
         body(
             """
-            one = cuda.shared.array(32, int32)
-            two = cuda.shared.array(32, int32)
-            held = cuda.local.array(32, int32)
-            first = cuda.local.array(32, int32)
+            first = out
             if cuda.threadIdx.x < 3:
                 first = held
             out[0] = first[0]
             """,
             np.zeros(32, np.int64),
+            np.zeros(32, np.int64),
+            parameters="out, held",
         )
 
     assert error.value.what == f"first: one name stands for different arrays in different threads {ENGINE}"

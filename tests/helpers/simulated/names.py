@@ -122,6 +122,31 @@ for k in range(9):
     third, part = line, third
     x += part[0] + row[k]
 """,
+    "as many turns as there are, in each thread": """
+while x < 50 + 20 * i:
+    x += own[x % 6] + 2
+    own, old = old, own
+""",
+    "a number of turns for each": """
+for k in range(5):
+    for j in range((i + k) % 4):
+        own[j] += old[k] + 1
+        own, old = old, own
+    x += own[0]
+""",
+    "turns that some skip": """
+for k in range(20):
+    if (k + i) % 3 == 0:
+        continue
+    x += own[k % 6]
+    own, old = old, own
+""",
+    "read in a condition": """
+while own[x % 6] < 9:
+    own[x % 6] += 1 + old[0]
+    x += 1
+    own, old = old, own
+""",
 }
 
 

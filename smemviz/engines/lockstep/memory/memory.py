@@ -6,6 +6,7 @@ same element, else an array with one number per thread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -115,11 +116,19 @@ class BytesMemory(Memory):
 
 
 class LocalMemory(Memory):
-    """One local array of every thread; element k of all threads lies together."""
+    """The local arrays of a function in every thread; element k of all threads lies together."""
 
-    def __init__(self, data: NDArray[np.uint8], lanes: NDArray[np.int64]) -> None:
-        super().__init__("local", data, 0)
-        self.lanes = lanes
+    def __init__(self, threads: int) -> None:
+        super().__init__("local", np.zeros(0, np.uint8), 0)
+        self.lanes = np.arange(threads)
+
+    def grow(self, nbytes: int, itemsize: int) -> int:
+        """Make room for so many bytes of each thread, all zeros; return the first, a multiple of any element's size."""
+        before = len(self.data) // len(self.lanes)
+        first = -(-before // math.lcm(16, itemsize)) * math.lcm(16, itemsize)
+        self.data = np.concatenate([self.data, np.zeros((first - before + nbytes) * len(self.lanes), np.uint8)])
+        self._typed.clear()
+        return first
 
     def read(self, element: Index, dtype: Dtype) -> Value:
         """Return each thread's copy; one row where all threads mean the same element."""

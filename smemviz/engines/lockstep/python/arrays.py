@@ -231,7 +231,7 @@ def local_array(frame: Frame, node: ast.Call) -> View:
         shape = _fixed(frame, node, _flat(frame.value(arguments["shape"])))
         dtype = dtype_argument(frame, arguments["dtype"])
         name = f"local array at line {node.lineno}"
-        view = frame.local_arrays[node] = frame.machine.local_array(name, shape, dtype)
+        view = frame.local_arrays[node] = frame.machine.local_array(frame.local_memory, name, shape, dtype)
     return view
 
 

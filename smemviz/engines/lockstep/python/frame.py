@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask
@@ -104,6 +105,11 @@ class Frame:
         self._result: Value = _MISSING
         self._expressions = language.expressions
         self._statements = language.statements
+
+    @cached_property
+    def local_memory(self) -> LocalMemory:
+        """Where its local arrays lie, so that a name may stand for another of them in each thread."""
+        return LocalMemory(self.machine.slots)
 
     # -- running
 
