@@ -76,6 +76,7 @@ QUICK = {
     ("either", "source"),
     ("counted", "source"),
     ("helped", "source"),
+    ("conditions", "source"),
 }
 QUICK |= {
     ("rounds", "source"),

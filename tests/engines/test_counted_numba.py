@@ -1,9 +1,11 @@
 """What instrumented Numba kernels count, on a machine without a GPU: the requests of each class that lockstep sees."""
 
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
+from helpers.random_conditions import PICK, conditional_kernel
+from helpers.random_kernels import SIZE, python_file
 
 import smemviz
 from smemviz.model.counting.summary import totals_of
@@ -11,6 +13,8 @@ from smemviz.model.counting.summary import totals_of
 QUICK = ("below_zero", "moving_by_bytes", "product_of_rows", "a_part_that_a_function_returns")
 # Numba orders nothing within a warp, and PTX is looked at for races; it ends a thread after it has counted.
 FOUND_FAULTY = ("views_and_swaps", "wide_patterns", "early_return_before_a_barrier")
+
+NEEDS_NUMBA = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda, which compiles")
 
 
 def cases():
@@ -25,9 +29,28 @@ def cases():
     ]
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda, which compiles")
+@NEEDS_NUMBA
 @pytest.mark.parametrize(("kernel", "grid", "block", "arguments"), cases())
 def test_as_many_requests_are_counted_as_lockstep_sees(kernel, grid, block, arguments):
+    count(kernel, grid, block, arguments)
+
+
+@NEEDS_NUMBA
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (2, 5, 8, 13, 21, 34, 55))]
+)
+def test_as_many_requests_of_conditions_are_counted_as_lockstep_sees(seed, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(python_file([conditional_kernel(seed)], before=PICK["py"]), encoding="utf-8")
+    spec = spec_from_file_location("mine", file)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    count(module.k, 2, SIZE, (np.zeros(SIZE, np.int32), np.arange(SIZE, dtype=np.int32)))
+
+
+def count(kernel, grid, block, arguments):
+    """Hold what an instrumented kernel counts and writes against what lockstep sees."""
     from helpers.counted_numba import passes_of
 
     ours, theirs = (tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))

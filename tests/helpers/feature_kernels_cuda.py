@@ -21,6 +21,7 @@ TEXT = r"""
 // smemviz: scaled<<<1, 32>>>(zeros(32), 4, 2.5)
 // smemviz: rounds<<<2, 64>>>(zeros(128), 16, random(512))
 // smemviz: stays<<<2, 64>>>(zeros(128), random(512), 8)
+// smemviz: conditions<<<1, 64>>>(zeros(64), arange(64), 20)
 
 __global__ void wide(float *data) {
     __shared__ float4 tile[64];
@@ -238,6 +239,25 @@ __global__ void stays(int *out, const int *in, int n) {
         for (int k = 0; k < n; k++) total += line[(t + turn) % 8 + k];
     }
     out[blockIdx.x * 64 + t] = total;
+}
+
+__global__ void conditions(int *out, const int *in, int n) {
+    __shared__ int line[64];
+    int t = threadIdx.x, total = in[63 - t];
+    line[t] = in[t] ^ 5;
+    __syncthreads();
+    if ((t % 2 && line[63 - t] > 3) || in[t] > n) total = line[t / 2];
+    for (int k = 0; k < n; k++) {
+        if ((line[k] > t || in[(t + k) % 64] > 40) && total % 3 != 1) continue;
+        if (line[(t + k) % 64] == 7 || total > 500) break;
+        total += in[k + t % 4];
+    }
+    for (int k = 0; k < 4; k++)
+        if (line[(t + k) % 64] == 9) {
+            out[t] = -1;
+            return;
+        }
+    out[t] = total;
 }
 
 __global__ void scaled(int *out, signed char by, double times) { out[threadIdx.x] = (int)(threadIdx.x * times) / by; }

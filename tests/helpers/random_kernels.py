@@ -87,14 +87,14 @@ def random_kernel(seed: int, name: str = "k") -> RandomKernel:
     )
 
 
-def cpp_file(kernels: Iterable[RandomKernel]) -> str:
+def cpp_file(kernels: Iterable[RandomKernel], *, before: str = "") -> str:
     """Return a ``.cu`` file that launches each kernel with two blocks."""
-    return "\n".join(
+    return before + "\n".join(
         f"// smemviz: {one.name}<<<2, {SIZE}>>>(zeros({SIZE}), arange({SIZE}))\n{one.cpp}" for one in kernels
     )
 
 
-def python_file(kernels: Iterable[RandomKernel], *, shows: bool = False) -> str:
+def python_file(kernels: Iterable[RandomKernel], *, before: str = "", shows: bool = False) -> str:
     """Return a kernel file that launches each kernel with two blocks, and perhaps prints what each leaves."""
     kernels = list(kernels)
     launches = []
@@ -103,4 +103,4 @@ def python_file(kernels: Iterable[RandomKernel], *, shows: bool = False) -> str:
         launches.append(f"    {one.name}[2, {SIZE}](out, cuda.to_device(np.arange({SIZE}, dtype=np.int32)))")
         launches += [f'    print("{one.name}", *out.copy_to_host())'] if shows else []
     defined = "\n\n".join(one.python for one in kernels)
-    return f"{PYTHON_HEAD}{defined}\n\ndef main():\n" + "\n".join(launches) + "\n"
+    return f"{PYTHON_HEAD}{before}{defined}\n\ndef main():\n" + "\n".join(launches) + "\n"

@@ -21,6 +21,7 @@ from smemviz.engines.gpu.ptx.counting import Counting
 from smemviz.engines.gpu.ptx.forms import Form
 from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
+from smemviz.engines.gpu.ptx.structured import structured
 from smemviz.engines.gpu.ptx.text import EntryText, head, variables
 from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
@@ -72,7 +73,7 @@ def instrumented(
     Raises:
         PtxError: for what cannot be rewritten.
     """
-    return _Rewrite(kernel, accesses, mode, capability).module(head(ptx), threads)
+    return _Rewrite(structured(kernel), accesses, mode, capability).module(head(ptx), threads)
 
 
 class _Rewrite:
