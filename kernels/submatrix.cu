@@ -10,6 +10,7 @@
 #define A_STRIDE K
 #define B_STRIDE N
 #define C_STRIDE N
+#define STRIP (K + TILE)  // a row of a's strip: TILE more keep the rows that a warp reads apart in other banks
 
 struct Matrix {
     int height;
@@ -20,6 +21,7 @@ struct Matrix {
 
 // smemviz: from_global_memory<<<dim3(N / TILE, M / TILE), dim3(TILE, TILE)>>>(Matrix{M, N, C_STRIDE, zeros(M * C_STRIDE)}, Matrix{M, K, A_STRIDE, random(M * A_STRIDE)}, Matrix{K, N, B_STRIDE, random(K * B_STRIDE)})
 // smemviz: by_sub_matrices<<<dim3(N / TILE, M / TILE), dim3(TILE, TILE)>>>(Matrix{M, N, C_STRIDE, zeros(M * C_STRIDE)}, Matrix{M, K, A_STRIDE, random(M * A_STRIDE)}, Matrix{K, N, B_STRIDE, random(K * B_STRIDE)})
+// smemviz: by_whole_strips<<<dim3(N / TILE, M / TILE), dim3(TILE, TILE)>>>(Matrix{M, N, C_STRIDE, zeros(M * C_STRIDE)}, Matrix{M, K, A_STRIDE, random(M * A_STRIDE)}, Matrix{K, N, B_STRIDE, random(K * B_STRIDE)})
 
 // One thread per element of c: each loads a row of a and a column of b for itself.
 __global__ void from_global_memory(Matrix c, Matrix a, Matrix b) {
@@ -54,5 +56,25 @@ __global__ void by_sub_matrices(Matrix c, Matrix a, Matrix b) {
             total += a_tile[ty][k] * b_tile[k][tx];
         __syncthreads();
     }
+    c_sub.elements[ty * c_sub.stride + tx] = total;
+}
+
+// All tiles of a block at once, whole rows of a and columns of b: as many accesses for K / TILE times the memory.
+__global__ void by_whole_strips(Matrix c, Matrix a, Matrix b) {
+    __shared__ float a_strip[TILE][STRIP];
+    __shared__ float b_strip[K][TILE];
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    Matrix c_sub = sub_matrix(c, blockIdx.y, blockIdx.x);
+    for (int tile = 0; tile < K / TILE; tile++) {
+        Matrix a_sub = sub_matrix(a, blockIdx.y, tile);
+        Matrix b_sub = sub_matrix(b, tile, blockIdx.x);
+        a_strip[ty][tile * TILE + tx] = a_sub.elements[ty * a_sub.stride + tx];
+        b_strip[tile * TILE + ty][tx] = b_sub.elements[ty * b_sub.stride + tx];
+    }
+    __syncthreads();
+    float total = 0;
+    for (int k = 0; k < K; k++)
+        total += a_strip[ty][k] * b_strip[k][tx];
     c_sub.elements[ty * c_sub.stride + tx] = total;
 }

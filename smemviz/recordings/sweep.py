@@ -194,6 +194,10 @@ class Sweep:
     notes: tuple[str, ...] = ()
     kernels: Mapping[str, str] = field(default_factory=dict)
 
+    def is_of(self, sha256: str, kernels: Mapping[str, str]) -> bool:
+        """Whether it was measured of this text, or of another with the same kernels, by their digests."""
+        return self.sha256 == sha256 or bool(kernels and dict(self.kernels) == dict(kernels))
+
     def ceiling(self, name: str) -> Ceiling | None:
         """Return the ceiling of this name, None where it was not measured."""
         return next((ceiling for ceiling in self.ceilings if ceiling.name == name), None)
@@ -202,10 +206,12 @@ class Sweep:
 def joined(older: Sweep, newer: Sweep) -> Sweep:
     """Return the newer measurement with those points of the older one that it did not repeat.
 
+    They may be of two versions of a file whose kernels are the same.
+
     Raises:
         InputError: when the two are not of the same card and source.
     """
-    if older.device.name != newer.device.name or older.sha256 != newer.sha256:
+    if older.device.name != newer.device.name or not older.is_of(newer.sha256, newer.kernels):
         raise InputError(OF_ANOTHER)
     fresh = {_key(point) for point in newer.points}
     older_points = tuple(point for point in older.points if _key(point) not in fresh)

@@ -12,6 +12,7 @@ from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.wording.explanations import explain
 from smemviz.wording.grammar import sentences
 from smemviz.wording.impact import clock_mhz
 from smemviz.wording.labels import count, duration, listed, number, percent
@@ -120,7 +121,34 @@ def _square(recording: Recording) -> tuple[Published, ...]:
         ),
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
         _overhead(recording),
+        _pad_of_one(recording),
+        _square_indices(),
         _scopes(recording),
+    )
+
+
+def _pad_of_one(recording: Recording) -> Published:
+    """Count a pad of one element with banks of 8 bytes, and say which pad would do there."""
+    launch = recording["set_row_read_col_pad"]
+    store, load = (i for i in launch.sites_in("shared"))
+    rows = summarize(launch, _KEPLER)
+    return Published(
+        _("{kernel} with banks of 64 bits, wavefronts of store and load", kernel=launch.kernel),
+        _("one element is not always enough"),
+        _("compute capability 3.x"),
+        _listed([f"{rows[i].wavefronts:,}" for i in (store, load)]),
+        explain(launch, _KEPLER)[load].fix or "",
+    )
+
+
+def _square_indices() -> Published:
+    """Say what the indices of a square do in a rectangle."""
+    return Published(
+        _("indices of the square on a rectangle"),
+        _("may violate memory"),
+        "",
+        _("out of bounds"),
+        _("Found with BDIMY = 16 in each transpose that declares its tile by rows."),
     )
 
 
@@ -243,6 +271,34 @@ def _submatrix(recording: Recording) -> tuple[Published, ...]:
             _(_NOT_NAMED),
             _fraction_left(*hardware),
             _("Counted by the hardware. Lanes of a warp that ask for the same sector shared it before."),
+        ),
+        *_whole_strips(recording),
+    )
+
+
+def _whole_strips(recording: Recording) -> tuple[Published, ...]:
+    """Compare all tiles of a block at once with one after the other, where that was recorded."""
+    launches = {launch.kernel: launch for launch in recording.launches}
+    tiles, strips = launches["by_sub_matrices"], launches.get("by_whole_strips")
+    if strips is None:
+        return ()
+    ours = _("not measured")
+    if tiles.time and strips.time:
+        ours = _("{one} against {other}", one=duration(strips.time.median_us), other=duration(tiles.time.median_us))
+    one, other = (sum(row.wavefronts or 0 for row in _shared(launch)) for launch in (strips, tiles))
+    return (
+        Published(
+            _("all of a height or width in shared memory instead of a tile, time"),
+            _("as fast, and more memory"),
+            _(_NOT_NAMED),
+            ours,
+            _(
+                "{bytes:,} bytes of shared memory instead of {fewer:,}, {one:,} wavefronts against {other:,}.",
+                bytes=strips.shared_bytes,
+                fewer=tiles.shared_bytes,
+                one=one,
+                other=other,
+            ),
         ),
     )
 

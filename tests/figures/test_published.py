@@ -38,6 +38,8 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
         ("about 2 times", "2.2 times"),
         ("no difference", "no difference"),
         ("dynamic has little overhead", "1.272 µs against 1.306 µs"),
+        ("one element is not always enough", "32 and 48"),
+        ("may violate memory", "out of bounds"),
         ("either, in CUDA C++", "in the kernel"),
     ]
 
@@ -45,6 +47,32 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
 def test_static_and_dynamic_declarations_cost_the_same() -> None:
     declared = published(h200("reverse"))[0]
     assert (declared.ours, declared.note) == ("no difference", "Static declaration: 2 and 2.")
+
+
+def test_a_pad_of_one_leaves_conflicts_with_banks_of_64_bits_and_a_pad_of_two_none() -> None:
+    """A word of 8 bytes holds two neighbours of a row; every 33rd of a column begins half a bank further."""
+    pad = published(h200("square"))[9]
+    assert (pad.hardware, pad.ours) == ("compute capability 3.x", "32 and 48")
+    assert pad.note.startswith("Pad the row of tile by 1, (32, 33) -> (32, 34)")
+    padded = smemviz.run(kernels_dir() / "square.py", constants={"IPAD": 2}, kernels=["set_row_read_col_pad"])
+    assert [row.wavefronts for row in summarize(padded.launches[0], Hardware((3, 5), 8))][:2] == [32, 32]
+
+
+@pytest.mark.parametrize("file", ["square.py", "square.cu"])
+def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle(file: str) -> None:
+    run = smemviz.run(kernels_dir() / file, constants={"BDIMY": 16}, engine="lockstep")
+    outside = ["set_row_read_col", "set_row_read_col_pad", "set_row_read_col_dyn_pad"]
+    of_file = ["set_row_read_col_file"] if file.endswith(".cu") else []
+    assert [(finding.kind, finding.kernel) for finding in run.findings] == [
+        ("out_of_bounds", kernel) for kernel in outside + of_file
+    ]
+    assert len(run.launches) == 6 + 2 * len(of_file)
+
+
+def test_all_of_a_height_takes_more_memory_and_no_wavefront_less() -> None:
+    *_, whole = published(smemviz.run(kernels_dir() / "submatrix.py", engine="lockstep"))
+    assert (whole.published, whole.ours) == ("as fast, and more memory", "not measured")
+    assert whole.note == "9,216 bytes of shared memory instead of 2,048, 17,408 wavefronts against 17,408."
 
 
 def test_arrays_of_the_file_and_of_the_kernel_cost_the_same() -> None:
@@ -70,7 +98,7 @@ def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode
 
 
 def test_the_claim_of_sub_matrices_stands_beside_what_the_hardware_counted() -> None:
-    elements, sectors = published(h200("submatrix"))
+    elements, sectors = published(h200("submatrix"))[:2]
     assert {row.published for row in (elements, sectors)} == {"1 / (block size x block size), here 1/256"}
     assert (elements.ours, sectors.ours) == ("1/16, 524,288 → 32,768", "1/8, 32,768 → 4,096")
 

@@ -41,6 +41,14 @@ def test_points_measured_again_are_replaced_and_the_others_kept() -> None:
     assert [ceiling.name for ceiling in both.ceilings] == [ceiling.name for ceiling in sweep().ceilings]
 
 
+def test_sweeps_of_two_versions_with_the_same_kernels_are_joined() -> None:
+    one = replace(sweep(), kernels={"tiled": "a"})
+    other = replace(one, sha256="1" * 64)
+    assert joined(one, other).sha256 == other.sha256
+    with pytest.raises(InputError, match="another card, or of another version"):
+        joined(one, replace(other, kernels={"tiled": "b"}))
+
+
 @pytest.mark.parametrize(
     "other",
     [replace(sweep(), sha256="1" * 64), replace(sweep(), device=replace(CARD, name="another"))],

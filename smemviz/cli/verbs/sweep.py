@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
+    from smemviz.frontends.numba.digests import digests
     from smemviz.frontends.reading import read_program
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
     from smemviz.reports.terminal import print_json
@@ -70,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _require_differences(program, [name for name, _ in arguments.over])
     require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
-    if older and older.sha256 != program.sha256:
+    if older and not older.is_of(program.sha256, digests(program)):
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
     newer = _measured_there(arguments, older) if arguments.dask else _measured_here(arguments, programs, older)
     if arguments.output:
