@@ -14,7 +14,7 @@ from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, Missing, is_of_
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
-from smemviz.frontends.cuda.shapes import Parameter, SharedDeclaration, SizesText
+from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.messages import english
@@ -68,9 +68,10 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
             program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
     headers, missing = _headers(program)
-    names = tuple(dict.fromkeys(kernels))
+    names, options = tuple(dict.fromkeys(kernels)), _options(program, _STANDARD)
+    beside = tuple((header, _path(program, header), text) for header, text in headers.items())
     try:
-        return _compile(program.file, program.text, tuple(headers.items()), names, view, _options(program, _STANDARD))
+        return _compile(program.file, program.text, beside, names, view, options)
     except KernelFileError as error:
         if missing:
             raise missing[0].error(error.what) from None
@@ -80,6 +81,12 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
 def _headers(program: CudaProgram) -> tuple[dict[str, str], tuple[Missing, ...]]:
     first = "".join(f'#include "{name}"\n' for name in program.before)
     return own_headers(first + program.text, program.file, program.folders)
+
+
+def _path(program: CudaProgram, header: str) -> str:
+    """Return where a header is, as recordings name it."""
+    paths = [Path(folder) / header for folder in (str(Path(program.file).parent), *program.folders)]
+    return next((path for path in paths if path.is_file()), paths[0]).as_posix()
 
 
 def _options(program: CudaProgram, standard: str) -> tuple[str, ...]:
@@ -93,17 +100,14 @@ def _options(program: CudaProgram, standard: str) -> tuple[str, ...]:
 def _compile(
     file: str,
     source: str,
-    beside: tuple[tuple[str, str], ...],
+    beside: tuple[tuple[str, str, str], ...],
     kernels: tuple[str, ...],
     view: View,
     options: tuple[str, ...],
 ) -> Compiled:
     name = Path(file).name
-    functions = find_functions(source)
-    sources = device_texts({name: source, **dict(beside)})
-    device = sources[name]
-    texts = {name: Text("", source)}
-    texts |= {header: Text((Path(file).parent / header).as_posix(), text) for header, text in beside}
+    sources = device_texts({name: source, **{header: text for header, _, text in beside}})
+    texts = {name: Text("", source), **{header: Text(path, text) for header, path, text in beside}}
     exploded = {}
     for own_file, text in sources.items():
         exploded[own_file], places = one_token_a_line(text)
@@ -113,12 +117,13 @@ def _compile(
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
-        line = next((function.line for function in functions if function.is_kernel), 1)
+        line = next((function.line for function in find_functions(source) if function.is_kernel), 1)
         raise _at_its_place(error, file, texts, line) from None
-    sizes = SizesText(device, functions)
+    sizes = SizesText(sources)
+    headers |= {header: text for header, text in sizes.texts.items() if header != name}
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(sizes.text, name, (*_OPTIONS, *given, _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(TYPES + sizes.texts[name], name, (*_OPTIONS, *given, _AS_WRITTEN), headers, kernels)
         shared, parameters = sizes.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.functions import Function
+from smemviz.frontends.cuda.functions import Function, find_functions
 from smemviz.frontends.cuda.lexing import Lines, Token, closing, code
 
 _KINDS = {
@@ -81,18 +81,17 @@ class Parameter:
 
 
 class SizesText:
-    """The text that says the sizes, and what its PTX says."""
+    """The texts of a program, by their names, that say the sizes, and what their PTX says; ``TYPES`` goes first."""
 
-    def __init__(self, source: str, functions: Sequence[Function]) -> None:
-        self._kernels = {function.name: function for function in functions if function.is_kernel}
+    def __init__(self, sources: Mapping[str, str]) -> None:
         self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
-        self.text = TYPES + self._with_sizes(source, functions)
+        self._parameters: list[str] = []
+        self.texts = {name: self._with_sizes(source, find_functions(source)) for name, source in sources.items()}
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
         shared: list[SharedDeclaration] = []
         parameters: dict[str, list[Parameter]] = {}
-        names = [(function, name) for function in self._kernels.values() for name in function.parameters if name]
         entry = ""
         for match in _COMMENT.finditer(ptx):
             if match["name"]:
@@ -106,7 +105,7 @@ class SizesText:
             else:
                 pointer, kind, size = numbers
                 structure = not pointer and ((kind == 0 and size != 2) or kind // 8 > 1)  # two bytes are a half
-                parameter = Parameter(names[index][1], bool(pointer), element_of(kind, size), structure)
+                parameter = Parameter(self._parameters[index], bool(pointer), element_of(kind, size), structure)
                 parameters.setdefault(entry, []).append(parameter)
         return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
@@ -125,13 +124,12 @@ class SizesText:
                     outside.append((tokens[statement.last].end, text))
                 else:
                     inserted.append((tokens[statement.last].end, text))
-        number = 0
-        for function in self._kernels.values():
+        for function in {function.name: function for function in functions if function.is_kernel}.values():
             text = "".join(comment for at, comment in outside if at <= function.body)
             for parameter in filter(None, function.parameters):
                 expressions = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
-                text += _comment("P", number, expressions)
-                number += 1
+                text += _comment("P", len(self._parameters), expressions)
+                self._parameters.append(parameter)
             inserted.append((function.body + 1, text))
         for place, text in sorted(inserted, key=lambda insertion: insertion[0], reverse=True):
             source = source[:place] + text + source[place:]

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import smemviz
+from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import summarize
 
 Write = Callable[..., Path]
@@ -255,6 +257,33 @@ def test_headers_files_and_macros_of_a_project(
     told = command("run", path, "-I", path.parent.parent / "include", "-DEDGE=8", "-std=c++20")
     assert told.out.startswith("14 1\n")  # type: ignore[attr-defined]
     assert "twice<double>: grid 1 x 1 x 1, block 8 x 1 x 1" in told.out  # type: ignore[attr-defined]
+
+
+def test_a_kernel_of_a_header_has_its_text_and_the_shapes_of_its_arrays(write: Write) -> None:
+    path = write(
+        src__main_cu="""\
+            #include "turn.h"
+            int main() { float *p; cudaMalloc(&p, 4096); turn<float><<<1, dim3(32, 32)>>>(p); }
+        """,
+        include__turn_h="""\
+            #define SIDE 32
+            template <class T> __global__ void turn(T *all) {
+                __shared__ T tile[SIDE][SIDE + 1];
+                tile[threadIdx.y][threadIdx.x] = all[threadIdx.y * SIDE + threadIdx.x];
+                __syncthreads();
+                all[threadIdx.y * SIDE + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+            }
+        """,
+    )
+    header = path.parent.parent / "include" / "turn.h"
+    program = replace(read_program(path), folders=(str(header.parent),))  # type: ignore[call-arg]
+    (launch,) = (recording := smemviz.run(program)).launches
+    assert [(array.name, array.shape, array.dtype) for array in launch.arrays] == [
+        ("tile", (32, 33), "float32"),
+        ("all", (1024,), "float32"),
+    ]
+    assert (recording.file_of(launch), launch.line) == (header.as_posix(), 2)
+    assert {recording.source_of(launch, site) for site in launch.sites} == {header.read_text()}
 
 
 def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:

@@ -67,6 +67,14 @@ DOES_NOTHING(cudaProfilerStop)
 DOES_NOTHING(cudaDeviceSetCacheConfig, cudaFuncCache)
 DOES_NOTHING(cudaDeviceSetSharedMemConfig, cudaSharedMemConfig)
 DOES_NOTHING(cudaDeviceSetLimit, cudaLimit, size_t)
+DOES_NOTHING(cudaDeviceEnablePeerAccess, int, unsigned)
+DOES_NOTHING(cudaDeviceDisablePeerAccess, int)
+DOES_NOTHING(cudaStreamCopyAttributes, cudaStream_t, cudaStream_t)
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *how) { return *how = cudaSharedMemBankSizeFourByte, said(); }
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *how) { return *how = cudaFuncCachePreferNone, said(); }
+cudaError_t cudaGetDeviceFlags(unsigned *flags) { return *flags = 0, said(); }
+cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned *flags) { return *flags = 0, said(); }
+cudaError_t cudaStreamGetPriority(cudaStream_t, int *priority) { return *priority = 0, said(); }
 cudaError_t cudaSetDevice(int device) { return said(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
 cudaError_t cudaGetDevice(int *device) { return *device = 0, said(); }
 cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, said(); }

@@ -155,6 +155,10 @@ cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t
     if (cudaError_t error = fill((char *)to + row * pitch, value, width)) return error;
   return said();
 }
+cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
+  return cudaMemset2D(to, pitch, value, width, height);
+}
+cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, cudaStream_t) { return copy(to, from, bytes, cudaMemcpyDeviceToDevice); }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
   char *to = (char *)address_of(symbol);
