@@ -30,8 +30,8 @@ class LaunchOptions:
     """How one launch is made and recorded.
 
     Args:
-        progress: called as ``progress(blocks done, blocks, kernel)``; one with a method ``expect(seconds, kernel)``
-            is told beforehand of a launch that will take longer than a few seconds.
+        progress: called as ``progress(blocks done, blocks, kernel)``, and every second of a batch in lockstep with
+            percents; one with a method ``expect(seconds, kernel)`` is told of what will take longer than a few seconds.
         log_bytes: the most the log may take before requests are counted instead of kept.
         limits: what the launch may use in lockstep.
         number: of the launch in its recording.

@@ -5,6 +5,7 @@ import numpy as np
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.log import NoLog
+from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
 from smemviz.engines.lockstep.ptx.host.launching import _memory
@@ -73,7 +74,7 @@ class LockstepCard:
         )
         with np.errstate(all="ignore"):
             machine.begin(0, blocks)
-            Scheduler(machine, steps, 1_000_000).run()
+            Scheduler(machine, steps, 1_000_000, Pace(None, "", 1)).run()
             machine.end()
         assert not machine.findings.all()
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])

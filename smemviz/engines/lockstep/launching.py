@@ -1,12 +1,11 @@
-"""One launch: arguments in, requests and findings out; its blocks in batches, and how long they are going to take."""
+"""One launch: arguments in, requests and findings out."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,9 @@ from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.python import interpreter
-from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.messages import english
@@ -33,10 +33,6 @@ Place = tuple[str, int]
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
 COMPUTE_CAPABILITY = (9, 0)
 MOST_COOPERATING = 132 * 2048  # threads at once on the H200, which is what a cooperative launch may have
-_LONG_SECONDS = 3.0
-_SURE_SECONDS = 5.0
-_PART = 8  # the small batch that is timed is such a part of a full one
-_FEWEST = 2 * _PART  # blocks in a full batch; of fewer, no two small batches differ enough
 
 
 def launch(
@@ -84,13 +80,14 @@ def launch(
     is_alone = blocks * math.prod(configuration.block) == 1  # with nobody to race with
     seen = {} if is_alone else watched_memories(known.accessed, values, arrays, blocks * warps * WARP_SIZE)
     races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
-    machine = Machine(kernel.name, known, configuration, layout, log, options.limits, place, findings, races)
+    pace = Pace(options.progress, kernel.name, blocks)
+    machine = Machine(kernel.name, known, configuration, layout, log, options.limits, pace, place, findings, races)
     arguments = dict(
         zip(names, [memory.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"), telling(findings):
         at_once = options.limits.blocks_at_once(warps * WARP_SIZE, layout.nbytes)
-        for first, count in in_batches(blocks, at_once, kernel.name, options.progress, together=table.cooperative):
+        for first, count in pace.batches(at_once, together=table.cooperative):
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
@@ -146,80 +143,3 @@ def check_threads(place: Place, configuration: Configuration, most: int, togethe
             code=together,
         )
     raise LaunchError(*place, what)
-
-
-@runtime_checkable
-class Expecting(Protocol):
-    """A progress callback that is told beforehand when a launch will take longer than a few seconds."""
-
-    def expect(self, seconds: float, text: str) -> None:
-        """Take note that ``text`` is expected to run for so many more seconds."""
-
-
-def in_batches(
-    blocks: int, at_once: int, kernel: str, progress: Progress | None, *, together: bool = False
-) -> Iterator[tuple[int, int]]:
-    """Give the batches of a launch, as ``batches`` does, and tell ``progress`` of each when the next is asked for.
-
-    Blocks that wait for each other run ``together``, all of them at once.
-    """
-    expect = None if together else announcing(progress, kernel)
-    for first, count in batches(blocks, blocks if together else at_once, expect):
-        yield first, count
-        if progress is not None:
-            progress(first + count, blocks, kernel)
-
-
-def announcing(progress: object, kernel: str) -> Callable[[float], None] | None:
-    """Return what tells a progress callback of a long time, None for one that does not want to know."""
-    if progress is None or not isinstance(progress, Expecting):
-        return None
-
-    def expect(seconds: float) -> None:
-        if seconds > _LONG_SECONDS:
-            progress.expect(seconds, kernel)
-
-    return expect
-
-
-def batches(blocks: int, at_once: int, expect: Callable[[float], None] | None) -> Iterator[tuple[int, int]]:
-    """Give batches of at most ``at_once`` blocks, each as its first block and how many.
-
-    Where one batch is not enough and somebody wants to know, small ones come first, and the time that the caller takes
-    for them gives ``expect`` the seconds that the rest will take.
-    """
-    first = 0
-    if expect is not None and blocks > at_once >= _FEWEST:
-        single_s: list[float] = []
-        batch_s: list[float] = []
-        few = at_once // _PART
-        for count, seconds in _small(few, single_s, batch_s):
-            begin = perf_counter()
-            yield first, count
-            seconds.append(perf_counter() - begin)
-            first += count
-        expect(_rest(blocks - first, at_once, few, min(single_s[1:] or single_s), min(batch_s)))
-    for begin_at in range(first, blocks, at_once):
-        yield begin_at, min(at_once, blocks - begin_at)
-
-
-def _small(few: int, single_s: list[float], batch_s: list[float]) -> Iterator[tuple[int, list[float]]]:
-    """Give the sizes of small batches, and where their seconds are to be noted.
-
-    The very first batch loads what is loaded once, and a machine does other things too, so there are more of each size
-    and the shortest counts; unless they take so long that all this matters little. The first that is counted may wait
-    for a compiler: then some blocks take longer than they would one by one.
-    """
-    yield 1, single_s
-    if single_s[0] < _SURE_SECONDS:
-        yield 1, single_s
-        yield 1, single_s
-    yield few, batch_s
-    if batch_s[0] < _SURE_SECONDS or batch_s[0] > few * min(single_s):
-        yield few, batch_s
-
-
-def _rest(blocks: int, at_once: int, few: int, single_s: float, batch_s: float) -> float:
-    """Return the seconds that blocks will take: a batch costs something, and each block in it."""
-    block_s = max(0.0, batch_s - single_s) / (few - 1)
-    return blocks / at_once * (single_s + block_s * (at_once - 1))

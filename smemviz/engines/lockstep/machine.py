@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.known import Known
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
@@ -44,6 +45,7 @@ class Machine:
     layout: SharedLayout
     log: Log
     limits: Limits
+    pace: Pace
     place: tuple[str, int]
     findings: Findings
     in_global: GlobalRaces
@@ -162,11 +164,12 @@ class Machine:
         self.log.barrier(mask)
 
     def tick(self, file: str, line: int) -> None:
-        """Count an iteration of a loop.
+        """Count an iteration of a loop, and tell how far it is.
 
         Raises:
             UnsupportedError: when there were too many.
         """
+        self.pace.look()
         self.iterations += 1
         began = 0 if self.limits.all_loops else self.while_began
         if began is not None and self.iterations > began + self.limits.iterations:

@@ -11,8 +11,9 @@ from helpers.lockstep_text import body
 from helpers.made_kernels import LONG
 
 from smemviz import progress
-from smemviz.engines.lockstep import launching as module
-from smemviz.engines.lockstep.launching import announcing, batches
+from smemviz.engines.lockstep import pace as module
+from smemviz.engines.lockstep.pace import Pace, announcing, batches
+from smemviz.recordings.file import load
 
 
 class Clock:
@@ -112,8 +113,10 @@ class Listener:
     def __init__(self):
         self.heard = []
 
+        self.told = []
+
     def __call__(self, done, total, text):
-        pass
+        self.told.append((done, total, text))
 
     def expect(self, seconds, text):
         self.heard.append((seconds, text))
@@ -126,6 +129,56 @@ def test_only_a_long_time_is_announced_and_only_to_who_wants_to_know():
     assert listener.heard == [(3.1, "kernel")]
     assert announcing(lambda done, total, text: None, "kernel") is None
     assert announcing(None, "kernel") is None
+
+
+def test_of_loops_in_loops_it_is_told_how_far_they_are_and_how_long_they_take(clock):
+    """10 turns of 40 turns of a quarter of a second are 100 s; a second has passed when that is looked at first."""
+    listener = Listener()
+    pace = Pace(listener, "kernel", 2)
+    for _ in pace.batches(1):
+        outer = pace.begin(10.0)
+        for _ in range(10):
+            outer.begun += 1
+            inner = pace.begin(40)
+            for _ in range(40):
+                inner.begun += 1
+                pace.look()
+                clock.now += 0.25
+            pace.end()
+        pace.end()
+    assert listener.heard == [(99.0, "kernel")]
+    assert listener.told[:2] == [(0, 100, "kernel"), (1, 100, "kernel")]
+    assert listener.told[98:103] == [
+        (49, 100, "kernel"),
+        (1, 2, "kernel"),
+        *[(50, 100, "kernel")] * 2,
+        (51, 100, "kernel"),
+    ]
+
+
+def test_what_takes_far_longer_than_was_said_is_said_again(clock):
+    """Behind n turns of n / 10 s, n - 1 the last, 0.05 (n - 1) (100 - n) s are left as it seems."""
+    listener = Listener()
+    pace = Pace(listener, "kernel", 1)
+    turns = pace.begin(100)
+    for number in range(100):
+        turns.begun += 1
+        pace.look()
+        clock.now += number / 10
+    assert [seconds for seconds, _ in listener.heard] == pytest.approx([19.0, 44.5, 90.0])
+
+
+@pytest.mark.parametrize("most", [None, 40])
+def test_of_a_loop_that_may_end_at_any_turn_nothing_is_expected(clock, most):
+    listener = Listener()
+    pace = Pace(listener, "kernel", 1)
+    turns = [pace.begin(None), *([] if most is None else [pace.begin(most)])]
+    for _ in range(30):
+        turns[-1].begun += 1
+        pace.look()
+        clock.now += 1
+    assert listener.heard == []
+    assert listener.told == [(0, 100, "kernel")] * 29
 
 
 def test_batches_that_nobody_asks_the_time_of_are_all_full():
@@ -165,3 +218,41 @@ def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
     assert said.startswith("smemviz: kernel will take about ")
     assert (process.returncode, out, err) == (130, "", "smemviz: stopped before it was done; nothing was saved\n")
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".py"] == []
+
+
+SERIAL = """
+from numba import cuda
+import numpy as np
+
+@cuda.jit
+def short(a):
+    a[cuda.threadIdx.x] = 1
+
+@cuda.jit
+def serial(a):
+    for k in range(1000):
+        for m in range(k, k + 1000):
+            a[0] += m
+
+def main():
+    a = np.zeros(32)
+    short[1, 32](a)
+    serial[1, 1](a)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_stops_a_loop_of_one_thread_and_keeps_the_launches_before_it(tmp_path):
+    (tmp_path / "long.py").write_text(SERIAL, encoding="utf-8")
+    command = [sys.executable, "-m", "smemviz", "run", "long.py", "--engine", "lockstep", "-o", "long.smem.npz"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert said.startswith("smemviz: serial will take about ")
+    assert process.returncode == 130
+    assert [launch.kernel for launch in load(tmp_path / "long.smem.npz").launches] == ["short"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
 from smemviz.engines.lockstep.ptx.steps import Step
@@ -28,11 +29,12 @@ class Scheduler:
     Threads that wait for others in a loop, on memory, let these go first after a while.
     """
 
-    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int, pace: Pace) -> None:
         self._machine = machine
         self._steps = steps
         self._end = len(self._steps)
         self._most_steps = most_steps
+        self._pace = pace
         self._returns = _returning(self._steps)
         self.steps = 0
 
@@ -117,6 +119,7 @@ class Scheduler:
 
     def _count(self, number: int, step: Step) -> None:
         self.steps += 1
+        self._pace.look()
         if step.waits:
             self._visits[number] += 1
             if self._machine.changes != self._changes:

@@ -97,9 +97,15 @@ class Iterating:
         return begun
 
 
-def items_of(frame: Frame, node: ast.expr) -> Items:
-    """Return the items of what a loop goes over."""
-    return _made_of(frame, node)()
+def items_of(frame: Frame, node: ast.expr) -> tuple[Items, Value]:
+    """Return the items of what a loop goes over, and how many there are in each thread, None where nobody knows."""
+    if isinstance(node, ast.Call) and frame.canonical(node.func) in ITERATORS:
+        return _made_of(frame, node)(), None
+    value = frame.value(node)
+    size = value.length if isinstance(value, Range) else None
+    if isinstance(value, View) and value.ndim:
+        size = value.shape[0]
+    return _of_value(frame, node, value), size
 
 
 def iterator(frame: Frame, node: ast.Call) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
     waits = wait_of(node)
     if waits is not None and not _changes_types(frame, node):
         return wait(frame, node, waits)
-    return _loop(frame, node, _conditions(frame, node))
+    return _loop(frame, node, _conditions(frame, node), None)
 
 
 def _changes_types(frame: Frame, node: ast.While) -> bool:
@@ -31,7 +32,8 @@ def _changes_types(frame: Frame, node: ast.While) -> bool:
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
-    return _loop(frame, node, _items(frame, node))
+    items, size = iterables.items_of(frame, node.iter)
+    return _loop(frame, node, _bound(frame, node, items), None if _may_be_left(node) else _most(frame, size))
 
 
 def _conditions(frame: Frame, node: ast.While) -> Iterator[Value]:
@@ -40,9 +42,26 @@ def _conditions(frame: Frame, node: ast.While) -> Iterator[Value]:
         yield truth(frame.value(node.test))
 
 
-def _items(frame: Frame, node: ast.For) -> Iterator[Value]:
+@lru_cache(maxsize=256)
+def _may_be_left(node: ast.For) -> bool:
+    """Tell whether a loop may end before it has gone over everything."""
+    parts: list[ast.AST] = list(node.body)
+    for part in parts:
+        if isinstance(part, ast.Break):
+            return True
+        if not isinstance(part, ast.For | ast.While):
+            parts.extend(ast.iter_child_nodes(part))
+    return any(isinstance(part, ast.Return) for statement in node.body for part in ast.walk(statement))
+
+
+def _most(frame: Frame, size: Value) -> float | None:
+    """Return how many items the thread has that has most."""
+    return float(np.max(size[frame.mask.lanes])) if isinstance(size, np.ndarray) else size
+
+
+def _bound(frame: Frame, node: ast.For, items: iterables.Items) -> Iterator[Value]:
     """Give in which threads there is a next item, to which the target is bound there."""
-    for test, item in iterables.items_of(frame, node.iter):
+    for test, item in items:
         outer = frame.mask
         running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
         if running.count:
@@ -52,8 +71,8 @@ def _items(frame: Frame, node: ast.For) -> Iterator[Value]:
         yield test
 
 
-def _loop(frame: Frame, node: ast.While | ast.For, turns: Iterator[Value]) -> Mask:
-    """Run a loop while its conditions hold, each thread until its own does not."""
+def _loop(frame: Frame, node: ast.While | ast.For, tests: Iterator[Value], most: float | None) -> Mask:
+    """Run a loop while its conditions hold, each thread until its own does not; ``most`` are its turns, where known."""
     machine = frame.machine
     while_began = machine.while_began
     if while_began is None and isinstance(node, ast.While):
@@ -63,8 +82,9 @@ def _loop(frame: Frame, node: ast.While | ast.For, turns: Iterator[Value]) -> Ma
     loop = Loop()
     frame.loops.append(loop)
     frame.move(node, "enter", outer)
+    turns = machine.pace.begin(most)
     while active.count:
-        test = next(turns, False)
+        test = next(tests, False)
         if isinstance(test, np.ndarray):
             running = active.narrow(test)
             if running is not active:
@@ -74,6 +94,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, turns: Iterator[Value]) -> Ma
                     break
         elif not test:
             break
+        turns.begun += 1
         machine.tick(frame.function.file, node.lineno)
         end = frame.block(node.body, active)
         frame.move(node, "turn", end)
@@ -83,6 +104,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, turns: Iterator[Value]) -> Ma
         frame.mask = active = end.under(outer)
     ended = outer.rejoin(ended, active).under(outer)
     frame.loops.pop()
+    machine.pace.end()
     machine.while_began = while_began
     if node.orelse:
         ended = frame.block(node.orelse, ended)

@@ -20,11 +20,11 @@ from smemviz.engines.lockstep.launching import (
     MOST_COOPERATING,
     Place,
     check_threads,
-    in_batches,
     telling,
 )
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
@@ -171,18 +171,20 @@ def execute(
         workspace,
     )
     at_once = options.limits.blocks_at_once(machine.slots, layout.nbytes)
-    batches = in_batches(blocks, at_once, entry.name, options.progress, together=cooperative)
+    pace = Pace(options.progress, entry.name, blocks)
     with np.errstate(all="ignore"), telling(findings):
         try:
-            _run(machine, ready.steps, options.limits, batches)
+            _run(machine, ready.steps, options.limits, pace, pace.batches(at_once, together=cooperative))
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
     recorded_launch = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return recorded_launch, findings.all()
 
 
-def _run(machine: Machine, steps: Sequence[Step], limits: Limits, batches: Iterator[tuple[int, int]]) -> None:
-    scheduler = Scheduler(machine, steps, limits.iterations)
+def _run(
+    machine: Machine, steps: Sequence[Step], limits: Limits, pace: Pace, batches: Iterator[tuple[int, int]]
+) -> None:
+    scheduler = Scheduler(machine, steps, limits.iterations, pace)
     for first, count in batches:
         machine.begin(first, count)
         try:
