@@ -322,6 +322,7 @@ LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; 
 # Kinds of finding that do no harm: they are shown, and fail nothing.
 BENIGN_RACE = "benign_race"
 BARRIER_SKIPPED = "barrier_skipped"
+NEGATIVE_INDEX = "negative_index"
 
 
 @dataclass(frozen=True)
@@ -342,4 +343,4 @@ class Finding:
     @property
     def harmless(self) -> bool:
         """Whether it is no mistake, only worth knowing."""
-        return self.kind in (BENIGN_RACE, BARRIER_SKIPPED)
+        return self.kind in (BENIGN_RACE, BARRIER_SKIPPED, NEGATIVE_INDEX)

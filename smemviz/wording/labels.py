@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
-from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Launch, Verdict
+from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, NEGATIVE_INDEX, ArrayInfo, Launch, Verdict
 from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import clauses, names
 
@@ -178,6 +178,9 @@ _FINDINGS: Mapping[str, Callable[[], str]] = {
     BARRIER_SKIPPED: lambda: _("barrier skipped at the end"),
     "out_of_bounds": lambda: _("out of bounds"),
     "unwritten_read": lambda: _("unwritten read"),
+    "unassigned_read": lambda: _("unassigned variable"),
+    NEGATIVE_INDEX: lambda: _("negative index"),
+    "split_barrier": lambda: _("split barrier"),
     "barrier_divergence": lambda: _("barrier divergence"),
     "deadlock": lambda: _("deadlock"),
     "misaligned": lambda: _("misaligned address"),

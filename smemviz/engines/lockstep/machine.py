@@ -55,6 +55,7 @@ class Machine:
     iterations: int = 0
     while_began: int | None = None  # at how many iterations, for the outermost that runs
     printed: int = 0
+    barriers: int = 0  # passed
     inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 
     @property
@@ -160,6 +161,7 @@ class Machine:
                 waits = of_grid and bool(absent[:, 0].any())
                 kind, message = divergence(self.findings.tree, node, present, missing, waits=waits)
                 self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), message)
+        self.barriers += 1
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 

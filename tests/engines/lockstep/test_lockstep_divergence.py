@@ -15,10 +15,13 @@ from helpers.lockstep_text import START, launch_text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from smemviz.errors import UnsupportedError
+
 BLOCK = 20  # threads; a part of a warp
 THREADS = 2 * BLOCK
 FIRST = START + 3  # the line of the body's first
 NAMES = ("x", "y", "z")
+NAMED = 8  # threads that a finding names at most
 SLOTS = 3  # elements of each thread in ``out``
 
 leaf = st.one_of(st.sampled_from([*NAMES, "i"]), st.integers(-3, 7).map(str))
@@ -120,6 +123,38 @@ def test_threads_that_go_different_ways_end_as_if_alone_and_make_requests_where_
     values, requests = run_alone(body, start, THREADS, BLOCK)
     assert out.tolist() == values
     assert logged(launch) == requests
+
+
+@pytest.mark.exhaustive
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@given(blocks())
+def test_threads_read_what_is_not_assigned_where_python_says_so(lines):
+    body = "\n".join(["if i % 3:", "  x = 1", "y = 3 - i", *lines, f"out[i * {SLOTS}] = x + y + z", "x = z = 1"])
+    start = (np.arange(NAMED * SLOTS) * 31) % 17
+    scope = {}
+    exec("def f(i, out):\n" + textwrap.indent(body, "  "), scope)
+    alone, wrong = [int(value) for value in start], {}
+    for i in range(NAMED):
+        try:
+            scope["f"](i, alone)
+        except UnboundLocalError as error:
+            wrong[i, 0, 0] = error.__traceback__.tb_next.tb_lineno - 2 + FIRST
+    text = "@cuda.jit\ndef kernel(out):\n  i = cuda.grid(1)\n" + textwrap.indent(body, "  ") + "\n"
+
+    try:
+        _, findings = launch_text(text, start.copy(), block=NAMED)
+    except UnsupportedError as error:
+        refused, findings = [(error.line, error.what)], error.findings
+    else:
+        refused = []
+
+    assert {finding.kind for finding in findings} <= {"unassigned_read"}
+    assert {thread for finding in findings for thread in finding.threads} <= set(wrong)
+    for line, message in refused:  # nobody that comes there has assigned it
+        assert "is read before it is assigned" in message
+        assert line in wrong.values()
+    if not refused:
+        assert {finding.line for finding in findings} >= set(wrong.values())
 
 
 OPERATORS = ["+", "-", "*", "//", "%", "&", "|", "^", "<", "=="]

@@ -39,6 +39,8 @@ def _skipped_to_the_end(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
     last = next((statement for statement in reversed(body) if not _does_nothing(statement)), None)
     if not isinstance(last, ast.If | ast.For | ast.While) or last.orelse:
         return False
+    if isinstance(last, ast.While) and any(part is barrier for part in ast.walk(last.test)):
+        return True  # who does not come to it has left the loop
     if any(_is(statement, barrier) for statement in last.body):
         return not any(isinstance(node, ast.Continue) for node in ast.walk(last))
     return isinstance(last, ast.If) and _skipped_to_the_end(last.body, barrier)

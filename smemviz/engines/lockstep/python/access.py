@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Index, View
+from smemviz.engines.lockstep.python import bounds
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values import times
 from smemviz.engines.lockstep.values.masks import Mask
@@ -104,10 +105,12 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
     A negative index counts from the end, as in Numba.
     """
     element: Index = view.offset
+    from_end = False
     for index, size, stride in zip(indices, view.shape, view.strides, strict=True):
         if type(index) is int and type(size) is int:
             inside = -size <= index < size
-            index = index + size if index < 0 else index
+            if index < 0:
+                index, from_end = index + size, True
         else:
             if type(index) is not np.ndarray or index.dtype is not INT64:
                 index = as_index(frame, node, index)
@@ -117,7 +120,10 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
         # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
         step = index if stride == 1 else index * stride
         element = step if type(element) is int and element == 0 else element + step
-    return element, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+    reached = frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+    if from_end:
+        bounds.hint_at_counting_back(frame, node, view, indices, reached)
+    return element, reached
 
 
 def _is_below(frame: Frame, index: NDArray[np.int64], size: int) -> bool:
@@ -149,9 +155,13 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     mask = frame.mask if view.valid is None else frame.mask.narrow(view.valid)
     ok: Any = mask.lanes
     wrapped = []
+    from_end = False
     for index, size in zip(indices, view.shape, strict=True):
+        counts_back = dtype_of(index).kind == "i"  # what has no sign is beyond the array where it is that large
         index = np.asarray(as_index(frame, node, index))
-        index = np.where(index < 0, index + size, index)
+        is_negative = (index < 0) & counts_back
+        from_end = from_end or bool(is_negative.any())
+        index = np.where(is_negative, index + size, index)
         ok = ok & (index >= 0) & (index < size)
         wrapped.append(index)
     element = view.offset
@@ -160,35 +170,10 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     element = np.where(ok, element, 0)
     reached = mask.narrow(ok)
     if reached is not mask:
-        bad = mask.lanes & ~ok
-        first = int(np.flatnonzero(bad)[0])
-        at, shape = _record_access(view, indices, first)
-        values = {"array": view.name, "index": at, "shape": shape}
-        message = english(
-            "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
-        )
-        if view.memory.space == "shared" and 0 in shape:
-            message = english(
-                "{array}[{index}] is outside shape {shape}. "
-                "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
-                **values,
-            )
-        frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
+        bounds.tell_outside(frame, node, view, indices, mask.lanes & ~ok)
+    if from_end:
+        bounds.hint_at_counting_back(frame, node, view, indices, reached)
     return element, reached
-
-
-def _record_access(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tuple[int, ...]]:
-    """Return the index of a thread, as it would be written, and the shape of the array that it is of."""
-    in_turn = iter(indices)
-    parts = [next(in_turn) if index is None else index for index in view.picked] if view.picked else list(indices)
-    while parts and parts[-1] is Ellipsis:
-        parts.pop()
-    at = ", ".join(":" if part is Ellipsis else str(_of_slot(part, slot)) for part in parts)
-    return at, tuple(int(_of_slot(size, slot)) for size in view.whole or view.shape)
-
-
-def _of_slot(value: Value, slot: int) -> Any:
-    return value[slot] if isinstance(value, np.ndarray) else value
 
 
 def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> Value:

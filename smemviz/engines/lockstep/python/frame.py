@@ -14,10 +14,11 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vector
 from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.assigned import unsure_reads
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.messages import english
@@ -67,10 +68,14 @@ ONE_TYPE_EACH = Versions()
 
 @dataclass
 class Loop:
-    """A loop as it runs: the threads that wait for its end, and those that wait for its next iteration."""
+    """A loop as it runs: the threads that wait for its end, and those that wait for its next iteration.
+
+    ``two_ways`` are those that came to its condition by ``continue``, and by the end of a turn, where there are both.
+    """
 
     broken: Mask | None = None
     continued: Mask | None = None
+    two_ways: tuple[Mask, Mask] | None = None
 
 
 class Frame:
@@ -84,6 +89,7 @@ class Frame:
         self.language = language
         self.tree = tree
         self.function = tree.function
+        self.unsure = unsure_reads(tree.function.node)
         self.versions = ONE_TYPE_EACH
         self.names = tree.names
         self.canonical = self.names.canonical  # the name that rules go by, empty where a variable hides it
@@ -95,6 +101,7 @@ class Frame:
         self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
         self.variables: dict[str, Value] = {}
         self.owners: dict[str, Mask] = {}
+        self.assigned_in: dict[str, Lanes] = {}  # of what is unsure
         self.local_arrays: dict[ast.AST, View] = {}
         self.statement_call: ast.expr | None = None
         # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
@@ -267,6 +274,8 @@ class Frame:
     def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
         version = self.versions.variables.get(at or node)
+        if node.id in self.unsure and node in self.unsure[node.id]:
+            self._check_is_assigned(node)
         try:
             value = self.variables[node.id if version is None else version[0]]
             return value.here(self.mask.lanes) if type(value) in (Apart, Optional) else value
@@ -277,8 +286,24 @@ class Frame:
                 node, english("{name} is read before it is assigned; assign it on every path", name=node.id)
             ) from None
 
+    def _check_is_assigned(self, node: ast.Name) -> None:
+        """Note who reads a variable that their path has not assigned; where nobody's has, the read is refused."""
+        if node.id not in self.assigned_in:
+            return
+        without = self.mask.lanes & ~self.assigned_in[node.id]
+        if without.any():
+            what = english(
+                "{name} is read, but the path of these threads has not assigned it: on a GPU it may hold anything. "
+                "Assign it on every path.",
+                name=node.id,
+            )
+            self.machine.find("unassigned_read", node.lineno, node.col_offset, without, what)
+
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""
+        if name in self.unsure:
+            before = self.assigned_in.get(name)
+            self.assigned_in[name] = self.mask.lanes if before is None else before | self.mask.lanes
         version = self.versions.variables.get(node)
         if version is not None:
             name, convert = version

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.python import assignments, iterables
-from smemviz.engines.lockstep.python.frame import Frame, Loop
+from smemviz.engines.lockstep.python.frame import Frame, Loop, short
 from smemviz.engines.lockstep.python.waiting import wait, wait_of
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
+from smemviz.recordings.data import WARP_SIZE
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
@@ -38,8 +39,13 @@ def _for_loop(frame: Frame, node: ast.For) -> Mask:
 
 def _conditions(frame: Frame, node: ast.While) -> Iterator[Value]:
     """Give in which threads the condition of a loop holds, turn by turn."""
+    machine = frame.machine
     while True:
-        yield truth(frame.value(node.test))
+        barriers, two_ways = machine.barriers, frame.loops[-1].two_ways
+        test = truth(frame.value(node.test))
+        if two_ways is not None and machine.barriers > barriers:
+            _check_ways(frame, node, *two_ways)
+        yield test
 
 
 @lru_cache(maxsize=256)
@@ -98,6 +104,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, tests: Iterator[Value], most:
         machine.tick(frame.function.file, node.lineno)
         end = frame.block(node.body, active)
         frame.move(node, "turn", end)
+        loop.two_ways = None if loop.continued is None else (loop.continued, end)
         if loop.continued is not None:
             end = active.rejoin(end, loop.continued)
             loop.continued = None
@@ -110,6 +117,28 @@ def _loop(frame: Frame, node: ast.While | ast.For, tests: Iterator[Value], most:
         ended = frame.block(node.orelse, ended)
     frame.move(node, "end", ended)
     return ended if loop.broken is None else outer.rejoin(ended, loop.broken)
+
+
+def _check_ways(frame: Frame, node: ast.While, continued: Mask, ended: Mask) -> None:
+    """Note where threads of a warp come to a barrier in a loop's condition by ``continue`` and at the end of a turn.
+
+    Python compiles such a condition twice, before the loop and behind its body, and with it the barrier.
+    """
+    warps = _warps(continued) & _warps(ended)
+    if not warps.any():
+        return
+    what = english(
+        "{code} is reached by continue in some threads of a warp, by the end of the loop in others: Python compiles "
+        "a condition twice, so they wait at two barriers, and a GPU may hang. Write while True, and if ...: break.",
+        code=short(node.test),
+    )
+    at = continued.lanes & np.repeat(warps, WARP_SIZE)
+    frame.machine.find("split_barrier", node.test.lineno, node.test.col_offset, at, what)
+
+
+def _warps(mask: Mask) -> Lanes:
+    """Tell which warps have threads in a mask."""
+    return np.asarray(mask.lanes.reshape(-1, WARP_SIZE).any(axis=1))
 
 
 def _leave(frame: Frame, node: ast.Break) -> Mask:

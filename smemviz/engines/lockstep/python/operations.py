@@ -221,7 +221,7 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
             result = frame.chosen(node, frame.value(operand))
             continue
         undecided = test if conjunction else ~test
-        if not _is_pure(operand) or _has_optional(frame, operand):
+        if not _is_pure(operand) or _depends_on_the_path(frame, operand):
             frame.mask = outer.narrow(undecided)
             if not frame.mask.count:
                 break
@@ -231,9 +231,9 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     return result
 
 
-def _has_optional(frame: Frame, node: ast.expr) -> bool:
-    """Tell whether a part is a variable that is nothing in some threads."""
-    return any(isinstance(frame.variables.get(name), Optional) for name in _variables(node))
+def _depends_on_the_path(frame: Frame, node: ast.expr) -> bool:
+    """Tell whether a part is a variable that is nothing in some threads, or may not be assigned in them."""
+    return any(name in frame.unsure or isinstance(frame.variables.get(name), Optional) for name in _variables(node))
 
 
 @lru_cache(maxsize=4096)
@@ -249,9 +249,9 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
         return frame.chosen(node, frame.value(node.body if test else node.orelse))
     then, other = outer.narrow(test), outer.narrow(~test)
     # A side that no thread takes has a type all the same, which a function that is called need not have then.
-    if not other.count and _calls_functions(frame, node.orelse):
+    if not other.count and _may_have_no_value(frame, node.orelse):
         return frame.chosen(node, frame.value(node.body))
-    if not then.count and _calls_functions(frame, node.body):
+    if not then.count and _may_have_no_value(frame, node.body):
         return frame.chosen(node, frame.value(node.orelse))
     frame.mask = then
     chosen = frame.value(node.body)
@@ -263,7 +263,10 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     return frame.merged(node, test, chosen, alternative)
 
 
-def _calls_functions(frame: Frame, node: ast.expr) -> bool:
+def _may_have_no_value(frame: Frame, node: ast.expr) -> bool:
+    """Tell whether a side calls functions, or reads a variable that nobody has assigned."""
+    if any(name in frame.unsure and name not in frame.assigned_in for name in _variables(node)):
+        return True
     return any(call in frame.tree.calls for call in _calls(node))
 
 

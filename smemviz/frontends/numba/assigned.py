@@ -1,0 +1,127 @@
+"""Which reads of a variable a function may come to on a path that has not assigned it, told by its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from smemviz.frontends.numba.syntax import parameters, stored
+
+Sure = frozenset[str] | None  # the names that every path to a place has assigned, None where none leads there
+
+
+@lru_cache(maxsize=1024)
+def unsure_reads(function: ast.FunctionDef) -> Mapping[str, frozenset[ast.Name]]:
+    """Return, by its name, the reads of each variable that come before its assignment on some path.
+
+    The target of an augmented assignment is read as well. Conditions may go either way, and a loop may have no turn.
+    """
+    paths = _Paths(frozenset(stored(function)))
+    paths.body(function.body, frozenset(parameters(function)))
+    names = {read.id for read in paths.unsure}
+    return {name: frozenset(read for read in paths.unsure if read.id == name) for name in names}
+
+
+class _Paths:
+    """The paths through a function: ``unsure`` are the reads met, ``breaks`` what is sure where each loop is left."""
+
+    def __init__(self, variables: frozenset[str]) -> None:
+        self._variables = variables
+        self.unsure: list[ast.Name] = []
+        self.breaks: list[list[Sure]] = []
+
+    def body(self, statements: Sequence[ast.stmt], sure: Sure) -> Sure:
+        """Return what is sure after statements."""
+        for statement in statements:
+            sure = self._statement(statement, sure)
+        return sure
+
+    def _statement(self, node: ast.stmt, sure: Sure) -> Sure:
+        match node:
+            case ast.If():
+                sure = self._value(node.test, sure)
+                return _both(self.body(node.body, sure), self.body(node.orelse, sure))
+            case ast.For() | ast.While():
+                return self._loop(node, sure)
+            case ast.Break():
+                for left in self.breaks[-1:]:  # outside of a loop it is refused
+                    left.append(sure)
+                return None
+            case ast.Continue():
+                return None
+            case ast.Return() | ast.Raise():
+                self._value(node, sure)
+                return None
+            case ast.FunctionDef():
+                return _with(sure, node.name)
+            case ast.AugAssign(target=ast.Name() as target):
+                self._read(target, sure)
+                return _with(self._value(node.value, sure), target.id)
+            case ast.Assign() | ast.AnnAssign():
+                sure = self._value(node.value, sure) if node.value else sure
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target] if node.value else []
+                return self._values(targets, sure)
+        return self._value(node, sure)
+
+    def _loop(self, node: ast.For | ast.While, sure: Sure) -> Sure:
+        """Return what is sure after a loop; what a turn assigns is not sure before the next."""
+        if isinstance(node, ast.For):
+            end = self._value(node.iter, sure)
+            begin = self._value(node.target, end)
+        else:
+            begin = self._value(node.test, sure)
+            end = None if isinstance(node.test, ast.Constant) and node.test.value else begin
+        self.breaks.append([])
+        self.body(node.body, begin)
+        left = self.breaks.pop()
+        end = self.body(node.orelse, end)
+        for after in left:
+            end = _both(end, after)
+        return end
+
+    def _values(self, nodes: Sequence[ast.AST], sure: Sure) -> Sure:
+        for node in nodes:
+            sure = self._value(node, sure)
+        return sure
+
+    def _value(self, node: ast.AST, sure: Sure) -> Sure:
+        """Return what is sure once an expression, or a simple statement, has been evaluated."""
+        match node:
+            case ast.Name(ctx=ast.Load()):
+                self._read(node, sure)
+                return sure
+            case ast.Name():
+                return _with(sure, node.id)
+            case ast.NamedExpr():
+                return self._values((node.value, node.target), sure)
+            case ast.IfExp():
+                sure = self._value(node.test, sure)
+                return _both(self._value(node.body, sure), self._value(node.orelse, sure))
+            case ast.BoolOp():
+                sure = self._value(node.values[0], sure)
+                self._values(node.values[1:], sure)  # which may not be asked
+                return sure
+            case ast.Lambda():
+                return sure
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                self._values((*node.generators, node.elt), sure)
+                return sure
+            case ast.comprehension():
+                return self._values((node.iter, node.target, *node.ifs), sure)
+        return self._values(list(ast.iter_child_nodes(node)), sure)
+
+    def _read(self, node: ast.Name, sure: Sure) -> None:
+        if sure is not None and node.id in self._variables and node.id not in sure:
+            self.unsure.append(node)
+
+
+def _with(sure: Sure, name: str) -> Sure:
+    return None if sure is None else sure | {name}
+
+
+def _both(one: Sure, other: Sure) -> Sure:
+    """Return what is sure where two paths meet."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

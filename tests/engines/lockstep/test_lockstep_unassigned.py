@@ -1,0 +1,115 @@
+"""Variables that are read by threads whose path has not assigned them."""
+
+import numpy as np
+import pytest
+from helpers.lockstep_text import START, body, what
+
+
+def threads_of(finding):
+    return [x for x, _, _ in finding.threads]
+
+
+def test_threads_that_skip_an_if_have_not_assigned_what_it_assigns():
+    a, out = np.arange(8), np.zeros(8, np.int64)
+    _, (finding,) = body(
+        """
+        i = cuda.grid(1)
+        if a[i] > 2:
+            best = a[i]
+        else:
+            pass
+        out[i] = best
+        """,
+        a,
+        out,
+        parameters="a, out",
+        grid=2,
+        block=4,
+    )
+
+    assert (finding.kind, finding.kernel, finding.line, finding.block) == (
+        "unassigned_read",
+        "kernel",
+        START + 7,
+        (0, 0, 0),
+    )
+    assert threads_of(finding) == [0, 1, 2]
+    assert what(finding) == (
+        "best is read, but the path of these threads has not assigned it: on a GPU it may hold anything"
+    )
+    assert out[3:].tolist() == [3, 4, 5, 6, 7]
+
+
+FOUND = [  # a body, the line of it from 1, and the threads of 8
+    ("for k in range(i // 4 * 3):\n  x = k\nout[i] = x", 3, [0, 1, 2, 3]),
+    ("for k in range(i // 4 * 3):\n  pass\nout[i] = k", 3, [0, 1, 2, 3]),
+    ("for x in a[i:]:\n  if x > 5:\n    break\n  y = x\nout[i] = y", 5, [6, 7]),
+    ("k = i\nwhile k < 2:\n  k += 1\n  x = k\nout[i] = x", 5, [2, 3, 4, 5, 6, 7]),
+    ("if i > 5:\n  x = 1\nx += 1\nout[i] = x", 3, [0, 1, 2, 3, 4, 5]),
+    ("if i > 5:\n  x = 1\nif i > 4 and x > 0:\n  out[i] = 1", 3, [5]),
+    ("if i > 5:\n  x = 1\nout[i] = x if i > 4 else 0", 3, [5]),
+    ("if i > 5:\n  x, y = 1, 2\nif i < 3:\n  return\nout[i] = y", 5, [3, 4, 5]),
+    ("if i > 5:\n  x = 1.5\nelif i > 3:\n  x = 2\nout[i] = x", 5, [0, 1, 2, 3]),
+    ("if i > 5:\n  x = a\nout[i] = x[0]", 3, [0, 1, 2, 3, 4, 5]),
+    ("out[i] = sign(i - 4)", -1, [4]),
+]
+SIGN = """
+@cuda.jit(device=True)
+def sign(d):
+    if d < 0:
+        s = -1
+    elif d > 0:
+        s = 1
+    return s
+"""
+
+
+@pytest.mark.parametrize(("text", "line", "threads"), FOUND)
+def test_who_reads_what_is_not_assigned_is_named(text, line, threads):
+    a, out = np.arange(8), np.zeros(8, np.int64)
+    before = SIGN + "\n"
+    _, (finding,) = body("i = cuda.grid(1)\n" + text, a, out, parameters="a, out", block=8, before=before)
+
+    wanted = START + before.lstrip("\n").count("\n") + 2 + line if line > 0 else START + 6
+    assert (finding.kind, finding.line) == ("unassigned_read", wanted)
+    assert threads_of(finding) == threads
+
+
+FINE = [
+    "if i > 5:\n  x = i\nif i > 6:\n  out[i] = x",
+    "if i > 5:\n  return\nelse:\n  x = i\nout[i] = x",
+    "for k in range(3):\n  if k > 0:\n    out[i] = before\n  before = k",
+    "for k in range(i + 1):\n  x = k\nout[i] = x",
+    "for k in range(8):\n  if k == i:\n    x = k\n    break\nout[i] = x",
+    "x = 0\nfor k in range(i):\n  if k > 3:\n    continue\n  y = k\n  x += y\nout[i] = x",
+    "if i < 4:\n  x = 1\nif i >= 4:\n  x = 2\nout[i] = x",
+    "if i < 4:\n  x = 1.5\nif i >= 4:\n  x = 2\nout[i] = x",
+    "if i < 4:\n  x = i\nif i < 4 and x > 2:\n  out[i] = x",
+    "if i < 4:\n  x = i\nout[i] = x if i < 4 else 0",
+    "out[i] = sign(i + 1)",
+    "if i > 9:\n  x = i\nif i > 9 and x > 2:\n  out[i] = x",
+    "if i > 9:\n  x = i\nout[i] = x if i > 9 else 0",
+    "if i > 9:\n  x = i\nout[i] = 0 if i < 9 else x",
+]
+
+
+@pytest.mark.parametrize("text", FINE)
+def test_what_is_assigned_where_it_is_read_is_no_mistake(text):
+    _, findings = body("i = cuda.grid(1)\n" + text, np.zeros(8, np.int64), block=8, before=SIGN + "\n", harmless=True)
+
+    assert findings == ()
+
+
+def test_a_variable_is_not_assigned_by_the_call_before():
+    out = np.zeros(8, np.int64)
+    _, (finding,) = body(
+        """
+        i = cuda.grid(1)
+        out[i] = sign(i + 1) + sign(i)
+        """,
+        out,
+        block=8,
+        before=SIGN + "\n",
+    )
+
+    assert threads_of(finding) == [0]
