@@ -14,9 +14,10 @@ from pathlib import Path
 
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
 from smemviz.errors import KernelFileError, MissingError, SourceError
-from smemviz.frontends.cuda.host.headers import HOST_HEADERS, library_of
+from smemviz.frontends.cuda.host.headers import HOST_HEADERS
+from smemviz.frontends.cuda.host.libraries import library_of
 from smemviz.frontends.cuda.host.staging import own_files, staged, within
-from smemviz.frontends.cuda.includes import included
+from smemviz.frontends.cuda.includes import included, to_install
 from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import english
@@ -192,7 +193,7 @@ def _no_header(program: CudaProgram, own: Mapping[Path, str], name: str, file: s
         why = english("needs {library}, which does not run without a GPU; {remedy}", library=library, remedy=remedy)
         return KernelFileError(file, line, why)
     what = english("the header {name} is not found; name its folder with -I FOLDER", name=name)
-    return KernelFileError(file, line, what)
+    return KernelFileError(file, line, to_install(name) or what)
 
 
 def _comments() -> str:

@@ -114,7 +114,7 @@ HEADERS = {
                 "math_functions.h",
                 "helper_cuda.h",
                 "helper_functions.h",
-                "cublas_v2.h",
+                *("cublas_v2.h", "cublas.h", "cublasLt.h", "curand.h"),
                 "nvtx3/nvToolsExt.h",
             ),
         ),
@@ -133,19 +133,21 @@ class Missing:
 
     def error(self, why: str) -> KernelFileError:
         """Return what to do about it where the file does not compile without it, and why it does not."""
-        if self.name in _PACKAGES:
-            what = english(
-                "the header {name} is not there; install it with pip install {package}",
-                name=self.name,
-                package=_PACKAGES[self.name],
-            )
-        else:
-            what = english(
-                "the header {name} is not in the folder of the file, and without it: {why}; put it beside the file",
-                name=self.name,
-                why=why,
-            )
-        return KernelFileError(self.file, self.line, what)
+        what = english(
+            "the header {name} is not in the folder of the file, and without it: {why}; put it beside the file",
+            name=self.name,
+            why=why,
+        )
+        return KernelFileError(self.file, self.line, to_install(self.name) or what)
+
+
+def to_install(header: str) -> str:
+    """Say which package brings a header of CUDA; empty for any other."""
+    package = _PACKAGES.get(header, "")
+    what = english(
+        "the header {name} is not there; install it with pip install {package}", name=header, package=package
+    )
+    return what if package else ""
 
 
 def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[dict[str, str], tuple[Missing, ...]]:

@@ -1,8 +1,8 @@
-"""Headers that the host's compiler reads in place of CUDA's own, and libraries that only a GPU runs."""
+"""Headers that the host's compiler reads in place of CUDA's own."""
 
 from __future__ import annotations
 
-import re
+from smemviz.frontends.cuda.host.libraries import CUBLAS, CURAND
 
 _COOPERATIVE = """#pragma once
 namespace cooperative_groups {
@@ -62,6 +62,8 @@ HOST_HEADERS = {
     "mma.h": _WMMA,
     "helper_cuda.h": _HELPER,
     "cuda_profiler_api.h": _PROFILER,
+    **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), CUBLAS),
+    "curand.h": CURAND,
     **dict.fromkeys(
         ("cuda_pipeline.h", "cuda_pipeline_primitives.h", "device_functions.h", "cuda/pipeline", "cuda/barrier"), _NONE
     ),
@@ -74,26 +76,3 @@ HOST_HEADERS = {
         _NONE + "namespace cub {}\n",
     ),
 }
-
-_LIBRARIES = {
-    r"cublas\w*\.h": "cuBLAS",
-    r"cudnn\w*\.h": "cuDNN",
-    r"cufft\w*\.h": "cuFFT",
-    r"curand(_\w+)?\.h": "cuRAND",
-    r"cusparse\w*\.h": "cuSPARSE",
-    r"cusolver\w*\.h": "cuSOLVER",
-    r"nccl\.h": "NCCL",
-    r"npp\w*\.h": "NPP",
-    r"thrust/.*": "Thrust",
-    r"cub/device/.*": "CUB's device-wide functions",
-    r"cutlass/.*|cute/.*": "CUTLASS",
-    r"(GL|GLFW)/.*|glad/.*|cuda_gl_interop\.h|helper_gl\.h": "OpenGL",
-    r"opencv\d?/.*": "OpenCV",
-    r"torch/.*|ATen/.*|c10/.*": "PyTorch",
-    r"mpi\.h": "MPI",
-}
-
-
-def library_of(header: str) -> str:
-    """Return the library that a header is of and that is not here; empty for any other."""
-    return next((name for pattern, name in _LIBRARIES.items() if re.fullmatch(pattern, header)), "")
