@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from smemviz.frontends.cuda import CudaProgram
-from smemviz.frontends.cuda.includes import own_headers
 from smemviz.frontends.numba.program import Program
 
 
@@ -20,7 +19,7 @@ def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
     """Return the path and the SHA-256 of every module beside the kernel file that it imports, or that those import."""
     folder = Path(program.file).resolve().parent
     if isinstance(program, CudaProgram):
-        headers, _ = own_headers(program.text, program.file, program.folders)
+        headers, _ = program.headers()
         return tuple(sorted((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in headers.items()))
     digests: dict[Path, str] = {}
     waiting = list(_files(_imported(program.source), folder))

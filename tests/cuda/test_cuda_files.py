@@ -13,8 +13,10 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.errors import ConstantError, InputError, KernelFileError, MissingError, UnsupportedError
-from smemviz.frontends.cuda import parse_cuda
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, UnsupportedError
+from smemviz.frontends.cuda import compile_program, parse_cuda
 from smemviz.frontends.cuda.constants import UnreadableError, parse
 from smemviz.frontends.cuda.launches import array_of, offered, planned_launches
 from smemviz.frontends.cuda.shapes import Element, Parameter
@@ -139,6 +141,23 @@ def test_templates_are_asked_for_with_their_arguments() -> None:
     assert (array.name, array.shape, array.dtype) == ("held", (32,), "float64")
     with pytest.raises(KernelFileError, match="there is no kernel move; the file has: copy"):
         smemviz.cuda_cpp(text)["move"]
+
+
+def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_path: Path) -> None:
+    """THREADS follows from a header that the first one includes; what is given comes before what is defined."""
+    written(tmp_path, '#pragma once\n#include "warps.h"\n#define THREADS (32 * WARPS)\n', "sizes.h")
+    written(tmp_path, "#ifndef WARPS\n#define WARPS 2\n#endif\n", "warps.h")
+    text = f'#include "sizes.h"\n#define HALF (THREADS / 2)\n{KERNEL}{{ a[threadIdx.x] = MORE; }}\n'
+    path = written(tmp_path, text + "// smemviz: k<<<MORE, THREADS>>>(zeros(HALF + THREADS * MORE))\n")
+    program = replace(read_program(path), options=("-DMORE=3",))
+    (launch,) = planned_launches(program)
+    assert (launch.grid, launch.block) == (3, 64)
+    (array,) = running._arguments(launch, Entry(program, compile_program(program, ["k"]), "k"))
+    assert array.shape == (32 + 64 * 3,)
+    (launch,) = planned_launches(replace(program, options=("-DMORE", "-DWARPS=4")))
+    assert (launch.grid, launch.block) == (1, 128)
+    with pytest.raises(LaunchError, match="MORE is not read"):
+        planned_launches(replace(program, options=()))
 
 
 def test_headers_beside_the_file_are_read_and_have_sites_of_their_own(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from smemviz.errors import KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.functions import find_functions
-from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, Missing, is_of_cuda, own_headers
+from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
@@ -67,7 +67,7 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         raise KernelFileError(
             program.file, 1, english("comes from elsewhere and is not compiled; save it and run the file")
         )
-    headers, missing = _headers(program)
+    headers, missing = program.headers()
     names, options = tuple(dict.fromkeys(kernels)), _options(program, _STANDARD)
     beside = tuple((header, _path(program, header), text) for header, text in headers.items())
     try:
@@ -76,11 +76,6 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         if missing:
             raise missing[0].error(error.what) from None
         raise
-
-
-def _headers(program: CudaProgram) -> tuple[dict[str, str], tuple[Missing, ...]]:
-    first = "".join(f'#include "{name}"\n' for name in program.before)
-    return own_headers(first + program.text, program.file, program.folders)
 
 
 def _path(program: CudaProgram, header: str) -> str:
@@ -137,7 +132,7 @@ def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, S
         LaunchError: for a value that its type does not take, naming the field.
     """
     name = Path(program.file).name
-    own, _ = _headers(program)
+    own, _ = program.headers()
     sources = device_texts({name: program.text, **own})
     text = StructuresText(sources.pop(name), kernel, values)
     headers = {**HEADERS, **sources}

@@ -19,7 +19,6 @@ from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.fields import Declared, Fields, declared, fields_of
 from smemviz.frontends.cuda.functions import Function, parts
-from smemviz.frontends.cuda.includes import own_headers
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.program import NOTE, CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
@@ -38,7 +37,7 @@ _MOST_BYTES = 1 << 32
 class LaunchPlan:
     """One launch that is asked for, its numbers computed but for arrays, whose types the kernel's parameters say.
 
-    Its arguments are expressions, and structures by value.
+    Its arguments are expressions, and structures by value; ``scope`` is what names in them stand for.
     """
 
     kernel: str
@@ -47,6 +46,7 @@ class LaunchPlan:
     block: Any
     dynamic_shared: int
     arguments: tuple[ast.expr | Structure, ...]
+    scope: Mapping[str, ConstantValue]
 
 
 def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
@@ -56,7 +56,9 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
         KernelFileError: when there are none, or one names a kernel that the file does not have.
         LaunchError: when one cannot be read.
     """
-    launches = tuple(_plan(program, text, line) for text, line in _notes(program.text))
+    notes = tuple(_notes(program.text))
+    scope = program.scope() if notes else {}
+    launches = tuple(_plan(program, text, line, scope) for text, line in notes)
     if not launches:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
@@ -144,13 +146,12 @@ def _notes(source: str) -> Iterator[tuple[str, int]]:
             yield match[1].strip(), lines.place(token.start)[0]
 
 
-def _plan(program: CudaProgram, text: str, line: int) -> LaunchPlan:
+def _plan(program: CudaProgram, text: str, line: int, scope: Mapping[str, ConstantValue]) -> LaunchPlan:
     match = _LAUNCH.fullmatch(text)
     if match is None:
         raise LaunchError(program.file, line, english("{text} is no launch; write {how}", text=text, how=_HOW))
     name = " ".join(match["name"].split())
     function = program.kernel(name, line)
-    scope = program.values
     try:
         shape = _arguments(match["shape"])
         arguments = _with_structures(match["arguments"], function, program)
@@ -176,7 +177,7 @@ def _plan(program: CudaProgram, text: str, line: int) -> LaunchPlan:
             line,
             english("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic)),
         )
-    return LaunchPlan(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
+    return LaunchPlan(name, line, sizes[0], sizes[1], dynamic, tuple(arguments), scope)
 
 
 def _arguments(text: str) -> list[ast.expr]:
@@ -211,7 +212,7 @@ def written_structure(program: CudaProgram, kernel: str, number: int) -> str:
 
 
 def _structure_fields(program: CudaProgram) -> Fields:
-    headers = own_headers(program.text, program.file)[0] if program.trusted else {}
+    headers = program.headers()[0] if program.trusted else {}
     return fields_of("\n".join((program.text, *headers.values())))
 
 

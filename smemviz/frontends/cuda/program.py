@@ -14,6 +14,7 @@ from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.functions import Function, find_functions
+from smemviz.frontends.cuda.includes import Missing, own_headers
 from smemviz.frontends.cuda.lexing import code, scan
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
@@ -84,6 +85,24 @@ class CudaProgram(Program):
     def text(self) -> str:
         """The text with the values of its constants in place."""
         return with_values(self.source, self.overrides)
+
+    def headers(self) -> tuple[dict[str, str], tuple[Missing, ...]]:
+        """Return the texts of its own headers by their names, as they are now, and those that are missing.
+
+        Raises:
+            KernelFileError: for whatever else would have the compiler look at a file.
+        """
+        first = "".join(f'#include "{name}"\n' for name in self.before)
+        return own_headers(first + self.text, self.file, self.folders)
+
+    def scope(self) -> dict[str, ConstantValue]:
+        """Return what names in its launches stand for: macros that it is given, its headers' constants, and its own."""
+        given = (option[2:].partition("=") for option in self.options if option.startswith("-D"))
+        texts = ["".join(f"#define {name} {value or 1}\n" for name, _, value in given)]
+        texts += self.headers()[0].values() if self.trusted else ()
+        # Twice, for a header may use what one that comes later here defines.
+        known = read_constants("\n".join((*texts, *texts, self.text)), {})
+        return {name: constant.value for name, constant in known.items()} | self.values
 
     @property
     def texts(self) -> tuple[list[str], dict[str, str]]:

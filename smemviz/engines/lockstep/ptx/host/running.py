@@ -80,10 +80,9 @@ def run(
 def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
     """Make the arguments that a comment asks for."""
     structures = {number: value for number, value in enumerate(plan.arguments) if isinstance(value, Structure)}
-    values = structure_values(entry, structures, plan.line) if structures else {}
+    values = structure_values(entry, structures, plan) if structures else {}
     names = entry.program.kernel(plan.kernel, plan.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
-    scope = entry.program.values
     arguments: list[Any] = []
     for number, (name, node) in enumerate(zip(names, plan.arguments, strict=True)):
         if isinstance(node, Structure):
@@ -95,8 +94,8 @@ def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
             what = english("{name} is a structure; write its values in braces, {how}", name=name, how=how)
             raise LaunchError(entry.program.file, plan.line, what)
         try:
-            array = array_of(node, parameter, scope)
-            arguments.append(value_of(node, {**scope, "nullptr": 0}) if array is None else array)
+            array = array_of(node, parameter, plan.scope)
+            arguments.append(value_of(node, {**plan.scope, "nullptr": 0}) if array is None else array)
         except UnreadableError as error:
             raise LaunchError(
                 entry.program.file,

@@ -11,19 +11,19 @@ from smemviz.engines.lockstep.ptx.host.layout import initial_bytes
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.compiling import compile_structures
 from smemviz.frontends.cuda.constants import UnreadableError
-from smemviz.frontends.cuda.launches import array_of
+from smemviz.frontends.cuda.launches import LaunchPlan, array_of
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.structures import Structure, array_at, variable_of
 from smemviz.messages import english
 
 
-def structure_values(entry: Entry, structures: Mapping[int, Structure], line: int) -> dict[int, StructureValue]:
-    """Return the structures of a launch at a line, by the numbers of their parameters.
+def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: LaunchPlan) -> dict[int, StructureValue]:
+    """Return the structures of a launch, by the numbers of their parameters.
 
     Raises:
         LaunchError: for a value that its field does not take.
     """
-    program = entry.program
+    program, line = entry.program, plan.line
     variables = parse(compile_structures(program, entry.name, structures, line)).variables
     values = {}
     for number, structure in structures.items():
@@ -36,7 +36,7 @@ def structure_values(entry: Entry, structures: Mapping[int, Structure], line: in
             index, element = placed
             field = structure.array_fields[index]
             try:
-                array = array_of(structure.arrays[index], Parameter(field, True, element), program.values)
+                array = array_of(structure.arrays[index], Parameter(field, True, element), plan.scope)
             except UnreadableError as error:
                 name = program.kernel(entry.name, line).parameters[number] + field
                 what = english("{text} is not read as an argument for {name}", text=error, name=name)
