@@ -9,10 +9,11 @@ pytestmark = pytest.mark.gpu
 NOT_RUN = " It was not run on the GPU."
 
 
-def test_the_file_of_mistakes_gives_the_findings_of_lockstep_and_does_no_harm():
+@pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
+def test_the_file_of_mistakes_gives_the_findings_of_lockstep_and_does_no_harm(file):
     import smemviz
 
-    path = kernels_dir() / "mistakes.py"
+    path = kernels_dir() / file
     seen = smemviz.run(path, engine="gpu")
     predicted = smemviz.run(path, engine="lockstep")
 

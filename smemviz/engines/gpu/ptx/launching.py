@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smemviz.engines.gpu.ptx.accesses import Instructions
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Memory, Passes
+from smemviz.engines.gpu.ptx.text import alone
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.code.module import PtxError
@@ -82,7 +83,7 @@ def clean(card: Card, entry: Entry, configuration: Configuration, arguments: Bou
 
 
 def _clean(entry: Entry) -> Kernel:
-    return Kernel(entry.compiled.ptx, entry.symbol, entry.is_cooperative)
+    return Kernel(alone(entry.compiled.ptx, entry.symbol), entry.symbol, entry.is_cooperative)
 
 
 def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:

@@ -31,6 +31,8 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 _ELSEWHERE = ".extern .func"
 _HEAD = re.compile(r"^\.(?:version|target|address_size)[^\n]*", re.MULTILINE)
 _VERSION = re.compile(r"^\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+_ENTRY = re.compile(r"^\.(?:visible|weak)\s+\.entry\s+([\w$.]+)", re.MULTILINE)
+_BRACE = re.compile(r"[{}]")
 _TARGET = re.compile(r"^\.target\s+sm_(\d+)\w*", re.MULTILINE)
 # PTX that drivers of 12.x take, by their minor version; from 13.0 on the numbers run together.
 _PTX_OF_12 = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8)
@@ -40,6 +42,26 @@ _KINDS = {1: "b16", 2: "b16", 4: "b32", 8: "b64"}  # of registers by bytes: ther
 def head(ptx: str) -> str:
     """Return the lines that a text of PTX begins with: version, target and size of addresses."""
     return "\n".join(match[0] for match in _HEAD.finditer(ptx))
+
+
+def alone(ptx: str, symbol: str) -> str:
+    """Return PTX without its other entries: a driver refuses a module if one takes more than a block can have."""
+    kept, start = [], 0
+    for entry in _ENTRY.finditer(ptx):
+        if entry[1] != symbol:
+            kept.append(ptx[start : entry.start()])
+            start = _end_of_body(ptx, entry.end())
+    return "".join((*kept, ptx[start:]))
+
+
+def _end_of_body(ptx: str, start: int) -> int:
+    """Return where the function whose head is at ``start`` ends; blocks in it, of asm, may be in braces too."""
+    depth = 0
+    for brace in _BRACE.finditer(ptx, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.end()
+    return len(ptx)
 
 
 def for_driver(ptx: str, version: int, capability: tuple[int, int]) -> str:
