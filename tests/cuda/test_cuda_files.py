@@ -77,6 +77,45 @@ def test_a_ring_leads_through_all_its_places(asked: str, visited: object) -> Non
             array_of(parse(wrong), Parameter("a", True, Element("uint32", 1, 4)), {})
 
 
+def test_what_is_offered_has_the_numbers_of_host_code_and_can_be_read() -> None:
+    text = """#define TILE 16
+template <int N> __global__ void turn(float *out, const float *in, int n, float by) {}
+__global__ void add(double *a) {}
+__global__ void plain(float *a, int n) {}
+__global__ void shared(float *a, int n) {}
+int main(int argc, char **argv) {
+    const int n = 1 << 10;
+    size_t bytes = n * sizeof(float);
+    float *a, *b;
+    double *d;
+    cudaMalloc((void **)&a, bytes);
+    cudaMalloc(&b, n * n * sizeof(float));
+    if (cudaMalloc(&d, sizeof(double) * 64)) return 1;
+    dim3 block(TILE, TILE);
+    dim3 grid((n + block.x - 1) / block.x, 4);
+    turn<TILE><<<grid, block, TILE * sizeof(float)>>>(a, b, n, 0.5f);
+    add<<<dim3(TILE, 2), 64, 0, stream>>>(d);
+    add<<<argc, 64>>>(d + 1);
+    void (*kernel)(float *, int) = &plain;
+    if (argc > 1) kernel = shared;
+    // warm up
+    kernel<<<1, n / 2>>>(a, n);
+    unknown<<<1, 2>>>(a);
+}
+"""
+    offers = offered(parse_cuda(text, "x.cu"))
+    assert offers == [
+        "// smemviz: turn<TILE><<<dim3(64, 4), dim3(16, 16), TILE * sizeof(float)>>>"
+        "(zeros(1024), zeros(1048576), 1024, 0.5f)",
+        "// smemviz: add<<<dim3(TILE, 2), 64, 0>>>(zeros(64))",
+        "// smemviz: add<<<1, 64>>>(zeros(1024))",
+        "// smemviz: plain<<<1, 512>>>(zeros(1024), 1024)",
+        "// smemviz: shared<<<1, 512>>>(zeros(1024), 1024)",
+    ]
+    pasted = planned_launches(parse_cuda("\n".join([text, *offers]), "x.cu"))
+    assert [launch.block for launch in pasted] == [(16, 16), 64, 64, 512, 512]
+
+
 def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:
     path = written(
         tmp_path,

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
-from smemviz.frontends.cuda.fields import Declared, Fields, declared, fields_of
+from smemviz.frontends.cuda.fields import Fields, declared, fields_of
 from smemviz.frontends.cuda.functions import Function, parts
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
+from smemviz.frontends.cuda.offers import Host, launches_of_host, written, written_as
 from smemviz.frontends.cuda.program import NOTE, CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.structures import MAKERS, Structure, read_structure
@@ -72,26 +73,23 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
 
 
 def offered(program: CudaProgram) -> list[str]:
-    """Return the comments that would launch what the file's host code launches, to be filled in."""
-    kernels = program.kernel_functions
-    tokens = code(program.source)
-    comments = []
-    for at, token in enumerate(tokens):
-        if token.text != "<<<" or not at:
-            continue
-        stop = next((i for i in range(at, len(tokens)) if tokens[i].text == ">>>"), None)
-        first = next((i for i in range(at, max(-1, at - 40), -1) if tokens[i].text in kernels), None)
-        if stop is None or first is None or stop + 1 >= len(tokens) or tokens[stop + 1].text != "(":
-            continue
-        end = closing(tokens, stop + 1)
-        launch_arguments = program.source[tokens[stop + 1].end : tokens[end].start]
-        kernel = kernels[tokens[first].text]
-        shape = " ".join(program.source[tokens[first].start : tokens[stop].end].split())
-        comments.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, launch_arguments))})")
-    return comments or [
-        f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, function, ''))})"
+    """Return the comments that would launch what the file's host code launches, each of which can be read."""
+    kernels, fields, scope = program.kernel_functions, _structure_fields(program), program.scope()
+    launches = dict.fromkeys(text for _, text in launches_of_host(program.source, kernels, fields, scope))
+    readable = [text for text in launches if _is_launch(program, text, scope)]
+    nothing_known = Host("", scope)
+    return [f"// smemviz: {text}" for text in readable] or [
+        f"// smemviz: {name}<<<1, 32>>>({', '.join(written(function, fields, nothing_known, ()))})"
         for name, function in kernels.items()
     ]
+
+
+def _is_launch(program: CudaProgram, text: str, scope: Mapping[str, ConstantValue]) -> bool:
+    try:
+        _plan(program, text, 1, scope)
+    except (LaunchError, KernelFileError):
+        return False
+    return True
 
 
 def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantValue]) -> NDArray[Any] | None:
@@ -207,8 +205,8 @@ def _with_structures(text: str, kernel: Function, program: CudaProgram) -> list[
 def written_structure(program: CudaProgram, kernel: str, number: int) -> str:
     """Return a value for a structure that is one of a kernel's parameters, to be filled in."""
     parameter = declared(program.kernel(kernel, 1).declarations[number])
-    written = _written(parameter, _structure_fields(program))
-    return written if "{" in written else f"{parameter.type}{{...}}"
+    value = written_as(parameter, _structure_fields(program), Host("", {}))
+    return value if "{" in value else f"{parameter.type}{{...}}"
 
 
 def _structure_fields(program: CudaProgram) -> Fields:
@@ -221,22 +219,3 @@ def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dim3":
         return tuple(value_of(argument, scope) for argument in node.args)
     return value_of(node, scope)
-
-
-def _filled(program: CudaProgram, kernel: Function, arguments: str) -> list[str]:
-    """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
-    values = [part.strip() for part in arguments.split(",")]
-    fields = _structure_fields(program)
-    filled = []
-    for number, parameter in enumerate(map(declared, kernel.declarations)):
-        given = values[number] if number < len(values) else ""
-        filled.append(_written(parameter, fields, given))
-    return filled
-
-
-def _written(parameter: Declared, fields: Fields, given: str = "") -> str:
-    if parameter.pointer or parameter.array:
-        return "zeros(1024)"
-    if known := fields(parameter.type):
-        return f"{parameter.type}{{{', '.join(_written(field, fields) for field in known)}}}"
-    return given or "1024"
