@@ -19,7 +19,7 @@ SmemvizError
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from smemviz.printable import one_line
 
@@ -36,6 +36,12 @@ class SmemvizError(Exception):
 
     def __init__(self, text: str) -> None:
         super().__init__(one_line(text).replace(_SHIPPED, ""))
+
+    def again(self) -> Self:
+        """Return the same error, to be kept or raised anew, without the frames it came through and all they hold."""
+        other = type(self).__new__(type(self), *self.args)
+        other.__dict__.update(self.__dict__)
+        return other
 
 
 class InputError(SmemvizError):

@@ -26,5 +26,18 @@ def test_an_error_of_another_process_is_the_same(error: SmemvizError) -> None:
     assert (type(again), str(again), again.exit_code) == (type(error), str(error), 2)
 
 
+def test_an_error_that_is_kept_holds_nothing_of_where_it_came_from() -> None:
+    try:
+        try:
+            raise ValueError
+        except ValueError:
+            raise SourceError("f.py", 3, 4, "what")  # noqa: B904
+    except SourceError as error:
+        error.kernel = "of"
+        kept = error.again()
+    assert (str(kept), kept.file, kept.line, kept.column, kept.kernel) == ("f.py:3:4: what", "f.py", 3, 4, "of")
+    assert kept.__traceback__ is kept.__context__ is None
+
+
 def test_who_finds_it_busy_is_told_when_to_come_back() -> None:
     assert (BusyError("busy").seconds, BusyError("full", 30).seconds) == (5, 30)

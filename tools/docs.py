@@ -204,7 +204,7 @@ def limits() -> str:
     editor = SandboxLimits()
     rows = [
         ("log of one run", f"{LOG_BYTES // _MIB} MiB, about 250,000 requests; what is beyond is counted, not logged"),
-        ("text in the editor", f"{editor.source_bytes // KIB} KiB"),
+        ("text in the editor", f"{editor.source_bytes // KIB} KiB, {editor.nodes:,} nodes of its syntax tree"),
         ("run of a text in the editor", f"{editor.seconds:g} s, {editor.memory_bytes // (1024 * _MIB)} GiB (Linux)"),
         ("launches of a text in the editor", f"{editor.launches}"),
         ("array of the host in the editor", f"{editor.array_bytes // _MIB} MiB"),

@@ -299,7 +299,7 @@ class Library:
         key = ((program.sha256, program.variant, tuple(program.values.items())), helpers, trusted)
         result = self._runs.once(key, lambda: self._result_of(program, key))
         if isinstance(result, SmemvizError):
-            raise result
+            raise result.again()
         return result
 
     def stop(self) -> None:
@@ -333,9 +333,9 @@ class Library:
             raise  # another try may do better
         except StoppedError as error:
             self._stopped.append(key)
-            return error
+            return error.again()
         except SmemvizError as error:
-            return error
+            return error.again()
 
     def _run_here(self, program: Program) -> Recording:
         self.now = TimeLimit(program.file)

@@ -97,7 +97,7 @@ class Texts:
             (name, tuple(program.overrides.items())), lambda: self._result_of(program, request_name)
         )
         if isinstance(text_run, SmemvizError):
-            raise text_run
+            raise text_run.again()
         return text_run
 
     def _result_of(self, program: Program, request_name: str) -> TextRun | SmemvizError:
@@ -108,4 +108,4 @@ class Texts:
             note_busy(error)
             raise  # another try may do better
         except SmemvizError as error:
-            return error
+            return error.again()

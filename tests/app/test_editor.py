@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
+import weakref
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,18 @@ def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
         patched.setattr(texts.supervisor, "run", busy)
         assert run_asked(texts, SHORT)[0]["message"] == "the editor is busy"
     assert run_asked(texts, SHORT)[0]["message"].startswith("Ran in")
+
+
+def test_of_a_text_that_is_refused_only_the_sentence_is_kept(texts: Texts) -> None:
+    text = texts.add("X = 1\n")
+    for _ in range(2):
+        with pytest.raises(KernelFileError, match="no kernel here"):
+            texts.run(text.name, {})
+    program = weakref.ref(text.program)
+    texts._texts.forget(text.name)
+    del text
+    gc.collect()
+    assert program() is None
 
 
 def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:

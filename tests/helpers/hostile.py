@@ -138,6 +138,7 @@ GREEDY = (
     Hostile("giant local memory", kernel("t = cuda.local.array(10**9, float32)\na[0] = t[0]", "64, 1024"), ""),
     Hostile("too many launches", host("for i in range(10**4):\n    quiet[1, 32](np.zeros(32))"), "launches"),
     Hostile("deep brackets", "x = " + "(" * 5000 + ")" * 5000, "brackets nest"),
+    Hostile("many statements", "a;" * 32_000, "more than 24,000 parts"),
     Hostile("deep unary", host("x = " + "-" * 150 + "1"), "nests"),
     Hostile("a long sum", host("x = " + "+".join("1" * 150)), "nests"),
     Hostile("deep blocks", "".join(" " * i + "if 1:\n" for i in range(90)) + " " * 90 + "pass", "ests"),

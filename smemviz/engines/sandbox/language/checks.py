@@ -26,7 +26,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
         raise InputError(english("{file}: the text has characters that no Python file has", file=file))
     _check_brackets(source, file, limits.depth)
     program = parse_program(source, file)
-    _check_depth(program.tree, file, limits.depth)
+    _check_tree(program.tree, file, limits)
     check_numbers(file, program.tree)
     return replace(program, trusted=False)
 
@@ -58,14 +58,18 @@ def _check_brackets(source: str, file: str, most: int) -> None:
         depth = max(depth, 0)
 
 
-def _check_depth(tree: ast.AST, file: str, most: int) -> None:
-    """Refuse a tree whose nodes nest more deeply than anything that walks it may recurse."""
+def _check_tree(tree: ast.AST, file: str, limits: SandboxLimits) -> None:
+    """Refuse a tree of more nodes than are kept, or whose nodes nest more deeply than what walks it may recurse."""
     waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
+    nodes = 0
     while waiting:
         node, depth, line = waiting.pop()
         line = getattr(node, "lineno", line)
-        if depth > most:
-            raise KernelFileError(
-                file, line, english("the text nests more than {most} deep; the editor takes no more", most=most)
-            )
+        nodes += 1
+        if depth > limits.depth:
+            what = english("the text nests more than {most} deep; the editor takes no more", most=limits.depth)
+            raise KernelFileError(file, line, what)
+        if nodes > limits.nodes:
+            what = english("the text has more than {most:,} parts; the editor takes no more", most=limits.nodes)
+            raise KernelFileError(file, 1, what)
         waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
