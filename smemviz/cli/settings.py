@@ -244,7 +244,7 @@ def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Reco
     """
     from smemviz.engines import run
     from smemviz.engines.script import run_script
-    from smemviz.frontends.numba.revision import read_revision
+    from smemviz.frontends.revision import read_revision
     from smemviz.recordings.file import load
 
     if name.endswith(".npz"):
@@ -253,5 +253,6 @@ def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Reco
         return load(name)
     if ":" in name and not Path(name).exists():
         program = read_revision(name).with_constants(constants)
-        return run(program, engine=engine) if program.has_main else run_script(program, engine=engine)
+        is_script = program.language != "cuda" and not program.has_main
+        return run_script(program, engine=engine) if is_script else run(program, engine=engine)
     return run(name, constants, engine)

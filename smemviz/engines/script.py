@@ -211,6 +211,18 @@ class Recorded:
     def __getitem__(self, kernel: str) -> Launch:
         return self.recording[kernel]
 
+    def __iter__(self) -> Iterator[Launch]:
+        return iter(self.recording)
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, kernel: object) -> bool:
+        return kernel in self.recording
+
 
 @contextmanager
 def recording(

@@ -47,9 +47,7 @@ def read_source(path: str | Path) -> str:
         if status.st_size > _MAX_SOURCE_BYTES and not (is_notebook and status.st_size <= _MAX_NOTEBOOK_BYTES):
             raise InputError(english("{path}: larger than 4 MiB; that is no kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
-        if is_notebook:
-            return script_of(text, path.as_posix())
-        return without_magics(text) if path.suffix == ".py" else text
+        return code_in(text, path)
     except FileNotFoundError:
         raise InputError(english("{path}: no such file", path=path)) from None
     except IsADirectoryError:
@@ -60,6 +58,13 @@ def read_source(path: str | Path) -> str:
         ) from None
     except OSError as error:
         raise InputError(english("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
+
+
+def code_in(text: str, path: Path) -> str:
+    """Return the code in a file's text, of a notebook that of its cells; ``path`` tells which it is."""
+    if path.suffix == NOTEBOOK:
+        return script_of(text, path.as_posix())
+    return without_magics(text) if path.suffix == ".py" else text
 
 
 def parse_program(source: str, file: str) -> Program:

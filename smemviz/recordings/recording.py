@@ -104,6 +104,22 @@ class Recording:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches)) or "none"
         raise KeyError(f"no launch of {kernel!r} in this recording; it has: {names}")
 
+    def __iter__(self) -> Iterator[Launch]:
+        """Go through the launches, in the order they were made."""
+        return iter(self.launches)
+
+    def __len__(self) -> int:
+        """Return how many launches were recorded."""
+        return len(self.launches)
+
+    def __bool__(self) -> bool:
+        """Be true, with launches or without: a recording is there."""
+        return True
+
+    def __contains__(self, kernel: object) -> bool:
+        """Tell whether a kernel of this name was launched, or a launch is one of these."""
+        return any(kernel == launch.kernel or kernel is launch for launch in self.launches)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows; see ``smemviz.reports.notebook``."""
         from smemviz.reports.notebook import to_html

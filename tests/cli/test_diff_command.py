@@ -13,6 +13,7 @@ from helpers.revisions import commit
 from helpers.strategies import a_recording
 
 import smemviz
+from smemviz.frontends.revision import read_revision
 
 Diff = Callable[..., Text]
 MARKDOWN = """\
@@ -107,6 +108,14 @@ def test_a_revision_is_found_from_a_folder_below(repository: Path, monkeypatch: 
     monkeypatch.chdir(repository / "below")
     diff("HEAD:turn.py", "../turn.py", code=1)
     diff("HEAD:../turn.py", "../turn.py", "--set-b", "PITCH=33")
+
+
+def test_a_revision_is_read_in_the_language_of_its_file(repository: Path) -> None:
+    commit_text = "__global__ void k(float *a) { a[threadIdx.x] = 1; }\n"
+    (repository / "k.cu").write_text(commit_text)
+    commit(repository / "k.cu")
+    program = read_revision("HEAD:k.cu")
+    assert (program.language, list(program.kernels), program.source) == ("cuda", ["k"], commit_text)
 
 
 def test_recordings_are_compared_as_they_are(here: Path, diff: Diff) -> None:

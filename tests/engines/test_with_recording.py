@@ -176,3 +176,15 @@ def test_launches_of_processes_that_are_started_in_it_are_recorded(tmp_path: Pat
     command = [sys.executable, "-W", "ignore", str(tmp_path / "script.py"), method]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[4, 2]\n", "")
+
+
+def test_a_recording_is_asked_for_kernels_and_gone_through() -> None:
+    kernel = kernel_under_test()
+    with smemviz.recording(engine="lockstep") as recorded:
+        kernel[1, 32](np.zeros(32, np.int32))
+        kernel[2, 32](np.zeros(64, np.int32))
+    for one in (recorded, recorded.recording):
+        assert ("kernel" in one, "other" in one, recorded.launches[1] in one, 0 in one) == (True, False, True, False)
+        assert [launch.grid for launch in one] == [(1, 1, 1), (2, 1, 1)]
+        assert len(one) == 2
+    assert smemviz.Recording.__bool__(recorded.recording)

@@ -77,7 +77,7 @@ def test_a_row_cannot_be_changed() -> None:
         row.phases[4] = 16  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("cc", "shown"), [((4, 0), "4.0"), ([9, 0], "[9, 0]"), (90, "90"), ((9,), "9")])
+@pytest.mark.parametrize(("cc", "shown"), [((4, 0), "4.0"), ((9,), "9")])
 def test_an_unknown_compute_capability_lists_the_known(cc: object, shown: str) -> None:
     with pytest.raises(InputError) as refusal:
         device(cc)  # type: ignore[arg-type]
@@ -95,3 +95,10 @@ def test_totals_may_stand_for_every_part_since_maxwell() -> None:
             for row in known():
                 if row.cc >= (5, 0):
                     assert [column.tolist() for column in count(addresses, width, op, Hardware(row.cc))] == expected
+
+
+@pytest.mark.parametrize(("cc", "shown"), [("9.0", "'9.0'"), ([9, 0], "[9, 0]"), (90, "90"), (9.0, "9.0")])
+def test_what_is_no_compute_capability_says_how_one_is_written(cc: object, shown: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        device(cc)  # type: ignore[arg-type]
+    assert str(refusal.value) == f"a compute capability is two numbers, such as (9, 0); {shown} is not"

@@ -87,8 +87,11 @@ def device(cc: tuple[int, int]) -> ComputeCapability:
     try:
         return _TABLE[cc]
     except (KeyError, TypeError):
+        if not isinstance(cc, tuple):
+            what = english("a compute capability is two numbers, such as (9, 0); {asked} is not", asked=repr(cc))
+            raise InputError(what) from None
         names = ", ".join(row.name for row in _TABLE.values())
-        asked = ".".join(map(str, cc)) if isinstance(cc, tuple) else repr(cc)
+        asked = ".".join(map(str, cc))
         raise InputError(
             english("compute capability {asked} is not in the table; it has: {names}", asked=asked, names=names)
         ) from None

@@ -18,7 +18,7 @@ from smemviz.app.library import COMPILED, Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
 from smemviz.frontends.numba.program import Program
-from smemviz.frontends.numba.revision import revision_of
+from smemviz.frontends.revision import revision_of
 from smemviz.i18n import N_, _
 from smemviz.model.counting.diff import diff
 from smemviz.reports.diff import (

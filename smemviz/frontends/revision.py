@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 from smemviz.errors import InputError, MissingError
-from smemviz.frontends.numba.program import Program, parse_python
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import code_in, parse_program
 
 
 def revision_of(path: Path, revision: str) -> Program:
@@ -41,9 +42,10 @@ def _parsed(name: str, git_show: subprocess.CompletedProcess[bytes], file: str) 
         message = git_show.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InputError(f"{name}: git does not have it: {message.removeprefix('fatal: ')}")
     try:
-        return parse_python(git_show.stdout.decode("utf-8-sig"), file)
+        text = git_show.stdout.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{name}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
+        raise InputError(f"{name}: is not UTF-8 text; name a kernel file") from None
+    return parse_program(code_in(text, Path(file)), file)
 
 
 def _git(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
