@@ -27,6 +27,7 @@ from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_argum
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
 from smemviz.engines.lockstep.ptx.host.running import _arguments
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
@@ -302,3 +303,20 @@ def test_ptx_is_lowered_to_what_the_driver_and_the_card_know(
     driver: int, capability: tuple[int, int], head: str
 ) -> None:
     assert for_driver(".version 9.5\n.target sm_90\n", driver, capability) == head
+
+
+def test_variables_of_a_module_last_from_launch_to_launch() -> None:
+    text = """
+    // smemviz: count<<<1, 32>>>(zeros(64))
+    __device__ int calls;
+    __global__ void count(float *a) { a[threadIdx.x + calls] = 1; __syncthreads(); if (threadIdx.x == 0) calls += 7; }
+    """
+    requested = RequestedLaunch(parse_cuda(text, "count.cu"), "count")
+    firsts = []
+    requested.entry = replace(requested.entry, variables=Variables())
+    for _ in range(3):
+        made, _card = requested.on_card(requested.arguments())
+        stores = next(number for number, site in enumerate(made.sites) if site.op == "store")
+        first = made.requests.addresses[made.requests.site == stores][0, 0]
+        firsts.append(int(first - made.arrays[0].address))
+    assert firsts == [0, 28, 56]

@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 from textwrap import dedent
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from helpers.cupy_scripts import TURN
 
 import smemviz
 from smemviz.engines.gpu.libraries.cupy import watched_cupy
-from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at, ndarray
+from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, bytes_at, memory_at, ndarray
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
@@ -237,6 +237,37 @@ def watched(folder: Path) -> tuple[Recorder, AbstractContextManager[None]]:
     recorder = Recorder()
     kernels = RawKernels(read_program(folder / "script.py"), recorder, launch, 1, memory_at)
     return recorder, watched_cupy(kernels, recorder)
+
+
+def test_on_a_gpu_a_kernel_is_recorded_with_the_variables_that_its_module_has(
+    tmp_path: Path, real_cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class DriverError(Exception):
+        pass
+
+    held = Memory(4)
+
+    def get_global(module: object, name: str) -> MemoryPointer:
+        if name != "offset":
+            raise DriverError
+        return MemoryPointer(held, 0)
+
+    real_cupy.__dict__["cuda"] = SimpleNamespace(driver=SimpleNamespace(CUDADriverError=DriverError))
+    monkeypatch.setattr(RealModule, "get_global", get_global, raising=False)
+    recorder, watching = watched(tmp_path)
+    code = """
+    __constant__ int offset;
+    static __device__ int calls = 1;
+    extern "C" __global__ void write(int *a) { a[threadIdx.x + offset] = calls; }
+    """
+    a = np.zeros(64, np.int32).view(Array)
+    with watching:
+        kernel = real_cupy.RawModule(code=code).get_function("write")
+        for offset in (0, 17):
+            bytes_at(held.ptr, 4).view(np.int32)[:] = offset
+            kernel((1,), (32,), (a,))
+    firsts = [launch.requests.addresses[-1, 0] - launch.arrays[0].address for launch in recorder.launches]
+    assert firsts == [0, 17 * 4]
 
 
 def test_on_a_gpu_an_elementwise_kernel_is_recorded_as_it_is_written_and_then_made_by_cupy(

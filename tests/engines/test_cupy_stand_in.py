@@ -135,6 +135,27 @@ def test_complex_numbers(tmp_path: Path) -> None:
     )
 
 
+def test_variables_of_a_module_last_from_launch_to_launch(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        """\
+        import cupy as cp
+        import numpy as np
+        code = r'''
+        __constant__ float scale;
+        extern "C" __global__ void grow(float *a) { static __device__ int calls; a[threadIdx.x] *= scale + calls++; }
+        '''
+        module = cp.RawModule(code=code)
+        place = module.get_global("scale")
+        cp.ndarray(1, cp.float32, place)[:] = 2
+        a = cp.ones(1, cp.float32)
+        for kernel in (module.get_function("grow"), cp.RawKernel(code, "grow")):  # one module, for CuPy keeps it
+            kernel((1,), (1,), (a,))
+        assert a[0] == 6
+        """,
+    )
+
+
 def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match=r"65536 bytes of dynamic shared memory fails; write dynamic\.max_dynamic"):
         recorded(tmp_path, "dynamic((1,), (32,), (a,), shared_mem=65536)")
@@ -158,7 +179,7 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
         ("cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a[::-1])", "x goes backwards through memory; copy it"),
         ("cp.cuda.texture.TextureObject()", "cupy.cuda.texture is not known where there is no GPU; run it on one"),
         ("twice.num_regs", "cupy.RawKernel.num_regs is not known where there is no GPU; run it on one"),
-        ("module.get_global('table')", "cupy.RawModule.get_global is not known where there is no GPU"),
+        ("module.num_regs", "cupy.RawModule.num_regs is not known where there is no GPU"),
         ("cp.cuda.Stream().begin_capture()", "cupy.cuda.Stream.begin_capture is not known where there is no GPU"),
     ],
 )

@@ -82,8 +82,8 @@ def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: s
     ("line", "what"),
     [
         (
-            "SourceModule('').get_global('table')",
-            r"pycuda\.compiler\.SourceModule\.get_global is not known where PyCUDA",
+            "SourceModule('').get_texref('table')",
+            r"pycuda\.compiler\.SourceModule\.get_texref is not known where PyCUDA",
         ),
         ("drv.matrix_to_texref(x, None)", r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not; run it"),
     ],
@@ -108,8 +108,154 @@ def test_a_kernel_that_is_not_there_is_told_where_it_is_asked_for(tmp_path: Path
 
 
 def test_modules_that_are_missing_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(KernelFileError, match=r"pycuda\.curandom is not known where PyCUDA is not"):
-        recorded(tmp_path, "import pycuda.curandom\n")
+    with pytest.raises(KernelFileError, match=r"pycuda\.scan is not known where PyCUDA is not"):
+        recorded(tmp_path, "import pycuda.scan\n")
+
+
+COUNTING = """\
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.compiler import SourceModule
+
+module = SourceModule('''
+__constant__ float scale[2];
+__device__ int calls = 5;
+__global__ void apply(float *a) {
+    a[threadIdx.x] = a[threadIdx.x] * scale[0] + scale[1];
+    if (threadIdx.x == 0) calls += 1;
+}
+__global__ void other(float *a) { a[threadIdx.x] = calls; }
+''')
+apply = module.get_function("apply")
+place, size = module.get_global("scale")
+drv.memcpy_htod(place, np.array([2, 3], np.float32))
+"""
+
+
+def test_variables_of_a_module_last_from_launch_to_launch(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path,
+        COUNTING
+        + """\
+x = np.ones(32, np.float32)
+apply(drv.InOut(x), block=(32, 1, 1))
+apply(drv.InOut(x), block=(32, 1, 1))
+assert size == 8 and (x == 13).all()
+calls = np.zeros(1, np.int32)
+drv.memcpy_dtoh(calls, module.get_global("calls")[0])
+assert calls[0] == 7
+module.get_function("other")(drv.Out(x), block=(32, 1, 1))
+assert (x == 7).all()
+""",
+    )
+    assert [launch.kernel for launch in recording.launches] == ["apply", "apply", "other"]
+
+
+def test_a_variable_that_no_kernel_uses_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match=r"script.py:19: there is no variable offset that a kernel uses"):
+        recorded(tmp_path, COUNTING + "module.get_global('offset')\n")
+
+
+def test_memory_that_host_and_device_share_is_the_host_s(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        COUNTING
+        + """\
+managed = drv.managed_zeros(32, np.float32, mem_flags=drv.mem_attach_flags.GLOBAL)
+apply(managed, block=(32, 1, 1))
+drv.Context.synchronize()
+assert (managed == 3).all()
+mapped = drv.pagelocked_zeros(shape=32, dtype=np.float32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+apply(np.intp(mapped.base.get_device_pointer()), block=(32, 1, 1))
+assert (mapped == 3).all()
+assert type(managed + 1) is np.ndarray and type(drv.pagelocked_empty(32, np.int32)) is np.ndarray
+""",
+    )
+
+
+@pytest.mark.parametrize("made", ["drv.pagelocked_zeros(32, np.float32)", "managed_of_host + 1"])
+def test_what_only_the_host_reaches_is_no_pointer(tmp_path: Path, made: str) -> None:
+    text = COUNTING + f"managed_of_host = drv.managed_zeros(32, np.float32)\napply({made}, block=(32, 1, 1))\n"
+    with pytest.raises(LaunchError, match="PyCUDA passes an array of the host by value"):
+        recorded(tmp_path, text)
+
+
+def test_a_text_is_compiled_where_its_module_is_made(tmp_path: Path) -> None:
+    text = "from pycuda.compiler import SourceModule\nSourceModule('__global__ void f() { x = 1; }')\nprint(1 / 0)\n"
+    with pytest.raises(KernelFileError, match=r'script.py:2:37: identifier "x" is undefined'):
+        recorded(tmp_path, text)
+
+
+def test_a_text_that_was_made_and_does_not_compile_is_told_at_its_module(tmp_path: Path) -> None:
+    text = "from pycuda.compiler import SourceModule\n\nSourceModule('__global__ void f() { %s = 1; }' % 'x')\n"
+    with pytest.raises(KernelFileError, match=r'script.py:3:\d+: f.cu:1:\d+: identifier "x" is undefined'):
+        recorded(tmp_path, text)
+
+
+def test_a_script_may_catch_what_does_not_compile(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        COUNTING
+        + """\
+try:
+    SourceModule("__global__ void f() { x = 1; }")
+except drv.CompileError as error:
+    assert 'identifier "x" is undefined' in str(error) and isinstance(error, drv.Error)
+else:
+    raise AssertionError
+apply(drv.InOut(np.ones(32, np.float32)), block=(32, 1, 1))
+""",
+    )
+
+
+def test_elementwise_kernels_are_launched_as_pycuda_does(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path,
+        """\
+import numpy as np
+import pycuda.autoinit
+from pycuda import cumath, gpuarray
+from pycuda.curandom import rand
+from pycuda.elementwise import ElementwiseKernel
+
+combine = ElementwiseKernel("float a, float *x, const int *y, float *z", "z[i] = a * x[i] + y[i]", "combine")
+x = rand(33)
+y = gpuarray.arange(33, dtype=np.int32)
+z = gpuarray.empty_like(x)
+combine(2, x, y, z)
+assert np.allclose(z.get_async(), 2 * x.get() + np.arange(33), rtol=1e-6) and 0 <= x.get().min() < x.get().max() < 1
+assert (cumath.fabs(z.fill(-1)).get() == 1).all()
+large = gpuarray.zeros(200_000, np.float32)
+ElementwiseKernel("float *x", "x[i] = i")(large)
+assert (large.get() == np.arange(200_000)).all()
+""",
+    )
+    shapes = [(launch.kernel, launch.grid, launch.block) for launch in recording.launches]
+    # PyCUDA's splay: warps of 32 first, then 4 * 8 blocks for each of 132 multiprocessors
+    assert shapes == [("combine", (2, 1, 1), (32, 1, 1)), ("kernel", (4224, 1, 1), (64, 1, 1))]
+
+
+def test_what_scripts_ask_of_device_context_and_tools(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        COUNTING
+        + """\
+import pycuda
+from pycuda.compiler import DynamicSourceModule
+from pycuda.tools import DeviceData, context_dependent_memoize
+device = drv.Context.get_device()
+facts = device.get_attributes()
+assert facts["WARP_SIZE"] == DeviceData().warp_size == 32 and facts["MULTIPROCESSOR_COUNT"] == 132
+assert drv.get_version() and drv.Device.count() == 1 and device.pci_bus_id()
+drv.Context.set_cache_config(drv.func_cache.PREFER_SHARED)
+same = DynamicSourceModule("__global__ void one(int *a) { *a = 1; }").get_function("one")
+flag = gpuarray.GPUArray((1,), np.int32)
+same.prepare("P").prepared_call((1, 1), (1, 1, 1), flag.gpudata)
+assert flag.get()[0] == 1
+""",
+    )
 
 
 class RealFunction:

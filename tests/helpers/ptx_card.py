@@ -10,6 +10,7 @@ from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
 from smemviz.engines.lockstep.ptx.host.launching import _memory
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
@@ -54,7 +55,9 @@ class LockstepCard:
         steps = steps_of(entry)
         layout, variables = place_shared(entry, self.entry, configuration.dynamic_shared)
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
-        memory, symbols = _memory(entry, module, BoundArguments(self.memory, named))
+        modules = Variables()
+        modules._by_name = kernel.variables
+        memory, symbols = _memory(entry, module, BoundArguments(self.memory, named), modules)
         sites = SiteMap(entry, "", {})
         blocks = int(np.prod(configuration.grid))
         warps = -(-int(np.prod(configuration.block)) // 32)
@@ -76,5 +79,6 @@ class LockstepCard:
             machine.begin(0, blocks)
             Scheduler(machine, steps, 1_000_000, Pace(None, "", 1)).run()
             machine.end()
+        modules.keep(entry, memory)
         assert not machine.findings.all()
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import Variable
 from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED
-from smemviz.engines.lockstep.ptx.host.layout import identifiers, initial_bytes
+from smemviz.engines.lockstep.ptx.host.layout import identifiers
+from smemviz.engines.lockstep.ptx.host.variables import initial_bytes
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import Allocation, GlobalMemory
 

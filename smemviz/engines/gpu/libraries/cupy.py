@@ -7,12 +7,37 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from smemviz.engines.gpu.libraries.copies import passed_copies
 from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after
 from smemviz.engines.gpu.libraries.written import noting_jit, written_kernels
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.replacing import replaced
+
+
+class RealVariables(Variables):
+    """The variables of a module of CuPy's, as they are when they are asked for."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self._module = module
+
+    def bytes_of(self, name: str, initial: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return a copy of the bytes of a variable; ``initial`` where the module tells nobody of it."""
+        cupy = importlib.import_module("cupy")
+        try:
+            place = self._module.get_global(name)
+        except cupy.cuda.driver.CUDADriverError:
+            return initial
+        return cupy.ndarray(initial.shape, np.uint8, place).get(order="A")  # type: ignore[no-any-return]
+
+    def copied(self) -> Variables:
+        """Return itself, of which every look is a copy."""
+        return self
 
 
 @contextmanager
@@ -29,7 +54,8 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
                 code, options, expressions = self._source
                 program = kernels.program(code, self._name, options)
                 shape = (tuple(grid), tuple(block), kwargs.get("shared_mem", 0))
-                return kernels.launch(program, self._name, shape, passed_copies(args, cupy.ndarray), expressions)
+                given = passed_copies(args, cupy.ndarray)
+                return kernels.launch(program, self._name, shape, given, expressions, self._variables)
 
             made_after(recorder, self._name, record, lambda: self._real(grid, block, args, **kwargs))
 
@@ -37,10 +63,12 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
         """A module of CuPy's."""
 
         def get_function(self, name: str) -> Kernel:
-            return Kernel(self._real.get_function(name), _source=self._source, _name=name)
+            variables = RealVariables(self._real)
+            return Kernel(self._real.get_function(name), _source=self._source, _name=name, _variables=variables)
 
     def kernel(code: str, name: str, options: Sequence[str] = (), *args: Any, **kwargs: Any) -> Kernel:
-        return Kernel(real_kernel(code, name, options, *args, **kwargs), _source=(code, options, ()), _name=name)
+        real = real_kernel(code, name, options, *args, **kwargs)
+        return Kernel(real, _source=(code, options, ()), _name=name, _variables=None)
 
     def module(code: str | None = None, **kwargs: Any) -> Any:
         real = real_module(code=code, **kwargs)

@@ -59,8 +59,14 @@ class Gpu(GpuMemory):
         module = checked(driver.cuModuleLoadData(assembled(kernel.ptx, with_lines=self._with_lines)))
         try:
             function = loaded(module, kernel.name, configuration)
+            variables = [(address_of(module, name), data) for name, data in kernel.variables.items()]
+            known = [(address, data) for address, data in variables if address]
+            for address, data in known:
+                checked(driver.cuMemcpyHtoD(address, data.ctypes.data, data.nbytes))
             start(function, configuration, parameters, 0, cooperative=kernel.cooperative)
             checked(driver.cuCtxSynchronize())
+            for address, data in known:
+                checked(driver.cuMemcpyDtoH(data.ctypes.data, address, data.nbytes))
         finally:
             driver.cuModuleUnload(module)
 
@@ -72,6 +78,12 @@ def loaded(module: Any, name: str, configuration: Configuration) -> Any:
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         checked(driver.cuFuncSetAttribute(function, attribute, configuration.dynamic_shared))
     return function
+
+
+def address_of(module: Any, name: str) -> int:
+    """Return where a variable of a module is, 0 for one that is known in its own text only."""
+    error, address, _ = driver.cuModuleGetGlobal(module, name.encode())
+    return int(checked((error, address))) if error != driver.CUresult.CUDA_ERROR_NOT_FOUND else 0
 
 
 def start(

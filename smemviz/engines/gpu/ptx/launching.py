@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,11 +26,15 @@ from smemviz.recordings.data import ArrayInfo, Launch
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a card is to run: a module of PTX, a kernel in it, and whether its blocks wait for each other."""
+    """What a card is to run: a module of PTX, a kernel in it, and whether its blocks wait for each other.
+
+    Of the module's ``variables`` those that are named begin as these bytes, which become what the kernel leaves.
+    """
 
     ptx: str
     name: str
     cooperative: bool
+    variables: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict, compare=False)
 
 
 class Card(Memory, Protocol):
@@ -70,26 +74,31 @@ def record(
     ready = prepare(entry, configuration, place)
     arguments = bind_arguments(entry, ready.kernel, args, place, card)
     passes = CudaPasses(card, ready, configuration, arguments)
-    card.prepare(_clean(entry))
+    card.prepare(_clean(ready))
     requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
-    clean(card, entry, configuration, arguments)
+    clean(card, ready, configuration, arguments)
     return ready.launch(configuration, requests, totals, arrays)
 
 
-def clean(card: Card, entry: Entry, configuration: Configuration, arguments: BoundArguments[Any]) -> None:
+def clean(card: Card, ready: Prepared, configuration: Configuration, arguments: BoundArguments[Any]) -> None:
     """Make the launch with the clean kernel, and bring what it wrote back."""
-    card.run(_clean(entry), configuration, list(arguments.parameters.values()))
+    card.run(_clean(ready), configuration, list(arguments.parameters.values()))
     arguments.copy_back()
 
 
-def _clean(entry: Entry) -> Kernel:
-    return Kernel(alone(entry.compiled.ptx, entry.symbol), entry.symbol, entry.is_cooperative)
+def _clean(ready: Prepared) -> Kernel:
+    entry = ready.entry
+    return Kernel(alone(entry.compiled.ptx, entry.symbol), entry.symbol, entry.is_cooperative, _variables(ready))
+
+
+def _variables(ready: Prepared) -> dict[str, NDArray[np.uint8]]:
+    return ready.entry.variables.of_kernel(ready.kernel) if ready.entry.variables is not None else {}
 
 
 def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
     """Make one launch with the clean kernel alone, and bring what it wrote back."""
     ready = prepare(entry, configuration, place)
-    clean(card, entry, configuration, bind_arguments(entry, ready.kernel, args, place, card))
+    clean(card, ready, configuration, bind_arguments(entry, ready.kernel, args, place, card))
 
 
 class CudaPasses(Passes):
@@ -124,7 +133,9 @@ class CudaPasses(Passes):
         """Launch the kernel of a mode."""
         self.prepare()
         pointer = np.array([launch.start], np.uint64).view(np.uint8)
-        self._card.run(self._kernels[mode], self.configuration, [*self._arguments.parameters.values(), pointer])
+        variables = {name: data.copy() for name, data in _variables(self._ready).items()}
+        kernel = replace(self._kernels[mode], variables=variables)
+        self._card.run(kernel, self.configuration, [*self._arguments.parameters.values(), pointer])
         self._card.restore()
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:

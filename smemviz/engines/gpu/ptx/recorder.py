@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from smemviz.engines.gpu.device import device
@@ -66,6 +67,7 @@ class Recorder:
 
         def run(copies: Sequence[Any]) -> tuple[Finding, ...]:
             options = LaunchOptions(limits=LIMITS, number=number, recorded=False)
-            return launch_in_lockstep(entry, configuration, copies, place, options)[1]
+            variables = entry.variables.copied() if entry.variables is not None else None
+            return launch_in_lockstep(replace(entry, variables=variables), configuration, copies, place, options)[1]
 
         return self.preflight.check(configuration, args, run)

@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.program import Program as Script
 from smemviz.messages import english
@@ -219,8 +220,11 @@ class Kernel(Known):
 
     _of = "cuda.core."
 
-    def __init__(self, code: str, name: str, options: Sequence[str], expressions: Sequence[str]) -> None:
+    def __init__(
+        self, code: str, name: str, options: Sequence[str], expressions: Sequence[str], variables: Variables
+    ) -> None:
         self._source = code, name, options, expressions
+        self._variables = variables
 
 
 class ObjectCode(Known):
@@ -230,12 +234,14 @@ class ObjectCode(Known):
 
     def __init__(self, code: str, options: Sequence[str], expressions: Sequence[str], code_type: str) -> None:
         self._source = code, options, expressions
+        self._variables = Variables()
         self.code_type = code_type
 
     def get_kernel(self, name: Any) -> Kernel:
         """Return a kernel by its name."""
         code, options, expressions = self._source
-        return Kernel(code, name.decode() if isinstance(name, bytes) else name, options, expressions)
+        plain = name.decode() if isinstance(name, bytes) else name
+        return Kernel(code, plain, options, expressions, self._variables)
 
 
 class Program(_Closing):
@@ -285,7 +291,8 @@ def _launching(kernels: RawKernels) -> Callable[..., None]:
         code, name, options, expressions = kernel._source
         program = kernels.program(code, name, options)
         shape = (config.grid, config.block, config.shmem_size or 0)
-        kernels.launch(program, name, shape, [_passed(argument) for argument in kernel_args], expressions)
+        given = [_passed(argument) for argument in kernel_args]
+        kernels.launch(program, name, shape, given, expressions, kernel._variables)
 
     return launch
 

@@ -1,97 +1,37 @@
-"""What a script gets as ``pycuda`` where that is not installed: its kernels launched and recorded, and its memory.
-
-Memory of the device is NumPy's. Streams and events do nothing: every call is done when it returns, and the time that
-it took is not a number.
-"""
+"""What a script gets as ``pycuda`` where that is not installed: its kernels, launched and recorded, and all around."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host import devices
-from smemviz.engines.lockstep.host.host_memory import HOST_BYTES
-from smemviz.engines.lockstep.host.stand_ins import pycuda_memory as memory
-from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing, nothing
-from smemviz.engines.lockstep.host.stand_ins.pycuda_memory import DeviceAllocation, GPUArray, In, InOut, Out
+from smemviz.engines.lockstep.host.stand_ins.arrays import address
+from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, nothing
+from smemviz.engines.lockstep.host.stand_ins.pycuda_driver import DRIVER, TOOLS, CompileError, Context, Device
+from smemviz.engines.lockstep.host.stand_ins.pycuda_elementwise import ElementwiseKernel, splay
+from smemviz.engines.lockstep.host.stand_ins.pycuda_memory import (
+    ARRAYS,
+    CUMATH,
+    MEMORY,
+    DeviceAllocation,
+    GPUArray,
+    In,
+    Managed,
+    MemoryPool,
+    random_arrays,
+)
 from smemviz.engines.lockstep.host.stand_ins.raw import check_apart
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
-from smemviz.errors import LaunchError
+from smemviz.engines.lockstep.ptx.host.variables import Variables
+from smemviz.errors import KernelFileError, LaunchError
+from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
-
-_Real = devices.Device
-
-
-class Event(Nothing):
-    """An event that has always happened."""
-
-    _of = "pycuda.driver."
-
-    def record(self, stream: Any = None) -> Event:
-        """Note nothing."""
-        return self
-
-    def query(self) -> bool:
-        """Tell that it has happened."""
-        return True
-
-    def time_since(self, event: Event) -> float:
-        """Return NaN: nothing is timed."""
-        return math.nan
-
-    time_till = time_since
-
-
-class Stream(Nothing):
-    """A stream in which everything has already happened."""
-
-    _of = "pycuda.driver."
-    handle = 0
-    wait_for_event = nothing
-
-
-class Context(Nothing):
-    """What a script sets up on the device; there is nothing to set up."""
-
-    _of = "pycuda.driver."
-    push = pop = detach = staticmethod(nothing)
-    synchronize = staticmethod(nothing)
-
-
-class Device(Nothing):
-    """The device that lockstep stands in for."""
-
-    _of = "pycuda.driver."
-    count = staticmethod(lambda: 1)
-
-    def make_context(self, flags: int = 0) -> Context:
-        """Return a context."""
-        return Context()
-
-    retain_primary_context = make_context
-
-    def name(self) -> str:
-        """Return its name."""
-        return _Real.name.decode()
-
-    def compute_capability(self) -> tuple[int, int]:
-        """Return it as two numbers."""
-        return _Real.compute_capability
-
-    def total_memory(self) -> int:
-        """Return what lockstep gives a run."""
-        return HOST_BYTES
-
-    def get_attribute(self, attribute: str) -> int:
-        """Return a fact by its name."""
-        return int(getattr(_Real, attribute))
 
 
 class Function(Known):
@@ -99,8 +39,8 @@ class Function(Known):
 
     _of = "pycuda.driver."
 
-    def __init__(self, kernels: RawKernels, code: str, name: str, options: Sequence[str]) -> None:
-        self._kernels, self._code, self._name, self._options = kernels, code, name, options
+    def __init__(self, kernels: RawKernels, program: CudaProgram, name: str, variables: Variables) -> None:
+        self._kernels, self._program, self._name, self._variables = kernels, program, name, variables
         self._types: list[str] = []
 
     def __call__(
@@ -109,10 +49,9 @@ class Function(Known):
         """Launch it; return NaN for the time that it took."""
         given = [_passed(number, value) for number, value in enumerate(args)]
         check_apart(given)
-        program = self._kernels.program(self._code, self._name, self._options)
-        shape = (tuple(map(int, grid)), tuple(map(int, block)), shared)
+        shape = (tuple(map(int, grid)), tuple(map(int, block)), int(shared))
         # PyCUDA puts extern "C" around a text, unless it is told not to; so C++ may name the kernel as it likes.
-        self._kernels.launch(program, self._name, shape, given, (self._name,))
+        self._kernels.launch(self._program, self._name, shape, given, (self._name,), self._variables)
         for value, copy in zip(args, given, strict=True):
             if isinstance(value, In):
                 value.bring_back(copy)
@@ -129,6 +68,11 @@ class Function(Known):
         given = [value if kind == "P" or hasattr(value, "ptr") else np.dtype(kind).type(value) for kind, value in pairs]
         self(*given, grid=grid, block=block, shared=shared_size)
 
+    def prepared_timed_call(self, grid: Any, block: Any, *args: Any, **kwargs: Any) -> Any:
+        """Launch it at once; return what waits for nothing and returns NaN."""
+        self.prepared_call(grid, block, *args, **kwargs)
+        return lambda: math.nan
+
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
         """Launch it at once."""
         self.prepared_call(grid, block, *args, shared_size=shared_size)
@@ -137,26 +81,40 @@ class Function(Known):
 
 
 class SourceModule(Known):
-    """A text of CUDA C++ with kernels."""
+    """A text of CUDA C++ with kernels and variables."""
 
     _of = "pycuda.compiler."
 
     def __init__(
         self, kernels: RawKernels, source: str, *_: Any, options: Sequence[str] | None = None, **__: Any
     ) -> None:
-        self._kernels, self._source, self._options = kernels, source, tuple(options or ())
+        self._kernels = kernels
+        self._variables = Variables()
+        try:
+            self._program = kernels.text(source, tuple(options or ()))
+            kernels.compiled(self._program)
+        except KernelFileError as error:
+            place, what = (error.file, error.line), error.what
+            if error.file != kernels.script.file:  # a text that was made, with lines of its own
+                place, what = launch_place(""), str(error)
+            raise CompileError(*place, getattr(error, "column", 1), what) from None
 
     def get_function(self, name: str) -> Function:
         """Return a kernel by its name."""
-        self._kernels.program(self._source, name, self._options)  # which has it
-        return Function(self._kernels, self._source, name, self._options)
+        self._kernels.check(self._program, name)
+        return Function(self._kernels, self._program, name, self._variables)
+
+    def get_global(self, name: str) -> tuple[DeviceAllocation, int]:
+        """Return a variable's memory by its name, and how many bytes that has."""
+        held = self._kernels.variable(self._program, name, self._variables)
+        return DeviceAllocation(held.nbytes, address(held)), held.nbytes
 
 
 def _passed(number: int, value: Any) -> Any:
     """Return an argument as ``RawKernels`` takes it."""
     if isinstance(value, In):
         return value.on_device()
-    if isinstance(value, GPUArray | np.generic):
+    if isinstance(value, GPUArray | Managed | np.generic):
         return value
     if isinstance(value, DeviceAllocation):
         return value.ptr
@@ -172,35 +130,20 @@ def _passed(number: int, value: Any) -> Any:
 
 def modules_of_pycuda(script: Program, kernels: RawKernels) -> list[Module]:
     """Return the modules of PyCUDA whose kernels ``kernels`` launches, for one script."""
-    copies: dict[str, Any] = {"memcpy_htod": memory.copy_to_device, "memcpy_dtoh": memory.copy_to_host}
-    copies["memcpy_dtod"] = memory.copy_on_device
-    driver: dict[str, Any] = {
-        **copies,
-        **{f"{name}_async": copy for name, copy in copies.items()},
-        **{f"memset_d{8 * np.dtype(kind).itemsize}": memory.fill_of(kind) for kind in (np.uint8, np.uint16, np.uint32)},
-        **{kind.__name__: kind for kind in (DeviceAllocation, In, InOut, Out, Event, Stream, Context, Device)},
-        **{f"pagelocked_{name}": getattr(np, name) for name in ("empty", "zeros", "empty_like", "zeros_like")},
-        "device_attribute": SimpleNamespace(**{name: name for name in vars(_Real) if name.isupper()}),
-        "init": nothing,
-        "mem_alloc": DeviceAllocation,
-        "mem_alloc_like": lambda array: DeviceAllocation(array.nbytes),
-        "mem_get_info": lambda: (HOST_BYTES, HOST_BYTES),
-        "to_device": memory.to_device,
-        "from_device": memory.from_device,
-        "from_device_like": lambda devptr, other: memory.from_device(devptr, other.shape, other.dtype),
-    }
-    arrays = {
-        name: memory.making_on_device(getattr(np, name))
-        for name in ("zeros", "zeros_like", "arange", "sum", "dot", "max", "min")
-    }
-    arrays |= {"empty": arrays["zeros"], "empty_like": arrays["zeros_like"], "GPUArray": GPUArray}
-    arrays["to_gpu"] = arrays["to_gpu_async"] = memory.making_on_device(np.array)
+    source_module = functools.partial(SourceModule, kernels)
+    automatic = {"context": Context(), "device": Device()}
+    compiler = {"SourceModule": source_module, "DynamicSourceModule": source_module}
+    elementwise = {"ElementwiseKernel": functools.partial(ElementwiseKernel, source_module)}
+    tools = TOOLS | {"context_dependent_memoize": functools.cache, "DeviceMemoryPool": MemoryPool}
     return [
-        Module("pycuda", script, {}),
-        Module("pycuda.autoinit", script, {"context": Context(), "device": Device()}),
-        Module("pycuda.autoprimaryctx", script, {"context": Context(), "device": Device()}),
-        Module("pycuda.compiler", script, {"SourceModule": functools.partial(SourceModule, kernels)}),
-        Module("pycuda.driver", script, driver),
-        Module("pycuda.gpuarray", script, arrays),
-        Module("pycuda.tools", script, {"make_default_context": lambda *_: Context(), "mark_cuda_test": lambda f: f}),
+        Module("pycuda", script, {"VERSION": (0, 0), "VERSION_TEXT": "0+smemviz"}),
+        Module("pycuda.autoinit", script, automatic),
+        Module("pycuda.autoprimaryctx", script, automatic),
+        Module("pycuda.compiler", script, compiler),
+        Module("pycuda.cumath", script, CUMATH),
+        Module("pycuda.curandom", script, random_arrays()),
+        Module("pycuda.driver", script, DRIVER | MEMORY),
+        Module("pycuda.elementwise", script, elementwise),
+        Module("pycuda.gpuarray", script, ARRAYS | {"splay": splay}),
+        Module("pycuda.tools", script, tools),
     ]

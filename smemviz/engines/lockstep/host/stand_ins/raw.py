@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import launch_place
-from smemviz.engines.lockstep.host.stand_ins.arrays import MemoryPointer, ndarray
+from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, address, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.errors import LaunchError, UnsupportedError
@@ -52,7 +52,8 @@ class RawKernel(Known):
         program = self._kernels.program(self.code, self.name, self.options)
         # CuPy takes a size of 0 for 1, and what is behind the third for nothing.
         shape = (tuple(max(1, size) for size in grid), tuple(max(1, size) for size in block), shared_mem)
-        self._kernels.launch(program, self.name, shape, given, self._expressions)
+        variables = self._kernels.variables_of(program)
+        self._kernels.launch(program, self.name, shape, given, self._expressions, variables)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile nothing: that is done at the launch."""
@@ -84,6 +85,12 @@ class RawModule(Known):
         """Return a kernel by its name."""
         self._kernels.program(self.code, name, self.options)  # which has it
         return RawKernel(self._kernels, self.code, name, self.options, self.name_expressions)
+
+    def get_global(self, name: str) -> MemoryPointer:
+        """Return where a variable is, by its name."""
+        program = self._kernels.text(self.code, self.options)
+        held = self._kernels.variable(program, name.lstrip("&"), self._kernels.variables_of(program))
+        return MemoryPointer(Memory(held.nbytes, address(held)), 0)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile nothing: that is done at the launch."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.program import CudaProgram
 
@@ -13,11 +14,15 @@ _COOPERATIVE = re.compile(r"\bthis_grid\b")
 
 @dataclass(frozen=True)
 class Entry:
-    """A kernel ready to be launched: its name as it was asked for, and what was made of it."""
+    """A kernel ready to be launched: its name as it was asked for, and what was made of it.
+
+    ``variables`` are those of its module where they last from launch to launch; else each launch has them anew.
+    """
 
     program: CudaProgram
     compiled: Compiled
     name: str
+    variables: Variables | None = field(default=None, compare=False, kw_only=True)
 
     @property
     def symbol(self) -> str:

@@ -29,7 +29,8 @@ from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.layout import place_shared
+from smemviz.engines.lockstep.ptx.host.variables import Variables, initial_bytes
 from smemviz.engines.lockstep.ptx.host.written import watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
@@ -119,10 +120,12 @@ def launch(
     """
     ready = prepare(entry, configuration, place)
     arguments = bind_arguments(entry, ready.kernel, args, place, GlobalMemory())
-    memory, symbols = _memory(ready.kernel, ready.kernel.module, arguments)
+    memory, symbols = _memory(ready.kernel, ready.kernel.module, arguments, entry.variables)
     arrays = arguments.arrays(entry.line)
     made = execute(ready, configuration, memory, arguments.parameters, symbols, arrays, place, options)
     arguments.copy_back()
+    if entry.variables is not None:
+        entry.variables.keep(ready.kernel, memory)
     return made
 
 
@@ -202,7 +205,7 @@ def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
 
 
 def _memory(
-    kernel: Kernel, module: Module, arguments: BoundArguments[GlobalMemory]
+    kernel: Kernel, module: Module, arguments: BoundArguments[GlobalMemory], variables: Variables | None
 ) -> tuple[GlobalMemory, dict[str, int]]:
     """Return global memory with everything in it, and the addresses of variables."""
     memory = arguments.memory
@@ -214,6 +217,8 @@ def _memory(
     while waiting:
         variable = waiting.pop()
         data, pointers = initial_bytes(variable)
+        if variables is not None and not pointers:
+            data = variables.bytes_of(variable.name, data)
         allocation = memory.place(variable.name, data)
         symbols[variable.name] = allocation.start
         for name in pointers.values():

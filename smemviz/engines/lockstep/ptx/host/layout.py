@@ -1,18 +1,15 @@
-"""Where the shared arrays of an entry lie, and what variables of the module begin as."""
+"""Where the shared arrays of an entry lie."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import c_strides
 from smemviz.engines.lockstep.memory.shared import WINDOW_START, SharedLayout
-from smemviz.engines.lockstep.ptx.code.module import SIZES, PtxError, Variable
-from smemviz.engines.lockstep.ptx.code.operands import integer, split
+from smemviz.engines.lockstep.ptx.code.module import Variable
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.frontends.cuda.shapes import SharedDeclaration
@@ -90,42 +87,3 @@ def identifiers(symbol: str) -> list[str]:
         names.append(symbol[start : start + length])
         at = start + length
     return names or [symbol]
-
-
-def initial_bytes(variable: Variable) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return what a variable of the module begins as, and the bytes at which addresses of others stand in it.
-
-    Raises:
-        PtxError: when its initial value is not read.
-    """
-    data = np.zeros(variable.size, np.uint8)
-    pointers: dict[int, str] = {}
-    if variable.initial is None:
-        return data, pointers
-    width = SIZES[variable.type]
-    values = data[: variable.size // width * width].view(f"u{width}")
-    for number, text in enumerate(_values(variable.initial)):
-        if number >= len(values):
-            break
-        values[number] = _value(text, width, number, pointers)
-    return data, pointers
-
-
-def _values(text: str) -> list[str]:
-    """Return the numbers of nested braces in order."""
-    text = text.strip()
-    if not text.startswith("{"):
-        return [text]
-    return [value for part in split(text[1:-1]) for value in _values(part)]
-
-
-def _value(text: str, width: int, number: int, pointers: dict[int, str]) -> Any:
-    if text[:2] in ("0f", "0F", "0d", "0D"):
-        return int(text[2:], 16)
-    if re.fullmatch(r"-?[0-9]\w*", text):
-        return integer(text) & ((1 << 8 * width) - 1)
-    symbol = re.fullmatch(r"(?:generic\()?([\w$]+)\)?", text)
-    if symbol is None or width != 8:
-        raise PtxError(f"the initial value {text} is not read")
-    pointers[8 * number] = symbol[1]
-    return 0

@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import configuration, launch_place
+from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Make
+from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
+from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.program import parse_cuda
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
@@ -30,6 +33,7 @@ _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.flo
 
 # Returns the bytes of the device from an address to the end of the memory that it is in, None where it is in none.
 MemoryAt = Callable[[int], NDArray[np.uint8] | None]
+_BRANCHING = re.compile(r"^\s*#\s*(?:if|else)|\bnamespace\b", re.MULTILINE)  # some of its kernels have no plain name
 _QUOTES = re.compile(r"[rRuU]*('''|\"\"\"|'|\")")
 
 
@@ -65,6 +69,7 @@ class RawKernels:
     memory_at: MemoryAt
     library: Library = CUPY
     _others: dict[str, str] = field(default_factory=dict, init=False)
+    _variables: dict[object, Variables] = field(default_factory=dict, init=False)
 
     def program(self, code: str, name: str, options: Sequence[str]) -> CudaProgram:
         """Return a text of CUDA C++ as a program that has a kernel of this name.
@@ -73,12 +78,52 @@ class RawKernels:
             KernelFileError: when it has none; it names the line that asks for it.
         """
         program = embedded(code, name, options, self.script, self._others)
+        self.check(program, name)
+        return program
+
+    def text(self, code: str, options: Sequence[str]) -> CudaProgram:
+        """Return a text of CUDA C++ as a program, called after its first kernel where it is one of its own."""
+        name = next(iter(parse_cuda(code, "").kernels), "module")
+        return embedded(code, name, options, self.script, self._others)
+
+    def check(self, program: CudaProgram, name: str) -> None:
+        """Make sure that a program has a kernel.
+
+        Raises:
+            KernelFileError: when it has none of that name; it names the line that asks for it.
+        """
         place = launch_place("")
         try:
             program.kernel(name, place[1])
         except KernelFileError as error:
             raise KernelFileError(*place, error.what) from None
-        return program
+
+    def compiled(self, program: CudaProgram, name: str | None = None) -> Compiled:
+        """Compile a program, with all its kernels at once where they can be named, else for one of them.
+
+        Raises:
+            KernelFileError: for an error in it, at its line and column.
+        """
+        together = [one.name for one in program.definitions if one.is_kernel and not one.template]
+        if _BRANCHING.search(program.text) or len(set(together)) < len(together):
+            together = []
+        return compile_program(program, together if name is None or name in together else [name], program.view)
+
+    def variables_of(self, program: CudaProgram) -> Variables:
+        """Return the variables of a program, which is one module as long as its text and its macros are the same."""
+        return self._variables.setdefault((program.text.strip(), program.options), Variables())
+
+    def variable(self, program: CudaProgram, name: str, variables: Variables) -> NDArray[np.uint8]:
+        """Return the bytes of a variable of a program, which its launches read and write.
+
+        Raises:
+            LaunchError: where no kernel uses one of that name.
+        """
+        held = variables.named(parse(self.compiled(program).ptx), name)
+        if held is None:
+            what = english("there is no variable {name} that a kernel uses", name=name)
+            raise LaunchError(*launch_place(""), what)
+        return held
 
     def launch(
         self,
@@ -87,11 +132,12 @@ class RawKernels:
         shape: tuple[Any, Any, int],
         args: Sequence[Any],
         expressions: Sequence[str] = (),
+        variables: Variables | None = None,
     ) -> bool:
         """Make one launch of so many blocks, threads and bytes of dynamic shared memory; tell whether it was made.
 
         Arrays are NumPy's, a pointer may be an address, and what is passed as it is, bytes. ``expressions`` are the
-        kernels that C++ gives names of its own.
+        kernels that C++ gives names of its own, and ``variables`` those of the module as its last launch left them.
 
         Raises:
             LaunchError: for a launch that the library does not make, or that does not pass what the kernel takes.
@@ -100,7 +146,7 @@ class RawKernels:
         place = launch_place("")
 
         def make(options: LaunchOptions) -> LaunchOutcome:
-            entry = Entry(program, compile_program(program, [name], program.view), name)
+            entry = Entry(program, self.compiled(program, name), name, variables=variables)
             if entry.symbol != name and name not in expressions:
                 what = english(
                     '{library} finds no {name}, which C++ gives another name; write extern "C" before it',

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.layout import initial_bytes
+from smemviz.engines.lockstep.ptx.host.variables import initial_bytes
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.compiling import compile_structures
 from smemviz.frontends.cuda.constants import UnreadableError
