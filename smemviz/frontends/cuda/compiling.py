@@ -26,6 +26,7 @@ _OPTIONS = (
     "-default-device",
     f"--pre-include={EVERYWHERE}",
 )
+_NAMES = "__nv_name_map"  # what NVRTC calls the names of the kernels that it is asked for
 _LINES = "-lineinfo"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
@@ -151,8 +152,9 @@ def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text], lin
     text = texts.get(error.file) or texts.get(Path(error.file).name)
     place = text.place(error.line) if text else None
     if text is None or place is None:
-        if error.file and not is_of_cuda(error.file):  # nothing of another file is shown
+        is_text = error.file and error.file != _NAMES
+        if is_text and not is_of_cuda(error.file):  # nothing of another file is shown
             return KernelFileError(file, 1, english("a file that it includes does not compile"))
-        where = f"{error.file}:{error.line}: " if error.file else ""
+        where = f"{error.file}:{error.line}: " if is_text else ""
         return KernelFileError(file, line, english("does not compile: {why}", why=f"{where}{error.what}"))
     return SourceError(text.file or file, place.line, place.column + 1, error.what)

@@ -12,6 +12,7 @@ from smemviz.frontends.cuda.lexing import Token, closing, scan
 SPECIFIERS = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "__host__"}
 _ON_DEVICE = SPECIFIERS - {"__host__"} | {"constexpr"}
 ATTRIBUTES = {"__launch_bounds__", "__align__", "__attribute__", "__cluster_dims__", "alignas", "decltype", "noexcept"}
+ACCESS = {"public", "private", "protected"}
 _CLASSES = ("struct", "class", "union", "enum")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -52,6 +53,12 @@ def declarations(source: str, specifiers: Mapping[str, set[str]]) -> Iterator[De
     yield from _Reader(tokens, specifiers).declarations(0, len(tokens))
 
 
+def host_members(source: str, specifiers: Mapping[str, set[str]]) -> Iterator[Declaration]:
+    """Give the functions in classes that no kernel can call."""
+    tokens = [token for token in scan(source) if token.kind not in ("comment", "directive")]
+    yield from _Reader(tokens, specifiers).host_members(0, len(tokens))
+
+
 def angle(tokens: Sequence[Token], at: int) -> int:
     """Return the number of the token that closes the ``<`` at ``at``."""
     depth = 0
@@ -70,18 +77,34 @@ class _Reader:
         self.specifiers = specifiers
 
     def declarations(self, at: int, end: int) -> Iterator[Declaration]:
+        yield from (read.declaration() for read in self.read(at, end))
+
+    def host_members(self, at: int, end: int, *, in_class: bool = False) -> Iterator[Declaration]:
+        for read in self.read(at, end):
+            declaration = read.declaration()
+            if read.body is not None:
+                yield from self.host_members(read.body + 1, closing(self.tokens, read.body), in_class=True)
+            elif in_class and declaration.kind == "host" and self.tokens[read.at].text == "}":
+                yield declaration
+
+    def read(self, at: int, end: int) -> Iterator[_One]:
+        """Read the declarations from a token to another, those in namespaces one by one."""
         while at < end:
-            if self.tokens[at].text in (";", "}"):
-                at += 1
+            if self.tokens[at].text in (";", "}") or self._is_access(at, end):
+                at += 1 if self.tokens[at].text in (";", "}") else 2
                 continue
             inner = self._inner(at, end)
             if inner is not None:
-                yield from self.declarations(inner + 1, last := closing(self.tokens, inner))
+                yield from self.read(inner + 1, last := closing(self.tokens, inner))
                 at = last + 1
                 continue
             read = _One(self, at, end)
-            yield read.declaration()
+            yield read
             at = read.at + 1
+
+    def _is_access(self, at: int, end: int) -> bool:
+        """Tell whether ``public:``, or one of its kin, stands here."""
+        return self.tokens[at].text in ACCESS and at + 1 < end and self.tokens[at + 1].text == ":"
 
     def _inner(self, at: int, end: int) -> int | None:
         """Return the ``{`` of a namespace, or of ``extern "C"``, that begins here."""
@@ -105,6 +128,7 @@ class _One:
         self.names: set[str] = set()
         self.is_class = self.assigned = False
         self.parameters: int | None = None  # the ( of a function
+        self.body: int | None = None  # the { of a class
         while self.at < end and not self._step():
             pass
         self.at = min(self.at, end - 1)
@@ -157,6 +181,8 @@ class _One:
         is_initial = self._initializes(last)
         ends = self.parameters is not None and not self.assigned and not is_initial
         ends = ends and not (self.is_class and before.text != ")")
+        if self.is_class and self.parameters is None and not self.assigned and "enum" not in self.words:
+            self.body = self.at
         self.at = last if ends else last + 1
         return ends
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from smemviz.frontends.cuda.declarations import Declaration, declarations, macros_of, specifiers_of
+from smemviz.frontends.cuda.declarations import (
+    Declaration,
+    declarations,
+    host_members,
+    macros_of,
+    specifiers_of,
+)
 from smemviz.frontends.cuda.lexing import scan
 
 _NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers
@@ -16,6 +22,7 @@ def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
     """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay."""
     macros = macros_of(sources.values())
     specifiers = specifiers_of(macros)
+    sources = {name: _without(source, list(host_members(source, specifiers))) for name, source in sources.items()}
     found = {name: list(declarations(source, specifiers)) for name, source in sources.items()}
     everything = [declaration for declared in found.values() for declaration in declared]
     namespaces = _NAMESPACES | {name for source in sources.values() for name in _NAMESPACE.findall(source)}

@@ -106,6 +106,7 @@ HEADERS = {
     "math.h": _MATH,
     "cmath": "#include <math.h>\n" + _HOST,
     "cupy/complex.cuh": _COMPLEX,
+    **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), "#include <cuda_bf16.h>\n#include <cuComplex.h>\n"),
     **dict.fromkeys(
         (
             *_OF_THE_HOST.split(),
@@ -114,8 +115,8 @@ HEADERS = {
                 "math_functions.h",
                 "helper_cuda.h",
                 "helper_functions.h",
-                *("cublas_v2.h", "cublas.h", "cublasLt.h", "curand.h"),
-                "nvtx3/nvToolsExt.h",
+                "curand.h",
+                *("nvToolsExt.h", "nvtx3/nvToolsExt.h", "helper_string.h", "helper_timer.h"),
             ),
         ),
         _HOST,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from smemviz.frontends.cuda.declarations import macros_of, specifiers_of
@@ -118,6 +120,35 @@ def test_the_device_keeps_what_kernels_reach() -> None:
         "template <class T, int N = 32> __global__ void k(T *out) { out[0] = made(inner::twice(SIZE)).a + FAST; }",
     ]
     assert [len(line) for line in lines] == [len(line) for line in DEVICE.split("\n")]
+
+
+def test_what_classes_have_for_the_host_alone_is_left_out() -> None:
+    source = """\
+    struct Lock {
+        int *mutex, held{0};
+        Lock() : mutex(nullptr), held{1} { cudaMalloc((void **)&mutex, 4); }
+    public:
+        struct Inner { void show() { std::cout << 1; } __device__ int one() { return 1; } };
+        friend std::ostream &operator<<(std::ostream &out, const Lock &l) { return out; }
+        __device__ void lock() { while (atomicCAS(mutex, 0, 1)); }
+        bool operator==(const Lock &other) const { return mutex == other.mutex; }
+        constexpr int two() { return 2; }
+        Lock(int);
+    };
+    __global__ void k(Lock l) { l.lock(); }
+    """
+    lines = device_texts({"f.cu": textwrap.dedent(source)})["f.cu"].split("\n")
+    assert [line.strip() for line in lines if line.strip()] == [
+        "struct Lock {",
+        "int *mutex, held{0};",
+        "public:",
+        "struct Inner {" + " " * 33 + "__device__ int one() { return 1; } };",
+        "__device__ void lock() { while (atomicCAS(mutex, 0, 1)); }",
+        "constexpr int two() { return 2; }",
+        "Lock(int);",
+        "};",
+        "__global__ void k(Lock l) { l.lock(); }",
+    ]
 
 
 def test_what_kernels_reach_is_found_across_files() -> None:

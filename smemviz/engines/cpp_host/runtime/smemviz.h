@@ -118,6 +118,12 @@ SMEMVIZ_ORDERS(long long, unsigned long long)
 SMEMVIZ_ORDERS(float, double)
 #undef SMEMVIZ_ORDERS
 #undef SMEMVIZ_ORDER
+inline double normcdf(double x) { return 0.5 * erfc(-x / sqrt(2.0)); }
+inline float normcdff(float x) { return (float)normcdf(x); }
+inline double sinpi(double x) { return sin(fmod(x, 2) * M_PI); }
+inline double cospi(double x) { return cos(fmod(x, 2) * M_PI); }
+inline float sinpif(float x) { return (float)sinpi(x); }
+inline float cospif(float x) { return (float)cospi(x); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 

@@ -47,6 +47,53 @@ static inline int findCudaDevice(int, const char **) { return 0; }
 static inline int gpuGetMaxGflopsDeviceId() { return 0; }
 static inline int _ConvertSMVer2Cores(int, int) { return 128; }
 """
+_FUNCTIONS = """#pragma once
+#include <chrono>
+#include <helper_cuda.h>
+#include <string.h>
+static inline const char *smemviz_flag(int argc, const char **argv, const char *name) {
+  const size_t length = strlen(name);
+  for (int number = 1; number < argc; number++) {
+    const char *word = argv[number] + strspn(argv[number], "-");
+    const bool named = word != argv[number] && !strncmp(word, name, length);
+    if (named && (!word[length] || word[length] == '=')) return word + length;
+  }
+  return nullptr;
+}
+static inline bool checkCmdLineFlag(int argc, const char **argv, const char *name) {
+  return smemviz_flag(argc, argv, name);
+}
+static inline int getCmdLineArgumentInt(int argc, const char **argv, const char *name) {
+  const char *value = smemviz_flag(argc, argv, name);
+  return value && *value ? atoi(value + 1) : 0;
+}
+static inline float getCmdLineArgumentFloat(int argc, const char **argv, const char *name) {
+  const char *value = smemviz_flag(argc, argv, name);
+  return value && *value ? (float)atof(value + 1) : 0;
+}
+struct StopWatchInterface { std::chrono::steady_clock::time_point from; float passed; };
+static inline bool sdkCreateTimer(StopWatchInterface **timer) { return *timer = new StopWatchInterface(); }
+static inline bool sdkDeleteTimer(StopWatchInterface **timer) { delete *timer; return !(*timer = nullptr); }
+static inline bool sdkStartTimer(StopWatchInterface **timer) {
+  (*timer)->from = std::chrono::steady_clock::now();
+  return true;
+}
+static inline bool sdkStopTimer(StopWatchInterface **timer) {
+  std::chrono::duration<float, std::milli> passed = std::chrono::steady_clock::now() - (*timer)->from;
+  (*timer)->passed += passed.count();
+  return true;
+}
+static inline bool sdkResetTimer(StopWatchInterface **timer) { (*timer)->passed = 0; return sdkStartTimer(timer); }
+static inline float sdkGetTimerValue(StopWatchInterface **timer) { return (*timer)->passed; }
+static inline float sdkGetAverageTimerValue(StopWatchInterface **timer) { return (*timer)->passed; }
+"""
+_MARKS = """#pragma once
+static inline int nvtxRangePushA(const char *) { return 0; }
+static inline int nvtxRangePush(const char *) { return 0; }
+static inline int nvtxRangePop() { return 0; }
+static inline void nvtxMarkA(const char *) {}
+static inline void nvtxMark(const char *) {}
+"""
 _PROFILER = """#pragma once
 #include <cuda_runtime.h>
 extern "C" cudaError_t cudaProfilerStart();
@@ -61,6 +108,8 @@ HOST_HEADERS = {
     "cooperative_groups/memcpy_async.h": "#include <cooperative_groups.h>\n",
     "mma.h": _WMMA,
     "helper_cuda.h": _HELPER,
+    **dict.fromkeys(("helper_functions.h", "helper_string.h", "helper_timer.h"), _FUNCTIONS),
+    **dict.fromkeys(("nvToolsExt.h", "nvtx3/nvToolsExt.h"), _MARKS),
     "cuda_profiler_api.h": _PROFILER,
     **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), CUBLAS),
     "curand.h": CURAND,

@@ -10,7 +10,13 @@ def _library(types: str, status: str, done: str, missing: str) -> str:
 
     Each returns a ``status``, of which 0 is success.
     """
-    lines = ["#pragma once", "#include <cuda_runtime.h>", "#include <cuda_fp16.h>", "#include <library_types.h>"]
+    lines = [
+        "#pragma once",
+        "#include <cuda_runtime.h>",
+        "#include <cuComplex.h>",
+        "#include <cuda_bf16.h>",
+        "#include <library_types.h>",
+    ]
     lines += ['extern "C" void smemviz_missing(const char *name);', types]
     for name in (*done.split(), *missing.split()):
         ends = f'smemviz_missing("{name}"); ' if name in missing.split() else ""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.declarations import ATTRIBUTES, SPECIFIERS, angle
+from smemviz.frontends.cuda.declarations import ACCESS, ATTRIBUTES, SPECIFIERS, angle
 from smemviz.frontends.cuda.functions import parts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
 from smemviz.frontends.cuda.lexing import Token, closing, scan
 
 _VARIABLES = {"__device__", "__constant__", "__managed__"}
 _NO_VARIABLE = {"struct", "class", "union", "template", "extern", "using", "typedef", "friend"}
-_ACCESS = {"public", "private", "protected"}
 _TYPE_WORDS = {"const", "volatile", "void", "bool", "char", "short", "int", "long", "unsigned", "signed", "float"}
 _TYPE_WORDS |= {"double", "typename", "struct", "class", "enum", "__restrict__", "restrict"}
 Edit = tuple[int, int, str]  # first character, the one after the last, and what stands there then
@@ -55,7 +54,7 @@ class _Rewriter:
         while at < len(self.tokens):
             text = self.tokens[at].text
             before = self.tokens[at - 1].text if at else ""
-            if text in (";", "{", "}") or (text == ":" and before in _ACCESS):
+            if text in (";", "{", "}") or (text == ":" and before in ACCESS):
                 start = at + 1
             if self._kinds([text]) - {"__host__"} and before != "]":  # a lambda's own __device__ stays unread
                 at = start = yield from self._declaration(start)
