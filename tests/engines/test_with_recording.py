@@ -188,3 +188,27 @@ def test_a_recording_is_asked_for_kernels_and_gone_through() -> None:
         assert [launch.grid for launch in one] == [(1, 1, 1), (2, 1, 1)]
         assert len(one) == 2
     assert smemviz.Recording.__bool__(recorded.recording)
+
+
+def test_a_script_that_records_itself_does_so_when_it_is_recorded(tmp_path: Path) -> None:
+    """Its kernel is made while the script is recorded, and launched in the statement."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import numpy as np
+from numba import cuda
+import smemviz
+
+@cuda.jit
+def kernel(out):
+    out[cuda.threadIdx.x] = 1
+
+kernel[1, 32](np.zeros(32))
+with smemviz.recording() as recorded:
+    kernel[2, 32](np.zeros(32))
+assert [launch.grid for launch in recorded] == [(2, 1, 1)], recorded
+assert recorded["kernel"].grid == (2, 1, 1)
+kernel[3, 32](np.zeros(32))
+""")
+    recording = smemviz.run(script, engine="lockstep")
+    assert recording.mistakes == ()
+    assert [launch.grid[0] for launch in recording] == [1, 2, 3]

@@ -19,7 +19,7 @@ from smemviz.engines.replacing import replaced
 from smemviz.errors import InputError
 from smemviz.frontends.numba.functions import Function
 
-_active: list[Recorder] = []  # the innermost last
+_active: list[tuple[Recorder, Callable[[FunctionType], Function]]] = []  # the innermost last
 
 
 @contextmanager
@@ -41,8 +41,9 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
 
     def start(kernel: FunctionType, config: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
         of_numba = is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
-        shown = Recorder(RunOptions(log_bytes=0)) if of_numba else recorder
-        shown.launch(find(kernel), config, args, place, cuda.addresses)
+        seen_by, found_by = _active[-1] if _active else (recorder, find)  # it may have been made in an outer one
+        shown = Recorder(RunOptions(log_bytes=0)) if of_numba else seen_by
+        shown.launch(found_by(kernel), config, args, place, cuda.addresses)
 
     def configured(kernel: Any) -> Dispatcher:
         return Dispatcher(kernel.py_func, None, bool(kernel.targetoptions.get("device")), "", start)
@@ -62,8 +63,8 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
         stack.enter_context(replaced(reductions, {"_cache": {}}))  # of kernels, which are launched elsewhere afterwards
         stack.enter_context(_forking())
         stack.callback(_tell_outer, recorder)
-        stack.callback(_active.remove, recorder)
-        _active.append(recorder)
+        stack.callback(_active.pop)
+        _active.append((recorder, find))
         yield
 
 
@@ -81,4 +82,4 @@ def _forking() -> Iterator[None]:
 def _tell_outer(recorder: Recorder) -> None:
     """Give what a recorder saw to the one around it."""
     if _active:
-        _active[-1].take_over(recorder.launches, recorder.findings)
+        _active[-1][0].take_over(recorder.launches, recorder.findings)
