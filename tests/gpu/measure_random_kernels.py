@@ -4,7 +4,7 @@
 
 200 kernels by default, half of them in CUDA C++ and half in Python, the former in both views; 100 of them are also run
 under Nsight Compute. ``apart`` are launches whose lanes make the same accesses in other groups: a GPU may let lanes
-stay apart after a branch. With ``conditions`` as the last word the kernels are rich in short circuits, chains and choices.
+stay apart after a branch. With ``conditions`` as the last word the kernels are rich in short circuits and choices.
 """
 
 from __future__ import annotations
