@@ -39,10 +39,9 @@ _ONE_OF_54 = N_(
     "One core of the authors' host; ours is three nested loops, compiled, on one core. They call their naive product "
     "54 times faster than this; their two times give 53.3."
 )
-_COLUMN = N_("The source calls ix, its index from threadIdx.x, the row number. It is the column, as in our kernel.")
-_FEW_THREADS = N_(
-    "Blocks of 2 x 2, as the source launches them: right, but a warp has 4 of 32 lanes, and a sector holds more than "
-    "they ask for."
+_COLUMN = N_(
+    "The source calls ix, its index from threadIdx.x, the row number. It is the column, as in our kernel. The source "
+    "launches blocks of 2 x 2, we of 32 x 32."
 )
 _CORNER = N_("The source launches blocks of 2 x 2 for tiles of 32 x 32, which leaves most of the product unwritten.")
 _TRANSPOSED = N_(
@@ -62,7 +61,6 @@ _ODD, _2000 = Size(228, 240, 112), Size(2000, 2000, 2000)
 
 QUOTED = (
     Quoted(N_("on the host"), _512, LOOPS, None, None, NOT_NAMED),
-    Quoted(N_("naive"), _512, "naive", 2, None, NOT_NAMED, _FEW_THREADS),
     Quoted(N_("naive"), _512, "naive", 32, None, NOT_NAMED, _COLUMN),
     Quoted(N_("shared memory, with bounds"), _512, "tiled_any", 32, None, NOT_NAMED, _CORNER, "corner_of_each_tile"),
     Quoted("cuBLAS sgemm", _512, CUBLAS, None, None, NOT_NAMED, _TRANSPOSED),

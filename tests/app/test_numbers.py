@@ -27,7 +27,7 @@ from smemviz.views.layouts.layout_search import layout_heads
 
 # What heads a column or a row and is no number.
 NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}
-NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront", "static", "dynamic"}
+NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront", "static", "dynamic", "global accesses"}
 NAMES |= {"count", "metric"}  # of raw counters, which have names of their own
 
 

@@ -76,7 +76,8 @@ def test_a_published_product_that_stays_unwritten_leads_to_the_kernel_that_does_
     for linked in (True, False):
         table = quoted_table(beside(sweep), sweep, linked)
         links = [part.href for part in parts(table) if hasattr(part, "href")]
-        assert links == ["/kernel?file=mistakes&kernel=corner_of_each_tile&elements=c&scope=launch"] * linked
+        same = ("corner_of_each_tile", "store_past_the_edge")
+        assert links == [f"/kernel?file=mistakes&kernel={kernel}&elements=c&scope=launch" for kernel in same] * linked
         assert "corner_of_each_tile does the same." in text(table)
     (row,) = (text(part) for part in parts(table) if type(part).__name__ == "Tr" and "25.73 ms" in text(part))
     assert "tiled_integer16" in row
