@@ -8,7 +8,6 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -77,6 +76,8 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
     Raises:
         InputError: when they are given for another language.
     """
+    from dataclasses import replace
+
     from smemviz.frontends.cuda import CudaProgram
     from smemviz.frontends.reading import read_program
 
