@@ -55,6 +55,14 @@ def answer_of(library: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _folder() -> str | None:
+    """Return the working folder, from which NVRTC names files; None where a script has removed it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
 class _Compiler:
     """One process, which answers one request at a time."""
 
@@ -85,7 +93,7 @@ class _Compiler:
         clock.daemon = True
         clock.start()
         try:
-            waiting = memoryview(json.dumps(request).encode() + b"\n")
+            waiting = memoryview(json.dumps({**request, "folder": _folder()}).encode() + b"\n")
             while waiting:
                 waiting = waiting[self._requests.write(waiting) :]
             line = self._answers.readline()

@@ -35,6 +35,8 @@ def main() -> None:
     while True:
         request = json.loads(requests.get())
         _bound(request["bytes"])
+        if request["folder"]:
+            os.chdir(request["folder"])
         answer = _compiled(library, request) if library else {"unloadable": unloadable}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
