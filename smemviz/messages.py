@@ -1,7 +1,8 @@
 """English texts that are recorded and printed, and what they say in the language of those who read them on a page.
 
-Recordings, the command line and JSON hold English. Where a page shows such a text, it is known again by the message
-that it was made of: the values are taken out of it and put into the translation. ``tools/messages.py`` finds these
+Recordings, the command line and JSON hold English. Where a page shows such a text, its values are put into the
+translation of the message that it was made of. A text that comes from a file or from another process no longer knows
+its message, and is known again by what it looks like. ``tools/messages.py`` finds these
 messages by ``english`` and notes them in the catalogues, so that texts of recordings and other processes are known,
 too.
 
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from string import Formatter
-from typing import Any
+from typing import Any, Self
 
 from smemviz.i18n import N_, English, english_messages, gettext, ngettext, spoken
 
@@ -36,17 +37,40 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
+class Said(str):
+    """A text in English that knows the message that it was made of, and the values in it."""
+
+    message: Message
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, message: str, /, **values: Any) -> Self:
+        """Return a message with values in place of its ``{names}``."""
+        return cls._made(message, message, values)
+
+    @classmethod
+    def of_several(cls, singular: str, plural: str, n: int, /, **values: Any) -> Self:
+        """Return the form of a message for ``n`` things, with values in place of its ``{names}``."""
+        return cls._made((singular, plural), singular if n == 1 else plural, {"n": n, **values})
+
+    @classmethod
+    def _made(cls, message: Message, form: str, values: Mapping[str, Any]) -> Self:
+        text = cls(form.format_map(values))
+        text.message, text.values = message, values
+        return text
+
+
 def english(message: str, /, **values: Any) -> str:
     """Return a message in English, whatever language is spoken, with values in place of its ``{names}``.
 
     The message is a literal, as for ``_``; a value may itself have been made by ``english``.
     """
-    return message.format_map(values)
+    return Said.of(message, **values)
 
 
 def nenglish(singular: str, plural: str, n: int, /, **values: Any) -> str:
     """Return the form of a message for ``n`` things, in English, as ``english`` does; ``{n}`` is the number."""
-    return english(singular if n == 1 else plural, n=n, **values)
+    return Said.of_several(singular, plural, n, **values)
 
 
 def say(text: str) -> str | None:
@@ -90,9 +114,10 @@ def _say(text: str, *, within: bool) -> str | None:
 
 
 def _whole(text: str, within: bool) -> str | None:
-    message, values = recognised(text, within=within) or (None, {})
-    if message is None:
+    known = (text.message, dict(text.values)) if isinstance(text, Said) else recognised(text, within=within)
+    if known is None:
         return None
+    message, values = known
     texts = {name: _say(value, within=True) for name, value in values.items() if isinstance(value, str)}
     values |= {name: translated for name, translated in texts.items() if translated}
     translated = (

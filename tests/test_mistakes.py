@@ -15,7 +15,7 @@ import smemviz
 from smemviz.errors import LaunchError
 from smemviz.model.counting.element_counts import element_counts
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Finding
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import described
 

@@ -27,7 +27,7 @@ from smemviz.faults import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.paths import gallery, kernels_dir, recording_for
-from smemviz.recordings import data
+from smemviz.recordings import data, findings
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
 from smemviz.views.glossary.numbers import numbers
@@ -138,7 +138,7 @@ def recording_format() -> str:
         "## `Recording`",
         _fields(smemviz.Recording),
     ]
-    for kind in (*kinds, data.Device, data.Finding):
+    for kind in (*kinds, data.Device, findings.Finding):
         parts += [f"## `{kind.__name__}`", _fields(kind)]
     return "\n\n".join(parts)
 

@@ -26,9 +26,10 @@ from smemviz.frontends.numba.reads import code_reads
 from smemviz.frontends.reading import parse_program, read_source, recorded_program
 from smemviz.i18n import _
 from smemviz.paths import kernels_dir, plain_name, recording_for
-from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
+from smemviz.recordings.data import Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
+from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
 from smemviz.recordings.recording import Recording, numbered
 
 _MOST_BYTES = 1 << 30  # of all runs together

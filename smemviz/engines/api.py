@@ -29,7 +29,8 @@ from smemviz.frontends.numba.functions import function_of, python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.messages import english
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 
 if TYPE_CHECKING:

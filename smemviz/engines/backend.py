@@ -19,7 +19,8 @@ from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program, source_sha256
 from smemviz.recordings.calibration import calibration_of
-from smemviz.recordings.data import Device, Finding, Launch
+from smemviz.recordings.data import Device, Launch
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 

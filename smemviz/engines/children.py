@@ -14,7 +14,8 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 
 
 class Children:

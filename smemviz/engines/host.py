@@ -31,7 +31,8 @@ from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.paths import is_packaged
-from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
+from smemviz.recordings.data import Dim3
+from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
@@ -225,10 +226,8 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
 
 def main_failed(error: PlaceError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    what = english("main() ended with {what}", what=error.what)
-    if not isinstance(error, KernelFileError):  # no exception's name, but a sentence
-        what = english("main() ended here: {what}", what=error.what)
-    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), what)
+    is_sentence = not isinstance(error, KernelFileError)  # and no exception's name
+    return Finding.of(MAIN_FAILED, "main", error.line, {"what": error.what, "is_sentence": is_sentence})
 
 
 def running_line(error: BaseException) -> int:
@@ -240,8 +239,7 @@ def running_line(error: BaseException) -> int:
 
 def stopped(line: int) -> Finding:
     """Turn Ctrl-C or SIGTERM into a finding at the line that was running, so that what was recorded is kept."""
-    what = english("stopped here; the launches after it are missing")
-    return Finding(MAIN_FAILED, "main", line, (0, 0, 0), (), what)
+    return Finding.of(MAIN_FAILED, "main", line, {})
 
 
 def not_recorded(error: PlaceError, *, has_run: bool = False, in_cell: bool = False) -> Finding:
@@ -251,15 +249,8 @@ def not_recorded(error: PlaceError, *, has_run: bool = False, in_cell: bool = Fa
     """
     if not error.kernel:
         return main_failed(error)
-    what = english("{what} This launch and all after it are missing.", what=sentence(error.what))
-    if has_run:
-        what = english("{what} It ran and is not recorded.", what=sentence(error.what))
-    elif in_cell:
-        what = english(
-            "{what} This launch and the rest of its cell are missing, and what it would have stored.",
-            what=sentence(error.what),
-        )
-    return Finding(LAUNCH_REFUSED, error.kernel, error.line, (0, 0, 0), (), what)
+    missing = "its recording" if has_run else "its cell" if in_cell else "all after it"
+    return Finding.of(LAUNCH_REFUSED, error.kernel, error.line, {"what": sentence(error.what), "missing": missing})
 
 
 def sentence(text: str) -> str:

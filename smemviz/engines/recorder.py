@@ -20,7 +20,8 @@ from smemviz.errors import (
     stop_behind,
     stop_code,
 )
-from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
 
 LaunchOutcome = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
 Make = Callable[[LaunchOptions], LaunchOutcome]  # makes one launch
@@ -144,7 +145,7 @@ class Recorder:
 
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
         """Note at its line that a launch was refused, so that ``main()`` can go on."""
-        self.findings.append(Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what))
+        self.findings.append(Finding.of(LAUNCH_REFUSED, kernel, error.line, {"what": error.what}))
 
     def leave_out(self, error: PlaceError) -> None:
         """Note at its line that a launch of a notebook's cell is not recorded, so that the others are."""

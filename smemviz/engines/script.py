@@ -26,7 +26,8 @@ from smemviz.frontends.numba.functions import Function, function_in, function_of
 from smemviz.frontends.numba.program import Program, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
 from smemviz.messages import english
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import EngineName, Recording
 
 _running: list[EngineName] = []  # the engine of each recording that is under way, the innermost last

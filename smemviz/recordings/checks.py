@@ -163,6 +163,8 @@ def decode(kind: Any, value: object, where: str) -> Any:
         _check_number(value, where)
     if isinstance(kind, type) and is_dataclass(kind):
         return kind(**decode_fields(kind, value, where))
+    if kind is object:
+        return _plain(value, where)
     if origin is Literal:
         if value not in arguments:
             raise ValueError(f"{where} is none of {', '.join(map(str, arguments))}")
@@ -183,6 +185,16 @@ def decode(kind: Any, value: object, where: str) -> Any:
     elif type(value) is kind:  # exact: JSON's true is no integer
         return value
     raise ValueError(f"{where} has the wrong type")
+
+
+def _plain(value: object, where: str) -> object:
+    """Return any JSON value, its lists as tuples."""
+    _check_number(value, where)
+    if isinstance(value, list):
+        return tuple(_plain(item, f"{where}[{i}]") for i, item in enumerate(value))
+    if isinstance(value, dict):
+        return {key: _plain(item, f"{where}.{key}") for key, item in value.items()}
+    return value
 
 
 def _check_number(value: object, where: str) -> None:

@@ -311,36 +311,3 @@ class Calibration:
     date: str
     slopes: Mapping[str, float]
     rows: tuple[CalibrationRow, ...]
-
-
-MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
-# Mistakes for which a device had better not make a launch: it would change memory of others, leave threads waiting for
-# ever, or end the context, after which the process can launch nothing more.
-UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock", "misaligned", "assertion", "trap")
-LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; it did not happen
-
-# Kinds of finding that do no harm: they are shown, and fail nothing.
-BENIGN_RACE = "benign_race"
-BARRIER_SKIPPED = "barrier_skipped"
-NEGATIVE_INDEX = "negative_index"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A mistake met while the kernel ran: what, where, and who.
-
-    ``launch`` is the number of the launch in the recording, None where the mistake belongs to none of them.
-    """
-
-    kind: str
-    kernel: str
-    line: int
-    block: tuple[int, int, int]
-    threads: tuple[tuple[int, int, int], ...]
-    message: str
-    launch: int | None = None
-
-    @property
-    def harmless(self) -> bool:
-        """Whether it is no mistake, only worth knowing."""
-        return self.kind in (BENIGN_RACE, BARRIER_SKIPPED, NEGATIVE_INDEX)

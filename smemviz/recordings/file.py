@@ -17,6 +17,7 @@ from smemviz.errors import RecordingError
 from smemviz.recordings.archive import Archive, open_archive
 from smemviz.recordings.checks import check_addresses, check_launch, check_recording, check_totals, decode_fields
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Totals
+from smemviz.recordings.findings import as_recorded
 from smemviz.recordings.recording import (
     COLUMNS,
     INTEGERS,
@@ -80,6 +81,7 @@ def _read(archive: Archive) -> Recording:
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
     run = decode_fields(Recording, metadata, "metadata", without=("launches",))
     check_recording(run, len(decoded))
+    run["findings"] = tuple(map(as_recorded, run.get("findings", ())))
     files = {"", run["file"], *run.get("sources", ())}
     used = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not used <= files:

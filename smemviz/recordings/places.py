@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from smemviz.recordings.data import Finding, Launch, Site
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 
 _PLACE = re.compile(r"(\d{1,7}):(\d{1,7})(?:\.(\d{1,7}))?")
@@ -59,7 +60,8 @@ def access_of(recording: Recording, launch: Launch, finding: Finding) -> tuple[i
     ]
     if not here:
         return None
-    array = finding.message.partition("[")[0]  # the array's name stands first in what is said of an element
+    element = finding.facts.get("array") or finding.facts.get("element") or ""
+    array = str(element).partition("[")[0]
     site = next((i for i in here if launch.sites[i].array == array), here[0])
     across, down, _deep = launch.grid
     x, y, z = finding.block

@@ -10,7 +10,8 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.diff import COUNTS, LaunchPair, SitePair, new_findings
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.printable import printable
-from smemviz.recordings.data import Finding, Site
+from smemviz.recordings.data import Site
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.wording.grammar import clauses, items

@@ -18,6 +18,7 @@ from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
 from smemviz.reports.terminal import output_console, print_json, table_of
@@ -47,8 +48,13 @@ def facts(recording: Recording, hardware: Hardware = H200) -> dict[str, Any]:
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
         "launches": _launches_facts(recording, hardware),
-        "findings": [asdict(finding) for finding in recording.findings],
+        "findings": [_finding_facts(finding) for finding in recording.findings],
     }
+
+
+def _finding_facts(finding: Finding) -> dict[str, Any]:
+    """Return a finding with what it says, which stands for its own facts."""
+    return {name: value for name, value in asdict(finding).items() if name != "facts"}
 
 
 def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, Any]]:

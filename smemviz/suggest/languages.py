@@ -13,7 +13,8 @@ from smemviz.engines.output_hashes import OutputHash
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.recordings.data import ArrayInfo, Finding, Launch, Timing
+from smemviz.recordings.data import ArrayInfo, Launch, Timing
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.cuda.rewriting import CudaRewriting, as_declared
 from smemviz.suggest.rewrites import Rewriter

@@ -20,7 +20,8 @@ from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import MAIN_FAILED, UNSAFE, Finding, Launch, Timing
+from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.languages import language_of
 from smemviz.suggest.rewrites import rewritten
@@ -79,7 +80,7 @@ class Verifier:
     @property
     def unsafe(self) -> bool:
         """Whether the file makes a mistake that may harm a device."""
-        return any(finding.kind in UNSAFE for finding in self._before.findings)
+        return any(finding.is_unsafe for finding in self._before.findings)
 
     def check(self, suggested: Sequence[Suggestion]) -> Check:
         """Run the file with suggestions written into it and compare.

@@ -12,8 +12,9 @@ from smemviz.errors import InputError, SmemvizError
 from smemviz.frontends.numba.program import source_sha256
 from smemviz.frontends.reading import read_source
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Finding, Launch, Site
+from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.file import load
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.testing.limits import Limit, SiteSelection, concerns, exceeded

@@ -7,7 +7,7 @@ from collections import Counter
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import LAUNCH_REFUSED
+from smemviz.recordings.findings import LAUNCH_REFUSED
 from smemviz.recordings.recording import Recording
 
 

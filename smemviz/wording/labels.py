@@ -9,7 +9,8 @@ from datetime import date
 import numpy as np
 
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
-from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, NEGATIVE_INDEX, ArrayInfo, Launch, Verdict
+from smemviz.recordings.data import ArrayInfo, Launch, Verdict
+from smemviz.recordings.findings import kind_of
 from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import clauses, names
 
@@ -41,7 +42,7 @@ def operation_name(op: str) -> str:
 
 def finding_name(kind: str) -> str:
     """Write the kind of a mistake: ``out of bounds``."""
-    return _FINDINGS[kind]() if kind in _FINDINGS else kind.replace("_", " ")
+    return _(kind_of(kind).title)
 
 
 def space_name(space: str) -> str:
@@ -170,25 +171,6 @@ _OPERATIONS: Mapping[str, Callable[[str], str]] = {
     "update": lambda _name: pgettext("operation", "update"),
     "atomic": lambda name: pgettext("operation", "atomic {name}", name=name),
     "reduce": lambda name: pgettext("operation", "reduce {name}", name=name),
-}
-
-_FINDINGS: Mapping[str, Callable[[], str]] = {
-    "race": lambda: _("race"),
-    BENIGN_RACE: lambda: _("benign race"),
-    BARRIER_SKIPPED: lambda: _("barrier skipped at the end"),
-    "out_of_bounds": lambda: _("out of bounds"),
-    "unwritten_read": lambda: _("unwritten read"),
-    "unassigned_read": lambda: _("unassigned variable"),
-    NEGATIVE_INDEX: lambda: _("negative index"),
-    "split_barrier": lambda: _("split barrier"),
-    "barrier_divergence": lambda: _("barrier divergence"),
-    "deadlock": lambda: _("deadlock"),
-    "misaligned": lambda: _("misaligned address"),
-    "assertion": lambda: _("failed assertion"),
-    "trap": lambda: _("trap"),
-    "raised": lambda: pgettext("mistake", "raised"),
-    "launch_refused": lambda: _("launch refused"),
-    "main_failed": lambda: _("main failed"),
 }
 
 

@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from smemviz.i18n import _
+from smemviz.messages import say
 from smemviz.model.counting.element_counts import element_counts
 from smemviz.model.hardware.operations import Effect
-from smemviz.recordings.data import MAIN_FAILED, ArrayInfo, Finding, Launch
+from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import sentences
 from smemviz.wording.sentences import findings_of
@@ -21,10 +23,10 @@ def first_mistake(recording: Recording, launch: Launch) -> Finding | None:
     return next(found, None)
 
 
-def reason_and_remedy(message: str) -> tuple[str, str]:
-    """Divide what is said of a mistake, in whatever language: its last sentence says what mends it."""
-    end = max(message[:-1].rfind(stop) + len(stop.rstrip()) for stop in (". ", "。"))
-    return (message[:end], message[end:].strip()) if end > 0 else (message, "")
+def reason_and_remedy(mistake: Finding) -> tuple[str, str]:
+    """Say what is wrong, and what mends it, "" where nothing is said of that; in English where no other is known."""
+    reason, remedy = (say(part) or part for part in mistake.parts)
+    return (_("{reason}.", reason=reason), remedy) if remedy else (reason, "")
 
 
 def left_alone(launch: Launch) -> str:

@@ -16,7 +16,8 @@ from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.model.playback.request_view import RequestView
-from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import capital, names, sentences
 from smemviz.wording.labels import access_name, count, day, degree_name, efficiency_text, finding_name, operation_name

@@ -11,7 +11,6 @@ from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.why_panel import view_why
 from smemviz.paths import gallery, kernels_dir
-from smemviz.wording.mistakes import reason_and_remedy
 
 RUN = {"file": "square", "kernel": "set_row_read_col"}
 
@@ -84,16 +83,3 @@ def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file
     reason, fix = said_first(file, "no_second_barrier")
     assert "with no barrier between." in reason
     assert fix.startswith("Fix. Put ")
-
-
-@pytest.mark.parametrize(
-    ("message", "divided"),
-    [
-        ("a is read. Store in a first.", ("a is read.", "Store in a first.")),
-        ("It does no harm.", ("It does no harm.", "")),
-        ("读取了 a。请先写入。", ("读取了 a。", "请先写入。")),
-        ("b: cuda.syncthreads() is reached. Move it.", ("b: cuda.syncthreads() is reached.", "Move it.")),
-    ],
-)
-def test_a_message_is_divided_before_its_last_sentence(message: str, divided: tuple[str, str]) -> None:
-    assert reason_and_remedy(message) == divided

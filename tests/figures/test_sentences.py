@@ -10,7 +10,7 @@ from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view, worst_request
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import MAIN_FAILED, Finding
+from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 RECORDING = square_recording()

@@ -12,7 +12,7 @@ from smemviz.cli.main import main
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.notebook import script_of
 from smemviz.frontends.reading import read_source
-from smemviz.recordings.data import LAUNCH_REFUSED
+from smemviz.recordings.findings import LAUNCH_REFUSED
 from smemviz.recordings.recording import Recording
 
 

@@ -14,8 +14,9 @@ from smemviz.cli.verbs import verify as verb
 from smemviz.engines import backend
 from smemviz.errors import MissingError, RecordingError
 from smemviz.measure.ncu import counters, verify
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
+from smemviz.recordings.findings import Finding
 
 MERGED = captured.FOLDER / "merged.py"
 

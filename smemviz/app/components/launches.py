@@ -15,7 +15,8 @@ from smemviz.i18n import _
 from smemviz.model.counting.duplicates import times_made
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, request_view, worst_request
-from smemviz.recordings.data import MAIN_FAILED, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import MAIN_FAILED
 from smemviz.recordings.places import access_of, place_of, site_at
 from smemviz.recordings.recording import Recording
 from smemviz.wording.labels import finding_name, launch_name

@@ -35,7 +35,7 @@ from smemviz.lessons.tasks import Task, task_of
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
-from smemviz.recordings.data import Finding
+from smemviz.recordings.findings import Finding
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count
 from smemviz.wording.sentences import folded, more_of_a_kind

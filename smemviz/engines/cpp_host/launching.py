@@ -21,7 +21,8 @@ from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import RefusedLaunchError
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import ArrayInfo, Finding
+from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.findings import Finding
 
 INVALID_VALUE, INVALID_CONFIGURATION, ILLEGAL_ADDRESS, ASSERTED, FAILED = 1, 9, 716, 710, 719
 _ENDING = {"assertion": ASSERTED, "trap": FAILED, "deadlock": FAILED, "misaligned": ILLEGAL_ADDRESS}

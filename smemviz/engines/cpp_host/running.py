@@ -27,7 +27,8 @@ from smemviz.frontends.cuda.functions import find_functions
 from smemviz.frontends.cuda.host.staging import own_files
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import english
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 
 _WINDOW = (0x7000_0000_0000, 0x7800_0000_0000)  # of the addresses of the device
 _SIGNALS = {

@@ -23,8 +23,7 @@ from smemviz.engines.lockstep import Limits, launch
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.functions import Function
-from smemviz.messages import english
-from smemviz.recordings.data import UNSAFE, Finding
+from smemviz.recordings.findings import Finding
 
 MOST_THREADS = 1 << 16
 MOST_BYTES = 1 << 26
@@ -49,7 +48,7 @@ class Preflight:
         Raises:
             RefusedLaunchError: for a launch that no device would start.
         """
-        return not any(finding.kind in UNSAFE for finding in self.findings(function, config, arguments, 0))
+        return not any(finding.is_unsafe for finding in self.findings(function, config, arguments, 0))
 
     def findings(
         self, function: Function, config: Configuration, arguments: Sequence[Any], number: int
@@ -120,5 +119,4 @@ def _copied(argument: Any, seen: dict[int, Any]) -> Any:
 
 def not_run(finding: Finding) -> Finding:
     """Return a mistake for which a launch was not made."""
-    message = english("{what} It was not run on the GPU.", what=finding.message)
-    return replace(finding, launch=None, message=message)
+    return replace(finding.with_facts(not_run=True), launch=None)

@@ -38,7 +38,7 @@ from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known
-from smemviz.recordings.data import UNSAFE, Launch
+from smemviz.recordings.data import Launch
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
 _CARRIED_OPTIONS = ("fastmath", "extensions")
@@ -140,7 +140,7 @@ class Recorder(recorder.Recorder):
         except RefusedLaunchError as error:
             self.refuse(function.name, error)
             return False
-        safe = not any(finding.kind in UNSAFE for finding in findings)
+        safe = not any(finding.is_unsafe for finding in findings)
         self.findings += findings if safe else map(not_run, findings)
         return safe
 

@@ -19,7 +19,8 @@ from smemviz.engines.options import RunOptions
 from smemviz.engines.replacing import replaced
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 
 
 def run(program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:

@@ -26,7 +26,8 @@ from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.data import WARP_SIZE, Launch
+from smemviz.recordings.findings import Finding
 
 Place = tuple[str, int]
 

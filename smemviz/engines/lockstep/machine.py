@@ -159,8 +159,8 @@ class Machine:
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
                 present, missing = int(np.count_nonzero(here[row])), int(np.count_nonzero(absent[row]))
                 waits = of_grid and bool(absent[:, 0].any())
-                kind, message = divergence(self.findings.tree, node, present, missing, waits=waits)
-                self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), message)
+                kind, facts = divergence(self.findings.tree, node, present, missing, waits=waits)
+                self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), **facts)
         self.barriers += 1
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
@@ -185,6 +185,6 @@ class Machine:
                 ),
             )
 
-    def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:
-        """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
-        self.findings.add((kind, line, column), kind, line, np.flatnonzero(lanes), message)
+    def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], /, **facts: Any) -> None:
+        """Note what was met at a place once, with the first block that does it and up to eight of its threads."""
+        self.findings.add((kind, line, column), kind, line, np.flatnonzero(lanes), facts)

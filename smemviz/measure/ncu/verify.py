@@ -20,7 +20,7 @@ from smemviz.model.counting.costs import own_counts
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.model.hardware.operations import effect_of
 from smemviz.progress import Callback
-from smemviz.recordings.data import UNSAFE, Launch, Site, SiteHardware
+from smemviz.recordings.data import Launch, Site, SiteHardware
 from smemviz.recordings.recording import Recording
 
 DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests
@@ -62,7 +62,7 @@ def verify(
 def _refuse_harm(recording: Recording) -> None:
     """Refuse a file with a launch that was not made because it may do harm: under the profiler it would be."""
     for finding in recording.findings:
-        if finding.kind in UNSAFE and finding.launch is None:
+        if finding.is_unsafe and finding.launch is None:
             what = f"{finding.kind.replace('_', ' ')} in {finding.kernel}: {finding.message} Mend it, then verify"
             raise LaunchError(recording.file_of_finding(finding), finding.line, what)
 

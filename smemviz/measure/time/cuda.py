@@ -28,7 +28,7 @@ from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
-from smemviz.recordings.data import UNSAFE, Timing
+from smemviz.recordings.data import Timing
 
 
 def time_cuda(
@@ -87,7 +87,7 @@ class _Careful(Recorder):
         options: LaunchOptions = DEFAULT_OPTIONS,
     ) -> LaunchOutcome:
         """Make one launch, and record nothing."""
-        if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, options.number)):
+        if any(finding.is_unsafe for finding in self.findings(entry, configuration, args, place, options.number)):
             self.unsafe.append(entry.name)
         else:
             self.make(entry, configuration, args, place)

@@ -15,7 +15,7 @@ from smemviz.app.state import RunState
 from smemviz.engines.cpp_host import running
 from smemviz.errors import KernelFileError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import parse_cuda
-from smemviz.recordings.data import MAIN_FAILED
+from smemviz.recordings.findings import MAIN_FAILED
 
 Write = Callable[..., Path]
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import START, body, what
 
-from smemviz.recordings.data import UNSAFE
-
 
 def hints(text, *args, parameters="a, out", **options):
     _, findings = body("i = cuda.grid(1)\nt = cuda.threadIdx.x\n" + text, *args, parameters=parameters, **options)
@@ -70,7 +68,7 @@ def test_it_is_no_mistake_and_the_launch_is_safe():
     (hint,) = hints("out[i] = a[i - 1]", np.arange(8), np.zeros(8), block=8, harmless=True)
 
     assert hint.harmless
-    assert hint.kind not in UNSAFE
+    assert not hint.is_unsafe
 
 
 def test_an_index_before_the_first_of_a_negative_size_is_out_of_bounds_and_that_alone():

@@ -309,8 +309,8 @@ def test_a_long_interval_is_followed_in_pieces(kept, monkeypatch):
 def test_what_is_said_of_a_race_is_made_up_once_however_many_there_are(monkeypatch):
     """A kernel of 40 lines that race with each other took minutes when each new race changed what all others say."""
     said = []
-    original = Race.message
-    monkeypatch.setattr(Race, "message", lambda race, **more: said.append(race) or original(race, **more))
+    original = Race.facts
+    monkeypatch.setattr(Race, "facts", lambda race, **more: said.append(race) or original(race, **more))
     stores = "".join(f"held[(t + {k}) % 64] += {k}\n" for k in range(1, 12))
     _, findings = body(
         f"held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\n{stores}", np.zeros(64, np.int64), block=64

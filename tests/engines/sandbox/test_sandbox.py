@@ -17,7 +17,7 @@ from smemviz.engines import run
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, TextRun, run_text
 from smemviz.errors import InputError, KernelFileError, UnsupportedError
 from smemviz.paths import gallery
-from smemviz.recordings.data import MAIN_FAILED
+from smemviz.recordings.findings import MAIN_FAILED
 
 _LIMITS = SandboxLimits(log_bytes=1 << 28)
 _KERNEL = """import math

@@ -36,7 +36,8 @@ from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.paths import gallery
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.places import access_of
 from smemviz.recordings.spelling import is_cuda_file
 from smemviz.recordings.text import lines_of

@@ -17,7 +17,8 @@ from smemviz.frontends.cuda import is_cuda_file
 from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
 from smemviz.model.counting.summary import SiteSummary
-from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Site
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.labels import finding_name

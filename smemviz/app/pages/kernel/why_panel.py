@@ -19,10 +19,10 @@ from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
-from smemviz.messages import say
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
@@ -72,7 +72,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
 
 def _of_mistake(mistake: Finding, launch: Launch) -> list[Component]:
     """Say why a mistake is one, what mends it, and what of a result only seems to be the launch's."""
-    reason, remedy = reason_and_remedy(say(mistake.message) or mistake.message)
+    reason, remedy = reason_and_remedy(mistake)
     lines = [(capital(_("{pattern}.", pattern=finding_name(mistake.kind))), reason), (_("Fix."), remedy)]
     return [
         *(html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text),

@@ -20,7 +20,8 @@ from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.program import CudaProgram
-from smemviz.recordings.data import UNSAFE, Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 
 
 def run(program: CudaProgram, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
@@ -53,7 +54,7 @@ class Recorder:
         if options.progress is not None:
             options.progress(options.number, options.number + 1, entry.name)
         findings = self.findings(entry, configuration, args, place, options.number)
-        if any(finding.kind in UNSAFE for finding in findings):
+        if any(finding.is_unsafe for finding in findings):
             return None, tuple(map(not_run, findings))
         try:
             return record(Gpu(), entry, configuration, args, place, options.log_bytes, options.logged), findings

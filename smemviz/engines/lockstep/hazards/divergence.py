@@ -5,29 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from smemviz.messages import english
-from smemviz.recordings.data import BARRIER_SKIPPED
+from smemviz.recordings.findings import Facts
 
 
 def divergence(
     kernel: ast.FunctionDef | None, barrier: ast.expr, present: int, missing: int, *, waits: bool = False
-) -> tuple[str, str]:
-    """Return the kind of finding that a barrier is which ``missing`` threads of a block skip, and the message.
+) -> tuple[str, Facts]:
+    """Return the kind of finding that a barrier is which ``missing`` threads of a block skip, and its facts.
 
     With ``waits`` others wait for them all the same: at a barrier of the grid the first thread counts for its block.
     """
-    values = {"code": ast.unparse(barrier), "present": present, "missing": missing}
-    if not waits and _skipped_to_the_end(kernel.body if kernel else (), barrier):
-        return BARRIER_SKIPPED, english(
-            "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
-            "so a device goes on without them, as after a return.",
-            **values,
-        )
-    return "barrier_divergence", english(
-        "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-        "Move it to a place that every thread of the block reaches.",
-        **values,
-    )
+    facts = {"code": ast.unparse(barrier), "present": present, "missing": missing}
+    is_end = not waits and _skipped_to_the_end(kernel.body if kernel else (), barrier)
+    return "barrier_skipped" if is_end else "barrier_divergence", facts
 
 
 def _skipped_to_the_end(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.remedies import Race
-from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Dim3, Finding, Site
+from smemviz.recordings.data import WARP_SIZE, Dim3, Site
+from smemviz.recordings.findings import BENIGN_RACE, Facts, Finding
 from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
@@ -57,7 +57,8 @@ class Findings:
         apart = [race for race in self._races.values() if race.apart and not race.blocks]
         for key, race in self._races.items():
             others = any(race.shares_place(other) for other in apart)
-            self._findings[key] = replace(self._findings[key], message=race.message(with_others=others))
+            if others:
+                self._findings[key] = self._findings[key].with_facts(**race.facts(with_others=True))
         return tuple(
             finding for key, finding in self._findings.items() if finding.kind != BENIGN_RACE or key[1] not in racing
         )
@@ -78,10 +79,10 @@ class Findings:
     def add_race(self, key: RaceKey, race: Race, slots: NDArray[np.integer]) -> None:
         """Note a race; one known by its key is replaced."""
         self._findings.pop(key, None)
-        self.add(key, "race", race.second, slots, race.message())
+        self.add(key, "race", race.second, slots, race.facts())
         self._races[key] = race
 
-    def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:
+    def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], facts: Facts) -> None:
         """Note a mistake unless its key is known, with the block of the first slot and up to eight of its threads."""
         if key in self._findings:
             return
@@ -89,7 +90,9 @@ class Findings:
         inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
-        self._findings[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
+        self._findings[key] = Finding.of(
+            kind, self.kernel, line, facts, block=block, threads=threads, launch=self._launch
+        )
 
 
 def place_of(site: Site) -> Place:

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.findings import Findings, place_of, race_key
 from smemviz.engines.lockstep.hazards.messages import Messages
-from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
+from smemviz.engines.lockstep.hazards.races import accesses_of, note_race
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import english
 from smemviz.model.hardware.operations import Effect, effect_of
-from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
+from smemviz.recordings.data import WARP_SIZE, Site
+from smemviz.recordings.findings import BENIGN_RACE
 
 _OTHERS: dict[Effect, tuple[Effect, ...]] = {
     "load": ("store", "update"),
@@ -237,9 +237,8 @@ class GlobalRaces:
         slots = np.array([early, late]) - 1 - self._first
         apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
         who, whom = (self._findings.who(int(slot), with_block=apart) for slot in slots)
-        what = what_was_done(watched.element(cell, second.array, self._findings.spelling), first, who, second, whom)
-        message = english("{what}, the same value: it does no harm that nothing orders them.", what=what)
-        self._findings.add(key, BENIGN_RACE, second.line, slots, message)
+        element = watched.element(cell, second.array, self._findings.spelling)
+        self._findings.add(key, BENIGN_RACE, second.line, slots, accesses_of(element, first, who, second, whom))
 
     def _compare_at_once(
         self, watched: Watched, site: Site, cells: NDArray[np.int64], threads: Threads, bits: NDArray[Any]

@@ -20,8 +20,8 @@ from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo, Site
+from smemviz.recordings.findings import Facts
 
 # So many accesses of single threads are kept at most: 64 MiB with their addresses and cells. A site execution takes as
 # much as some of them itself.
@@ -146,36 +146,22 @@ class Written:
     def _tell(self, access: SharedAccess, missing: NDArray[np.intp]) -> None:
         key = ("unwritten_read", access.site.function, access.site.line, access.site.column)
         if key not in self._findings:
-            message = self._message(access, int(access.cells[missing[0]]))
+            facts = self._facts(access, int(access.cells[missing[0]]))
             slots = np.unique(access.threads[missing])
-            self._findings.add(key, "unwritten_read", access.site.line, slots, message)
+            self._findings.add(key, "unwritten_read", access.site.line, slots, facts)
 
-    def _message(self, access: SharedAccess, cell: int) -> str:
+    def _facts(self, access: SharedAccess, cell: int) -> Facts:
         address = self._cells.address(cell)
         array = array_at(self._placed, access.site.array, address)
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]
-        size = array.nbytes // array.itemsize
-        written = int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize
-        element = element_name(array, address, self._findings.spelling)
-        if access.loads:
-            what = english("{element} is read, but nothing wrote it", element=element)
-        else:
-            what = english("{element} is updated, but nothing wrote it", element=element)
-        values = {"what": what, "array": array.name, "elements": size}
-        if not written:
-            return english("{what}: shared memory does not start as zeros. Store in {array} first.", **values)
-        if written <= self._threads < size:
-            return english(
-                "{what}: the block has {threads} threads and {array} {elements} elements. "
-                "Make them as many, or let each thread store several.",
-                threads=self._threads,
-                **values,
-            )
-        return english(
-            "{what}: {written} of the {elements} elements of {array} are written. Store in the others first.",
-            written=written,
-            **values,
-        )
+        return {
+            "element": element_name(array, address, self._findings.spelling),
+            "array": array.name,
+            "updated": not access.loads,
+            "written": int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize,
+            "elements": array.nbytes // array.itemsize,
+            "threads": self._threads,
+        }
 
 
 def _undeclared(cells: Cells, placed: Sequence[ArrayInfo]) -> NDArray[np.bool_]:

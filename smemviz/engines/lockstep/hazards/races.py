@@ -9,6 +9,7 @@ had passed how many ``syncwarp`` is counted for each; masks that name part of a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,8 @@ from smemviz.engines.lockstep.hazards.findings import Findings, Who, race_key
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
-from smemviz.messages import english
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3, Site
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Site
 
 _NOBODY, _ATOMIC = -1, -2
 _NOBODY_LOW, _NOBODY_HIGH = np.iinfo(np.int32).max, -1
@@ -159,7 +159,7 @@ def note_race(
     (first, early), (second, late) = first_access, second_access
     who, whom = (findings.who(slot, with_block=blocks) for slot in (early, late))
     race = Race(
-        what_was_done(element, first, who, second, whom),
+        accesses_of(element, first, who, second, whom),
         first.line,
         second.line,
         one_place=(first.line, first.column) == (second.line, second.column),
@@ -173,45 +173,15 @@ def note_race(
     findings.add_race(race_key(first, second), race, np.array([early, late]))
 
 
-def what_was_done(element: str, site: Site, first: Who, other_site: Site, second: Who) -> str:
-    """Say which threads did what to an element, and where; of which blocks, where that is given."""
-    did, does = (str(effect_of(op)) for op in (site.op, other_site.op))
-    if (did, site.line) != (does, other_site.line):
-        did, does = _by_thread(did, first, site.line), _by_thread(does, second, other_site.line)
-        return english("{element} is {did} and {does}", element=element, did=did, does=does)
-    (thread, block), (other, other_block) = first, second
-    values = {"element": element, "first": thread, "second": other, "line": site.line}
-    if block is not None:
-        return english(
-            "{element} is stored by thread {first} of block {block} and thread {second} of block {other} "
-            "at line {line}",
-            block=block,
-            other=other_block,
-            **values,
-        )
-    if did == "store":
-        return english("{element} is stored by threads {first} and {second} at line {line}", **values)
-    return english("{element} is updated by threads {first} and {second} at line {line}", **values)
+def accesses_of(element: str, site: Site, first: Who, other_site: Site, second: Who) -> dict[str, Any]:
+    """Return as facts which threads did what to an element, and where; of which blocks, where that is given."""
+    return {"element": element, "first": _access(site, first), "second": _access(other_site, second)}
 
 
-def _by_thread(did: str, who: Who, line: int) -> str:
+def _access(site: Site, who: Who) -> dict[str, Any]:
     thread, block = who
-    if block is not None:
-        return _by_thread_of_block(did, thread, block, line)
-    if did == "load":
-        return english("loaded by thread {thread} at line {line}", thread=thread, line=line)
-    if did == "store":
-        return english("stored by thread {thread} at line {line}", thread=thread, line=line)
-    return english("updated by thread {thread} at line {line}", thread=thread, line=line)
-
-
-def _by_thread_of_block(did: str, thread: Dim3, block: Dim3, line: int) -> str:
-    values = {"thread": thread, "block": block, "line": line}
-    if did == "load":
-        return english("loaded by thread {thread} of block {block} at line {line}", **values)
-    if did == "store":
-        return english("stored by thread {thread} of block {block} at line {line}", **values)
-    return english("updated by thread {thread} of block {block} at line {line}", **values)
+    access = {"did": str(effect_of(site.op)), "thread": thread, "line": site.line}
+    return access if block is None else access | {"block": block}
 
 
 def _by_phase(accesses: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:

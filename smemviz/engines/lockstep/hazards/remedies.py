@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from smemviz.messages import english
 from smemviz.recordings.data import Site
 from smemviz.recordings.spelling import PYTHON, Spelling
 
@@ -14,14 +15,14 @@ _ATOMICS = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_"
 
 @dataclass(frozen=True)
 class Race:
-    """What two threads did, one after the other unless ``at_once``, and the lines where.
+    """What two threads did, one after the other unless ``at_once``, and the lines where; ``accesses`` as facts.
 
     ``apart`` are threads of two warps. ``loop`` is the line of the loop in which the first did it in an earlier round
     than the second: a barrier at its end lies between them. None where it has to stand between the lines. ``blocks``
     are threads of two blocks. ``update`` is the atomic that does at once what both did by a load and a store.
     """
 
-    what: str
+    accesses: Mapping[str, Any]
     first: int
     second: int
     one_place: bool
@@ -38,81 +39,35 @@ class Race:
             return self.loop == other.loop
         return max(self.first, other.first) < min(self.second, other.second)
 
-    def message(self, *, with_others: bool = False) -> str:
-        """Say what was done, why that is a race, and what to do; ``with_others`` have a race at the same place.
+    def facts(self, *, with_others: bool = False) -> dict[str, Any]:
+        """Return the facts of its finding: what was done, what does not order it, and what would.
 
-        A barrier of the warp would leave theirs.
+        ``with_others`` have a race at the same place: a barrier of the warp would leave theirs.
         """
-        atomic, word = self.spelling.atomic, self.spelling.warp_word
+        spelling = self.spelling
+        ending: dict[str, Any]
+        of_warp = not (self.apart or self.blocks or with_others)
         if self.update:
-            return english(
-                "{what}, and one of the two results is lost. Use {atomic}.", what=self.what, atomic=self.update
-            )
+            ending = {"remedy": "update", "atomic": self.update}
+        elif self.one_place or (self.at_once and not self.apart and not self.blocks):
+            ending = {"remedy": "atomic", "atomic": spelling.atomic}
+        elif self.blocks:
+            ending = {"remedy": "launches", "fence": spelling.fence}
+        else:
+            barrier = spelling.warp_barrier if of_warp else spelling.barrier
+            place = {"remedy": "barrier"} if self.loop is None else {"remedy": "loop", "line": self.loop}
+            ending = {"barrier": barrier, **place}
+        return {**self.accesses, "between": self._between, "word": spelling.warp_word, **ending}
+
+    @property
+    def _between(self) -> str:
+        if self.update:
+            return "load and store"
         if self.blocks:
-            return self._between_blocks()
+            return "blocks"
         if self.apart:
-            return self._between_warps()
-        if self.at_once:
-            return english(
-                "{what} in one request with different values. Let one thread do it, or use {atomic}.",
-                what=self.what,
-                atomic=atomic,
-            )
-        if self.one_place:
-            return english(
-                "{what}, both of one warp, with no {word} between. Let one thread do it, or use {atomic}.",
-                what=self.what,
-                word=word,
-                atomic=atomic,
-            )
-        barrier = self.spelling.barrier if with_others else self.spelling.warp_barrier
-        if self.loop is None:
-            return english(
-                "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
-                what=self.what,
-                word=word,
-                barrier=barrier,
-            )
-        return english(
-            "{what}, both of one warp, with no {word} between. Put {barrier} at the end of the loop of line {line}.",
-            what=self.what,
-            word=word,
-            barrier=barrier,
-            line=self.loop,
-        )
-
-    def _between_warps(self) -> str:
-        barrier = self.spelling.barrier
-        if self.one_place:
-            return english(
-                "{what} with no barrier between. Let one thread do it, or use {atomic}.",
-                what=self.what,
-                atomic=self.spelling.atomic,
-            )
-        if self.loop is None:
-            return english(
-                "{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier
-            )
-        return english(
-            "{what} with no barrier between. Put {barrier} at the end of the loop of line {line}.",
-            what=self.what,
-            barrier=barrier,
-            line=self.loop,
-        )
-
-    def _between_blocks(self) -> str:
-        if self.one_place:
-            return english(
-                "{what}; nothing orders the blocks of a launch. Let one thread do it, or use {atomic}.",
-                what=self.what,
-                atomic=self.spelling.atomic,
-            )
-        return english(
-            "{what}; nothing orders the blocks of a launch. "
-            "Make it two launches, or order them with {fence} and an atomic.",
-            what=self.what,
-            fence=self.spelling.fence,
-        )
+            return "warps"
+        return "lanes at once" if self.at_once else "lanes"
 
 
 def atomic_for(kernel: ast.FunctionDef | None, first: Site, second: Site, spelling: Spelling) -> str:

@@ -25,7 +25,6 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
 
 WORKSPACE_BYTES = 16
@@ -334,18 +333,14 @@ class Machine:
         first = int(at[0])
         array = self._array_near(space, first)
         if array is None:
-            message = english("address {address} is in no array of the launch", address=f"{first:#x}")
-        else:
-            itemsize = np.dtype(array.dtype).itemsize
-            elements = math.prod(array.shape)
-            message = english(
-                "{array}[{index}] is outside the {elements:,} elements of {array}. "
-                "Check the index with an if before it is used.",
-                array=array.name,
-                index=(first - array.address) // itemsize,
-                elements=elements,
-            )
-        self._find("out_of_bounds", site, space, message)
+            self._find("out_of_bounds", site, space, address=f"{first:#x}")
+            return
+        facts = {
+            "array": array.name,
+            "index": (first - array.address) // np.dtype(array.dtype).itemsize,
+            "elements": math.prod(array.shape),
+        }
+        self._find("out_of_bounds", site, space, **facts)
 
     def _array_near(self, space: str, address: int) -> ArrayInfo | None:
         if space == "shared":
@@ -356,22 +351,16 @@ class Machine:
 
     def stop_misaligned(self, site: int | None, space: str, at: NDArray[np.int64], size: int) -> None:
         """End the launch as a device does for an address that is not a multiple of the access's width."""
-        message = english(
-            "address {address} is not a multiple of {width}, the width of the access; a device stops the kernel here. "
-            "Align the array, or load fewer bytes at once.",
-            address=int(at[0]),
-            width=size,
-        )
-        self._find("misaligned", site, space, message)
+        self._find("misaligned", site, space, address=int(at[0]), width=size)
         raise StoppedError
 
-    def _find(self, kind: str, site: int | None, space: str, message: str) -> None:
+    def _find(self, kind: str, site: int | None, space: str, **facts: Any) -> None:
         line, column = self.sites.place_of(site, space)
-        self.find(kind, line, column, self.threads, message)
+        self.find(kind, line, column, self.threads, **facts)
 
-    def find(self, kind: str, line: int, column: int, threads: NDArray[Any], message: str) -> None:
-        """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
-        self.findings.add((kind, line, column), kind, line, threads, message)
+    def find(self, kind: str, line: int, column: int, threads: NDArray[Any], /, **facts: Any) -> None:
+        """Note what was met at a place once, with the first block that does it and up to eight of its threads."""
+        self.findings.add((kind, line, column), kind, line, threads, facts)
 
 
 def _zero(kind: str) -> Value:

@@ -214,14 +214,13 @@ class Scheduler:
         """End the launch, in which no thread that is alive can do anything but wait."""
         m = self._machine
         line, column = m.sites.line_of(step.place)
-        message = english("waits in a loop for what no thread does; check what it waits for, and who stores that")
-        m.find("deadlock", line, column, m.threads, message)
+        m.find("deadlock", line, column, m.threads)
         raise StoppedError
 
     def _trap(self, step: Step) -> None:
         m = self._machine
         line, column = m.sites.line_of(step.place)
-        m.find("trap", line, column, m.threads, english("the kernel traps; a device stops it here"))
+        m.find("trap", line, column, m.threads)
         raise StoppedError
 
 

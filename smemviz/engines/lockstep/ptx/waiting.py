@@ -17,7 +17,6 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 
 RUNNING, ASLEEP, WARP, BLOCK = 0, 1, 2, 3  # a barrier of a block with number n is BLOCK + n
@@ -196,14 +195,12 @@ class Waiting:
     def _divergence(self, present: NDArray[np.intp], missing: NDArray[np.intp]) -> None:
         m = self._machine
         line, column = m.sites.line_of(self._places[self._place[present[0]]])
-        message = english(
-            "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-            "Move it to where every thread of the block gets.",
-            code="__syncwarp()" if self.why[present[0]] == WARP else "__syncthreads()",
-            present=len(present),
-            missing=len(missing),
-        )
-        m.find("barrier_divergence", line, column, missing if len(missing) else present, message)
+        facts = {
+            "code": "__syncwarp()" if self.why[present[0]] == WARP else "__syncthreads()",
+            "present": len(present),
+            "missing": len(missing),
+        }
+        m.find("barrier_divergence", line, column, missing if len(missing) else present, **facts)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.messages import english
 
 Indices = tuple[Value, ...]
 
@@ -20,17 +19,8 @@ Indices = tuple[Value, ...]
 def tell_outside(frame: Frame, node: ast.expr, view: View, indices: Indices, outside: Lanes) -> None:
     """Note which threads have an index outside an array."""
     at, shape = _as_written(view, indices, int(np.flatnonzero(outside)[0]))
-    values = {"array": _name(node, view), "index": at, "shape": shape}
-    message = english(
-        "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
-    )
-    if view.memory.space == "shared" and 0 in shape:
-        message = english(
-            "{array}[{index}] is outside shape {shape}. "
-            "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
-            **values,
-        )
-    frame.machine.find("out_of_bounds", node.lineno, node.col_offset, outside, message)
+    facts = {"array": _name(node, view), "index": at, "shape": shape, "space": view.memory.space}
+    frame.machine.find("out_of_bounds", node.lineno, node.col_offset, outside, **facts)
 
 
 def hint_at_counting_back(frame: Frame, node: ast.expr, view: View, indices: Indices, reached: Mask) -> None:
@@ -47,14 +37,12 @@ def hint_at_counting_back(frame: Frame, node: ast.expr, view: View, indices: Ind
         return
     first = int(np.flatnonzero(back)[0])
     here = [(int(_of_slot(i, first)), int(_of_slot(size, first))) for i, size in zip(indices, view.shape, strict=True)]
-    message = english(
-        "{array}[{index}] is {array}[{element}]: Python counts a negative index from the end, C++ does not. "
-        "If the end is not meant, check the index with an if.",
-        array=_name(node, view),
-        index=_as_written(view, indices, first)[0],
-        element=_as_written(view, tuple(index % size for index, size in here), first)[0],
-    )
-    frame.machine.find("negative_index", node.lineno, 0, back, message)
+    facts = {
+        "array": _name(node, view),
+        "index": _as_written(view, indices, first)[0],
+        "element": _as_written(view, tuple(index % size for index, size in here), first)[0],
+    }
+    frame.machine.find("negative_index", node.lineno, 0, back, **facts)
 
 
 def _name(node: ast.expr, view: View) -> str:

@@ -292,12 +292,7 @@ class Frame:
             return
         without = self.mask.lanes & ~self.assigned_in[node.id]
         if without.any():
-            what = english(
-                "{name} is read, but the path of these threads has not assigned it: on a GPU it may hold anything. "
-                "Assign it on every path.",
-                name=node.id,
-            )
-            self.machine.find("unassigned_read", node.lineno, node.col_offset, without, what)
+            self.machine.find("unassigned_read", node.lineno, node.col_offset, without, name=node.id)
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""

@@ -127,13 +127,8 @@ def _check_ways(frame: Frame, node: ast.While, continued: Mask, ended: Mask) -> 
     warps = _warps(continued) & _warps(ended)
     if not warps.any():
         return
-    what = english(
-        "{code} is reached by continue in some threads of a warp, by the end of the loop in others: Python compiles "
-        "a condition twice, so they wait at two barriers, and a GPU may hang. Write while True, and if ...: break.",
-        code=short(node.test),
-    )
     at = continued.lanes & np.repeat(warps, WARP_SIZE)
-    frame.machine.find("split_barrier", node.test.lineno, node.test.col_offset, at, what)
+    frame.machine.find("split_barrier", node.test.lineno, node.test.col_offset, at, code=short(node.test))
 
 
 def _warps(mask: Mask) -> Lanes:

@@ -73,10 +73,7 @@ def _stop(frame: Frame, node: ast.Raise | ast.Assert) -> Mask:
         raise frame.refuse(node, english("{code} in a device function", code=short(node)))
     _check_message(frame, node, node.exc if isinstance(node, ast.Raise) else None)
     mask = frame.mask
-    what = english("{threads} threads end here: {code}", threads=mask.count, code=short(node))
-    if mask.count == 1:
-        what = english("1 thread ends here: {code}", code=short(node))
-    frame.machine.find("raised", node.lineno, node.col_offset, mask.lanes, what)
+    frame.machine.find("raised", node.lineno, node.col_offset, mask.lanes, threads=mask.count, code=short(node))
     frame.end_threads()
     return frame.nobody
 

@@ -43,7 +43,8 @@ from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Requests, Totals
+from smemviz.recordings.findings import Finding
 from smemviz.recordings.spelling import CPP
 
 _parsed = lru_cache(maxsize=16)(parse)

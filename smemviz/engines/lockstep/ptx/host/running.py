@@ -24,7 +24,8 @@ from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.structures import Structure
 from smemviz.messages import english
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
 
 
 def checked_view(view: str) -> View:

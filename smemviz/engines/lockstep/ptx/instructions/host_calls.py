@@ -47,8 +47,7 @@ def _assert(kernel: Kernel, instruction: Instruction) -> Action:
 
     def run(m: Machine) -> None:
         line, column = m.sites.line_of(place)
-        message = english("{what} fails; a device stops the kernel here", what=m.sites.text_of(place))
-        m.find("assertion", line, column, m.threads, message)
+        m.find("assertion", line, column, m.threads, what=m.sites.text_of(place))
         raise StoppedError
 
     return run

@@ -18,7 +18,6 @@ from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.operators import NoRuleError, truth
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast, dtype_of
-from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 
 Words = NDArray[np.uint32]
@@ -57,14 +56,13 @@ def _member_mask(frame: Frame, node: ast.Call, members_mask: Value) -> Words:
         if waiting.any():
             first = int(np.flatnonzero(waiting)[0])
             missing = int(members[first] & elsewhere[first // WARP_SIZE]).bit_count()
-            message = english(
-                "{function} waits for the {lanes} lanes of mask {mask}, of which {missing} are elsewhere",
-                function=ast.unparse(node.func),
-                lanes=int(members[first]).bit_count(),
-                mask=f"0x{int(members[first]):08x}",
-                missing=missing,
-            )
-            machine.find("barrier_divergence", node.lineno, node.col_offset, waiting, message)
+            facts = {
+                "function": ast.unparse(node.func),
+                "lanes": int(members[first]).bit_count(),
+                "mask": f"0x{int(members[first]):08x}",
+                "missing": missing,
+            }
+            machine.find("barrier_divergence", node.lineno, node.col_offset, waiting, **facts)
     return members
 
 

@@ -83,7 +83,7 @@ class Study(Machine):
     def barrier(self, *_: Any, **__: Any) -> None:
         """Wait for nobody."""
 
-    def find(self, *_: Any) -> None:
+    def find(self, *_: Any, **__: Any) -> None:
         """Find nothing."""
 
     def tick(self, *_: Any) -> None:

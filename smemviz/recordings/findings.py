@@ -1,0 +1,264 @@
+"""Every kind of finding: its name in data, its title, how bad it is, what it says and what mends it.
+
+A finding is recorded as its kind and its facts. What it says is made of these here: a message in English, which pages
+put into the language of those who read it. So a new kind is an entry in ``KINDS``, and whoever detects it names the
+kind and the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from smemviz.i18n import N_
+from smemviz.messages import Said, english
+from smemviz.recordings.data import Dim3
+from smemviz.recordings.race_texts import benign_race, race
+
+Facts = Mapping[str, Any]  # texts, numbers, and tuples and mappings of these
+Says = tuple[str, str]
+# ``unsafe``: a device had better not make the launch, which would change memory of others, leave threads waiting for
+# ever, or end the context, after which the process can launch nothing more. ``harmless`` fails nothing.
+Severity = Literal["unsafe", "mistake", "harmless"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding; ``says`` makes of its facts what is wrong, and what mends it where there is something."""
+
+    title: str
+    severity: Severity
+    says: Callable[[Facts], Says]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something met while the kernel ran: what, where, and who; ``message`` is what it says in English.
+
+    ``launch`` is the number of the launch in the recording, None where the finding belongs to none of them. One of a
+    recording that was made before there were ``facts`` has none, and its message is the text that is in the file.
+    """
+
+    kind: str
+    kernel: str
+    line: int
+    block: Dim3
+    threads: tuple[Dim3, ...]
+    message: str
+    launch: int | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        kernel: str,
+        line: int,
+        facts: Facts,
+        *,
+        block: Dim3 = (0, 0, 0),
+        threads: tuple[Dim3, ...] = (),
+        launch: int | None = None,
+    ) -> Self:
+        """Return a finding that says what its facts are."""
+        return cls(kind, kernel, line, block, threads, _text(kind, facts), launch, facts)
+
+    def with_facts(self, **facts: object) -> Self:
+        """Return the finding with other facts, or more."""
+        facts = {**self.facts, **facts}
+        return replace(self, facts=facts, message=_text(self.kind, facts))
+
+    @property
+    def harmless(self) -> bool:
+        """Whether it is no mistake, only worth knowing."""
+        return kind_of(self.kind).severity == "harmless"
+
+    @property
+    def is_unsafe(self) -> bool:
+        """Whether a device had better not make its launch."""
+        return kind_of(self.kind).severity == "unsafe"
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """What is wrong, and what mends it; all of the message and "" where there are no facts."""
+        return kind_of(self.kind).says(self.facts) if isinstance(self.message, Said) else (self.message, "")
+
+
+def kind_of(name: str) -> Kind:
+    """Return a kind by its name; one of another version is a mistake of which nothing is known."""
+    return KINDS.get(name) or Kind(name.replace("_", " "), "mistake", lambda facts: ("", ""))
+
+
+def as_recorded(finding: Finding) -> Finding:
+    """Return a finding of a file, whose message stays the text that is there.
+
+    It can be put into other languages where the facts say just that, and not in one of another version.
+    """
+    try:
+        text = _text(finding.kind, finding.facts)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        text = ""
+    return replace(finding, message=text) if text == finding.message else finding
+
+
+def _text(kind: str, facts: Facts) -> str:
+    """Say what a finding is; ``not_run`` is one for which a GPU did not make the launch."""
+    reason, remedy = kind_of(kind).says(facts)
+    text = Said.of(N_("{reason}. {remedy}"), reason=reason, remedy=remedy) if remedy else reason
+    return english("{what} It was not run on the GPU.", what=text) if facts.get("not_run") else text
+
+
+def _out_of_bounds(facts: Facts) -> Says:
+    check = english("Check the index with an if before it is used.")
+    if "address" in facts:
+        return english("address {address} is in no array of the launch", **facts), ""
+    if "elements" in facts:
+        return english("{array}[{index}] is outside the {elements:,} elements of {array}", **facts), check
+    outside = english("{array}[{index}] is outside shape {shape}", **facts)
+    if facts["space"] == "shared" and 0 in facts["shape"]:
+        return outside, english("Give its bytes in the launch: kernel[grid, block, stream, bytes].")
+    return outside, check
+
+
+def _negative_index(facts: Facts) -> Says:
+    return (
+        english(
+            "{array}[{index}] is {array}[{element}]: Python counts a negative index from the end, C++ does not", **facts
+        ),
+        english("If the end is not meant, check the index with an if."),
+    )
+
+
+def _unwritten_read(facts: Facts) -> Says:
+    what = english("{element} is read, but nothing wrote it", **facts)
+    if facts["updated"]:
+        what = english("{element} is updated, but nothing wrote it", **facts)
+    values = {"what": what, **facts}
+    if not facts["written"]:
+        return (
+            english("{what}: shared memory does not start as zeros", **values),
+            english("Store in {array} first.", **values),
+        )
+    if facts["written"] <= facts["threads"] < facts["elements"]:
+        return (
+            english("{what}: the block has {threads} threads and {array} {elements} elements", **values),
+            english("Make them as many, or let each thread store several."),
+        )
+    return (
+        english("{what}: {written} of the {elements} elements of {array} are written", **values),
+        english("Store in the others first."),
+    )
+
+
+def _unassigned_read(facts: Facts) -> Says:
+    return (
+        english(
+            "{name} is read, but the path of these threads has not assigned it: on a GPU it may hold anything", **facts
+        ),
+        english("Assign it on every path."),
+    )
+
+
+def _barrier_divergence(facts: Facts) -> Says:
+    if "mask" in facts:
+        waits = english(
+            "{function} waits for the {lanes} lanes of mask {mask}, of which {missing} are elsewhere", **facts
+        )
+        return waits, ""
+    return (
+        english("{code} is reached by {present} threads of a block while {missing} are elsewhere", **facts),
+        english("Move it to a place that every thread of the block reaches."),
+    )
+
+
+def _barrier_skipped(facts: Facts) -> Says:
+    skipped = english(
+        "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
+        "so a device goes on without them, as after a return.",
+        **facts,
+    )
+    return skipped, ""
+
+
+def _split_barrier(facts: Facts) -> Says:
+    return (
+        english(
+            "{code} is reached by continue in some threads of a warp, by the end of the loop in others: Python "
+            "compiles a condition twice, so they wait at two barriers, and a GPU may hang",
+            **facts,
+        ),
+        english("Write while True, and if ...: break."),
+    )
+
+
+def _deadlock(facts: Facts) -> Says:
+    return english("waits in a loop for what no thread does; check what it waits for, and who stores that"), ""
+
+
+def _misaligned(facts: Facts) -> Says:
+    return (
+        english(
+            "address {address} is not a multiple of {width}, the width of the access; a device stops the kernel here",
+            **facts,
+        ),
+        english("Align the array, or load fewer bytes at once."),
+    )
+
+
+def _assertion(facts: Facts) -> Says:
+    return english("{what} fails; a device stops the kernel here", **facts), ""
+
+
+def _trap(facts: Facts) -> Says:
+    return english("the kernel traps; a device stops it here"), ""
+
+
+def _raised(facts: Facts) -> Says:
+    if facts["threads"] == 1:
+        return english("1 thread ends here: {code}", **facts), ""
+    return english("{threads} threads end here: {code}", **facts), ""
+
+
+def _launch_refused(facts: Facts) -> Says:
+    """Say why a launch was refused, and what else is missing for it."""
+    match facts.get("missing"):
+        case "all after it":
+            return english("{what} This launch and all after it are missing.", **facts), ""
+        case "its cell":
+            missing = english(
+                "{what} This launch and the rest of its cell are missing, and what it would have stored.", **facts
+            )
+            return missing, ""
+        case "its recording":
+            return english("{what} It ran and is not recorded.", **facts), ""
+    return facts["what"], ""
+
+
+def _main_failed(facts: Facts) -> Says:
+    if "what" not in facts:
+        return english("stopped here; the launches after it are missing"), ""
+    if facts["is_sentence"]:
+        return english("main() ended here: {what}", **facts), ""
+    return english("main() ended with {what}", **facts), ""
+
+
+KINDS: Mapping[str, Kind] = {
+    "race": Kind(N_("race"), "mistake", race),
+    "benign_race": Kind(N_("benign race"), "harmless", benign_race),
+    "out_of_bounds": Kind(N_("out of bounds"), "unsafe", _out_of_bounds),
+    "negative_index": Kind(N_("negative index"), "harmless", _negative_index),
+    "unwritten_read": Kind(N_("unwritten read"), "mistake", _unwritten_read),
+    "unassigned_read": Kind(N_("unassigned variable"), "mistake", _unassigned_read),
+    "barrier_divergence": Kind(N_("barrier divergence"), "unsafe", _barrier_divergence),
+    "barrier_skipped": Kind(N_("barrier skipped at the end"), "harmless", _barrier_skipped),
+    "split_barrier": Kind(N_("split barrier"), "mistake", _split_barrier),
+    "deadlock": Kind(N_("deadlock"), "unsafe", _deadlock),
+    "misaligned": Kind(N_("misaligned address"), "unsafe", _misaligned),
+    "assertion": Kind(N_("failed assertion"), "unsafe", _assertion),
+    "trap": Kind(N_("trap"), "unsafe", _trap),
+    "raised": Kind(N_("raised error"), "mistake", _raised),
+    "launch_refused": Kind(N_("launch refused"), "mistake", _launch_refused),  # no device would start it
+    "main_failed": Kind(N_("main failed"), "mistake", _main_failed),  # about main() and no kernel
+}
+MAIN_FAILED, LAUNCH_REFUSED, BENIGN_RACE = "main_failed", "launch_refused", "benign_race"
