@@ -152,6 +152,15 @@ def _unwritten_read(facts: Facts) -> Says:
 
 
 def _unassigned_read(facts: Facts) -> Says:
+    if "made_of" in facts:
+        return (
+            english(
+                "{name} is computed from {made_of}, which the path of these threads has not assigned: "
+                "on a GPU it may hold anything",
+                **facts,
+            ),
+            english("Assign {made_of} on every path.", **facts),
+        )
     return (
         english(
             "{name} is read, but the path of these threads has not assigned it: on a GPU it may hold anything", **facts

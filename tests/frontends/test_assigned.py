@@ -5,14 +5,14 @@ import textwrap
 
 import pytest
 
-from smemviz.frontends.numba.assigned import unsure_reads
+from smemviz.frontends.numba.assigned import doubtful_in
 
 
-def unsure(body):
-    """Return the unsure reads of a function of ``a`` and ``i``: names with lines of the body, from 1."""
+def doubtful(body):
+    """Return the doubtful variables of a function of ``a`` and ``i``, and in which lines of it, from 1, they go on."""
     text = "def f(a, i):\n" + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
-    reads = unsure_reads(ast.parse(text).body[0])
-    return sorted((name, read.lineno - 1) for name, nodes in reads.items() for read in nodes)
+    found = doubtful_in(ast.parse(text).body[0])
+    return "".join(sorted(found.names)), sorted((read.id, read.lineno - 1) for read in found.handed_on)
 
 
 SURE = [
@@ -38,25 +38,40 @@ SURE = [
 
 @pytest.mark.parametrize("body", SURE)
 def test_what_every_path_assigns_is_sure(body):
-    assert unsure(body) == []
+    assert doubtful(body) == ("", [])
 
 
 UNSURE = [
-    ("if i:\n  x = 1\na[i] = x", [("x", 3)]),
-    ("if i:\n  x = 1\nelse:\n  pass\na[i] = x + x", [("x", 5), ("x", 5)]),
-    ("for k in range(i):\n  x = 1\na[i] = x + k", [("k", 3), ("x", 3)]),
-    ("while a[i]:\n  x = 1\na[i] = x", [("x", 3)]),
-    ("for k in range(i):\n  if k:\n    a[i] = x\n  x = k", [("x", 3)]),
-    ("while True:\n  if i:\n    break\n  x = 1\na[i] = x", [("x", 5)]),
-    ("for k in range(i):\n  if k:\n    break\n  x = 1\nelse:\n  x = 2\na[i] = x", [("x", 7)]),
-    ("if i:\n  x = 1\nx += 1", [("x", 3)]),
-    ("if i and (x := a[i]):\n  a[i] = 1\na[i] = x", [("x", 3)]),
-    ("a[i] = (x := 1) if i else 2\na[i] = x", [("x", 2)]),
-    ("a[i] = x\nx = 1", [("x", 1)]),
-    ("x: int\nif i:\n  x = 1\na[x] = 2", [("x", 4)]),
+    ("if i:\n  x = 1\na[i] = x", "x"),
+    ("if i:\n  x = 1\nelse:\n  pass\na[i] = x + x", "x"),
+    ("for k in range(i):\n  x = 1\na[i] = x + k", "kx"),
+    ("while a[i]:\n  x = 1\na[i] = x", "x"),
+    ("for k in range(i):\n  if k:\n    a[i] = x\n  x = k", "x"),
+    ("while True:\n  if i:\n    break\n  x = 1\na[i] = x", "x"),
+    ("for k in range(i):\n  if k:\n    break\n  x = 1\nelse:\n  x = 2\na[i] = x", "x"),
+    ("if i and (x := a[i]):\n  a[i] = 1\na[i] = x", "x"),
+    ("a[i] = (x := 1) if i else 2\na[i] = x", "x"),
+    ("a[i] = x\nx = 1", "x"),
+    ("x: int\nif i:\n  x = 1\na[x] = 2", "x"),
+    ("if i:\n  x = 1\ny = a[x]\nz = f(x)\nx, w = x, 1", "x"),
+    ("if i:\n  x = 1\nif x:\n  y = 2\nelse:\n  y = 3\na[i] = y", "x"),
 ]
 
 
-@pytest.mark.parametrize(("body", "reads"), UNSURE)
-def test_what_some_path_has_not_assigned_is_not_sure(body, reads):
-    assert unsure(body) == reads
+@pytest.mark.parametrize(("body", "names"), UNSURE)
+def test_what_some_path_has_not_assigned_is_doubtful_where_it_is_used(body, names):
+    assert doubtful(body) == (names, [])
+
+
+HANDED_ON = [
+    ("if i:\n  x = 1\nx += 1", "x", [("x", 3)]),
+    ("if i:\n  x = 1\ny = -x * 2 + a[i]\nz: float = math.sqrt(y)", "xyz", [("x", 3), ("y", 4)]),
+    ("if i:\n  x = 1\ny = z = float32(x) if i else 1", "xyz", [("x", 3)]),
+    ("y = 0\nfor k in range(i):\n  y += x\n  x = y\na[i] = y", "xy", [("x", 3), ("y", 3), ("y", 4)]),
+    ("if i:\n  x = 1\ny = 1 if x else a[x] + f(x)\na[i] = y", "x", []),
+]
+
+
+@pytest.mark.parametrize(("body", "names", "reads"), HANDED_ON)
+def test_what_is_computed_from_it_is_doubtful_too(body, names, reads):
+    assert doubtful(body) == (names, reads)

@@ -110,6 +110,12 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         "Assign it on every path.",
     ),
     (
+        "unassigned_read",
+        {"name": "best", "made_of": "s"},
+        "best is computed from s, which the path of these threads has not assigned: on a GPU it may hold anything",
+        "Assign s on every path.",
+    ),
+    (
         "barrier_divergence",
         SKIPPED,
         "cuda.syncthreads() is reached by 16 threads of a block while 48 are elsewhere",

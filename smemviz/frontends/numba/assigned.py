@@ -1,26 +1,92 @@
-"""Which reads of a variable a function may come to on a path that has not assigned it, told by its syntax tree."""
+"""Which variables a function may read on a path that has not assigned them, told by its syntax tree."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.frontends.numba.syntax import parameters, stored
+from smemviz.recordings.dtypes import DTYPES
+
+_OF_NUMBERS = ("abs", "bool", "complex", "float", "int", "max", "min", "pow", "round")
 
 Sure = frozenset[str] | None  # the names that every path to a place has assigned, None where none leads there
 
 
-@lru_cache(maxsize=1024)
-def unsure_reads(function: ast.FunctionDef) -> Mapping[str, frozenset[ast.Name]]:
-    """Return, by its name, the reads of each variable that come before its assignment on some path.
+@dataclass(frozen=True)
+class Doubtful:
+    """The variables whose value may mean nothing: not assigned on some path, or computed from one that is not.
 
-    The target of an augmented assignment is read as well. Conditions may go either way, and a loop may have no turn.
+    ``handed_on`` are reads that nothing comes of but the value of another such variable.
+    """
+
+    names: frozenset[str]
+    handed_on: frozenset[ast.Name]
+
+
+@lru_cache(maxsize=1024)
+def doubtful_in(function: ast.FunctionDef) -> Doubtful:
+    """Return the variables of a function that may mean nothing where they are read.
+
+    Conditions may go either way, and a loop may have no turn.
     """
     paths = _Paths(frozenset(stored(function)))
     paths.body(function.body, frozenset(parameters(function)))
     names = {read.id for read in paths.unsure}
-    return {name: frozenset(read for read in paths.unsure if read.id == name) for name in names}
+    if not names:
+        return Doubtful(frozenset(), frozenset())
+    handed_on: set[ast.Name] = set()
+    before = -1
+    while len(names) + len(handed_on) > before:
+        before = len(names) + len(handed_on)
+        for targets, value in _assignments(function):
+            reads = {read for read in _parts(value) if read.id in names}
+            if reads:
+                handed_on |= reads
+                names |= targets
+    return Doubtful(frozenset(names), frozenset(handed_on))
+
+
+def _assignments(function: ast.FunctionDef) -> Iterator[tuple[set[str], ast.expr]]:
+    """Give the assignments to names alone: which, and the value; ``x += 1`` reads its target, too."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                parts = targets
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                parts = [target]
+            case ast.AugAssign(target=ast.Name() as target, value=value):
+                parts, value = [target], ast.BinOp(target, node.op, value)
+            case _:
+                continue
+        names = {part.id for part in parts if isinstance(part, ast.Name)}
+        if len(names) == len(parts):
+            yield names, value
+
+
+def _parts(value: ast.expr) -> Iterator[ast.Name]:
+    """Give the variables that a value is computed from; not those that pick an element, or are given to a function."""
+    match value:
+        case ast.Name():
+            yield value
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            for part in ast.iter_child_nodes(value):
+                if isinstance(part, ast.expr):
+                    yield from _parts(part)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _parts(body)
+            yield from _parts(orelse)
+        case ast.Call(args=args) if _is_of_numbers(value.func):
+            for argument in args:
+                yield from _parts(argument)
+
+
+def _is_of_numbers(function: ast.expr) -> bool:
+    """Tell by its name whether a function computes a number of numbers and does nothing else."""
+    module, _, name = ast.unparse(function).rpartition(".")
+    return module in ("math", "np", "numpy") or (not module and (name in _OF_NUMBERS or name in DTYPES))
 
 
 class _Paths:

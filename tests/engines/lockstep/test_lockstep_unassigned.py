@@ -45,7 +45,14 @@ FOUND = [  # a body, the line of it from 1, and the threads of 8
     ("for k in range(i // 4 * 3):\n  pass\nout[i] = k", 3, [0, 1, 2, 3]),
     ("for x in a[i:]:\n  if x > 5:\n    break\n  y = x\nout[i] = y", 5, [6, 7]),
     ("k = i\nwhile k < 2:\n  k += 1\n  x = k\nout[i] = x", 5, [2, 3, 4, 5, 6, 7]),
-    ("if i > 5:\n  x = 1\nx += 1\nout[i] = x", 3, [0, 1, 2, 3, 4, 5]),
+    ("if i > 5:\n  x = 1\nx += 1\nout[i] = x", 4, [0, 1, 2, 3, 4, 5]),
+    ("if i > 5:\n  x = 1\ny = x * 2\nz = y + a[i]\nif i > 2:\n  out[i] = z", 6, [3, 4, 5]),
+    ("if i > 5:\n  x = 1\ny = x\nif i > 1:\n  y = 0\nout[i] = y", 6, [0, 1]),
+    ("if i > 5:\n  x = 1\ny = a[i] if i > 2 else x\nout[i] = y", 4, [0, 1, 2]),
+    ("y = 0\nif i > 5:\n  x = 1\nfor k in range(2):\n  y += x\nif y > 3:\n  out[i] = 1", 6, [0, 1, 2, 3, 4, 5]),
+    ("if i > 5:\n  x = 1\ny = a[x] if i > 3 else 0", 3, [4, 5]),
+    ("if i > 5:\n  x = 1\ny = sign(x)", 3, [0, 1, 2, 3, 4, 5]),
+    ("if i > 5:\n  x = 1\ny = x\nfor k in range(y):\n  out[i] += 1", 4, [0, 1, 2, 3, 4, 5]),
     ("if i > 5:\n  x = 1\nif i > 4 and x > 0:\n  out[i] = 1", 3, [5]),
     ("if i > 5:\n  x = 1\nout[i] = x if i > 4 else 0", 3, [5]),
     ("if i > 5:\n  x, y = 1, 2\nif i < 3:\n  return\nout[i] = y", 5, [3, 4, 5]),
@@ -87,6 +94,10 @@ FINE = [
     "if i < 4:\n  x = i\nif i < 4 and x > 2:\n  out[i] = x",
     "if i < 4:\n  x = i\nout[i] = x if i < 4 else 0",
     "out[i] = sign(i + 1)",
+    "y = 0\nif i < 5:\n  x = i\nfor k in range(3):\n  y += (x - k) ** 2\nif i < 5:\n  out[i] = y",
+    "if i < 5:\n  x = i\ny = x + 1\ny = 3\nout[i] = y",
+    "if i < 5:\n  x = i\ny = x\nz = 1\nout[i] = z",
+    "if i < 5:\n  x = i\ny = x\nx = 1\nout[i] = x",
     "if i > 9:\n  x = i\nif i > 9 and x > 2:\n  out[i] = x",
     "if i > 9:\n  x = i\nout[i] = x if i > 9 else 0",
     "if i > 9:\n  x = i\nout[i] = 0 if i < 9 else x",
@@ -98,6 +109,17 @@ def test_what_is_assigned_where_it_is_read_is_no_mistake(text):
     _, findings = body("i = cuda.grid(1)\n" + text, np.zeros(8, np.int64), block=8, before=SIGN + "\n", harmless=True)
 
     assert findings == ()
+
+
+def test_what_is_computed_from_what_is_not_assigned_says_from_what():
+    _, (finding,) = body(
+        "i = cuda.grid(1)\nif i > 5:\n  x = 1\ny = x * 2\nz = y + 1\nout[i] = z", np.zeros(8, np.int64), block=8
+    )
+
+    assert finding.message == (
+        "z is computed from x, which the path of these threads has not assigned: on a GPU it may hold anything. "
+        "Assign x on every path."
+    )
 
 
 def test_a_variable_is_not_assigned_by_the_call_before():

@@ -25,12 +25,19 @@ def _assignment(frame: Frame, node: ast.Assign) -> Mask:
     value = frame.value(node.value)
     for target in node.targets:
         bind(frame, target, value, node.value)
+    _end(frame)
     return frame.mask
+
+
+def _end(frame: Frame) -> None:
+    if frame.unassigned is not None:
+        frame.unassigned.assigned()
 
 
 def _annotated(frame: Frame, node: ast.AnnAssign) -> Mask:
     if node.value is not None:
         bind(frame, node.target, frame.value(node.value), node.value)
+        _end(frame)
     return frame.mask
 
 
@@ -39,6 +46,7 @@ def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
     if isinstance(target, ast.Name):
         value = operations.apply(frame, node, type(node.op), frame.read(target, node), frame.value(node.value))
         frame.assign(target, target.id, value)
+        _end(frame)
         return frame.mask
     view, element, reached = _element(frame, target)
     if element is None or view.dtype.fields is not None:

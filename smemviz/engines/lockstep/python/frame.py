@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.hazards.unassigned import Unassigned
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
-from smemviz.engines.lockstep.values.masks import Lanes, Mask
+from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vector
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.assigned import unsure_reads
+from smemviz.frontends.numba.assigned import doubtful_in
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.messages import english
@@ -89,7 +90,6 @@ class Frame:
         self.language = language
         self.tree = tree
         self.function = tree.function
-        self.unsure = unsure_reads(tree.function.node)
         self.versions = ONE_TYPE_EACH
         self.names = tree.names
         self.canonical = self.names.canonical  # the name that rules go by, empty where a variable hides it
@@ -101,7 +101,7 @@ class Frame:
         self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
         self.variables: dict[str, Value] = {}
         self.owners: dict[str, Mask] = {}
-        self.assigned_in: dict[str, Lanes] = {}  # of what is unsure
+        self.unassigned: Unassigned | None = None
         self.local_arrays: dict[ast.AST, View] = {}
         self.statement_call: ast.expr | None = None
         # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
@@ -126,6 +126,9 @@ class Frame:
         for name, value in arguments.items():
             variable = self.versions.parameters.get(name, name)
             self.variables[variable], self.owners[variable] = value, self.entry
+        doubtful = doubtful_in(self.function.node)
+        if doubtful.names:
+            self.unassigned = Unassigned(doubtful, arguments, self.entry)
         end = self.block(self.function.node.body, self.entry)
         if self._result is _MISSING:
             return None
@@ -274,8 +277,10 @@ class Frame:
     def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
         """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
         version = self.versions.variables.get(at or node)
-        if node.id in self.unsure and node in self.unsure[node.id]:
-            self._check_is_assigned(node)
+        if self.unassigned is not None and self.unassigned.may_mean_nothing(node.id):
+            used = self.unassigned.read(node, self.mask)
+            if used is not None:
+                self.machine.find("unassigned_read", node.lineno, node.col_offset, used[0], **used[1])
         try:
             value = self.variables[node.id if version is None else version[0]]
             return value.here(self.mask.lanes) if type(value) in (Apart, Optional) else value
@@ -286,19 +291,10 @@ class Frame:
                 node, english("{name} is read before it is assigned; assign it on every path", name=node.id)
             ) from None
 
-    def _check_is_assigned(self, node: ast.Name) -> None:
-        """Note who reads a variable that their path has not assigned; where nobody's has, the read is refused."""
-        if node.id not in self.assigned_in:
-            return
-        without = self.mask.lanes & ~self.assigned_in[node.id]
-        if without.any():
-            self.machine.find("unassigned_read", node.lineno, node.col_offset, without, name=node.id)
-
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""
-        if name in self.unsure:
-            before = self.assigned_in.get(name)
-            self.assigned_in[name] = self.mask.lanes if before is None else before | self.mask.lanes
+        if self.unassigned is not None:
+            self.unassigned.assign(name, self.mask)
         version = self.versions.variables.get(node)
         if version is not None:
             name, convert = version

@@ -233,7 +233,12 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
 
 def _depends_on_the_path(frame: Frame, node: ast.expr) -> bool:
     """Tell whether a part is a variable that is nothing in some threads, or may not be assigned in them."""
-    return any(name in frame.unsure or isinstance(frame.variables.get(name), Optional) for name in _variables(node))
+    unassigned = frame.unassigned
+    return any(
+        (unassigned is not None and unassigned.may_mean_nothing(name))
+        or isinstance(frame.variables.get(name), Optional)
+        for name in _variables(node)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -265,7 +270,7 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
 
 def _may_have_no_value(frame: Frame, node: ast.expr) -> bool:
     """Tell whether a side calls functions, or reads a variable that nobody has assigned."""
-    if any(name in frame.unsure and name not in frame.assigned_in for name in _variables(node)):
+    if frame.unassigned is not None and any(map(frame.unassigned.means_nothing, _variables(node))):
         return True
     return any(call in frame.tree.calls for call in _calls(node))
 
