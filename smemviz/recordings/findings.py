@@ -155,7 +155,7 @@ def _unassigned_read(facts: Facts) -> Says:
     if "made_of" in facts:
         return (
             english(
-                "{name} is computed from {made_of}, which the path of these threads has not assigned: "
+                "{name} is computed from {made_of}, which some threads have not assigned on their path: "
                 "on a GPU it may hold anything",
                 **facts,
             ),
@@ -163,7 +163,7 @@ def _unassigned_read(facts: Facts) -> Says:
         )
     return (
         english(
-            "{name} is read, but the path of these threads has not assigned it: on a GPU it may hold anything", **facts
+            "{name} is read by threads that have not assigned it on their path: on a GPU it may hold anything", **facts
         ),
         english("Assign it on every path."),
     )
@@ -197,7 +197,7 @@ def _split_barrier(facts: Facts) -> Says:
             "compiles a condition twice, so they wait at two barriers, and a GPU may hang",
             **facts,
         ),
-        english("Write while True, and if ...: break."),
+        english("Write while True, begin its body with the barrier, and leave it with break."),
     )
 
 

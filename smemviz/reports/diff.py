@@ -13,6 +13,7 @@ from smemviz.printable import printable
 from smemviz.recordings.data import Site
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
+from smemviz.reports.recording import finding_as_data
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.wording.grammar import clauses, items
 from smemviz.wording.labels import access_name, duration, listed
@@ -81,7 +82,7 @@ def diff_facts(diff: Diff) -> dict[str, Any]:
         "bank_bytes": diff.hardware.bank_bytes,
         "tolerance_percent": round(diff.tolerance * 100, 6),
         "worse": diff.worse,
-        "findings": [asdict(finding) for finding in diff.mistakes],
+        "findings": [finding_as_data(finding) for finding in diff.mistakes],
         "launches": [_launch_facts(diff, pair) for pair in diff.pairs],
     }
 

@@ -48,12 +48,12 @@ def facts(recording: Recording, hardware: Hardware = H200) -> dict[str, Any]:
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
         "launches": _launches_facts(recording, hardware),
-        "findings": [_finding_facts(finding) for finding in recording.findings],
+        "findings": [finding_as_data(finding) for finding in recording.findings],
     }
 
 
-def _finding_facts(finding: Finding) -> dict[str, Any]:
-    """Return a finding with what it says, which stands for its own facts."""
+def finding_as_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON has it, where what it says stands for its facts."""
     return {name: value for name, value in asdict(finding).items() if name != "facts"}
 
 

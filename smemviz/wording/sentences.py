@@ -59,8 +59,8 @@ def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
 
 def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200) -> str:
     """Say the one thing to know about a launch of a recording: a mistake met in it, else its use of shared memory."""
-    findings = findings_of(recording, launch)
-    mistakes = list(dict.fromkeys((finding.kind, finding.line) for finding in findings if finding.kind != MAIN_FAILED))
+    met = (f for f in findings_of(recording, launch) if f.kind != MAIN_FAILED and not f.harmless)
+    mistakes = list(dict.fromkeys((finding.kind, finding.line) for finding in met))
     if not mistakes:
         return headline(launch, hardware)
     (kind, line), more = mistakes[0], len(mistakes) - 1

@@ -51,6 +51,12 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
 
 
+def test_what_does_no_harm_is_only_pointed_at(texts: Texts) -> None:
+    said, *_ = run_asked(texts, SHORT.replace("a[i]", "a[i - 1]"))
+    assert said["message"].endswith(": 1 launch.")
+    assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "info")]
+
+
 def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor_module, "_QUEUE_SECONDS", 0.0)
     monkeypatch.setattr(supervisor_module, "_NEXT_SECONDS", 0.0)

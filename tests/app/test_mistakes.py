@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from dash import html
 from helpers.components import parts, text
-from helpers.made_kernels import LONG
+from helpers.made_kernels import LONG, SHORT
 
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
@@ -37,6 +37,18 @@ def marked(source: object) -> list[tuple[str, str]]:
         (text(line.children[0]), text([part for part in parts(line) if getattr(part, "className", "") == "mistake"]))
         for line in lines
     ]
+
+
+def test_what_does_no_harm_is_no_headline_and_no_marked_line(tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text(SHORT.replace("a[i]", "a[i - 1]"))
+
+    shown = view_run(Library([tmp_path / "short.py"]), {"file": "short"})
+
+    assert marked(shown["source.html"]) == []
+    hints = [text(part) for part in parts(shown["source.html"]) if getattr(part, "className", "") == "hint"]
+    assert hints == ["negative index"]
+    assert "Negative index" not in shown["headline.children"]
+    assert [text(notice)[:14] for notice in shown["notices.html"]] == ["Negative index"]
 
 
 @pytest.mark.parametrize(

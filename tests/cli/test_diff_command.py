@@ -189,6 +189,7 @@ def test_a_mistake_that_only_b_makes_is_told_and_exits_1(here: Path, diff: Diff)
     found = diff("turn.py", "raced.py", "--json", code=1).json
     assert (found["worse"], found["launches"][0]["worse"]) == (True, [])
     assert [(one["kind"], one["line"]) for one in found["findings"]] == [("race", 12)]
+    assert set(found["findings"][0]) == {"kind", "kernel", "line", "block", "threads", "message", "launch"}
     told = diff("turn.py", "raced.py", code=1).out.splitlines()[-3:]
     assert told[0].startswith("Found in B and not in A: raced.py:12: race in turn, block (0, 0, 0), threads ")
     assert told[1:] == ["", "No launch is worse in B."]

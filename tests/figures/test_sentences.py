@@ -36,6 +36,9 @@ def test_a_mistake_comes_before_what_a_launch_costs() -> None:
     assert said(race, race) == "Race in line 53"
     assert said(beyond, race, race) == "Out of bounds in line 55, and 1 more mistake"
     assert said(failed) == said() == headline(LAUNCH)
+    hint = replace(race, kind="negative_index")
+    assert said(hint) == headline(LAUNCH)
+    assert said(hint, beyond) == "Out of bounds in line 55"
 
 
 def test_a_launch_without_shared_sites_has_a_headline_too() -> None:

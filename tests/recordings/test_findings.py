@@ -106,13 +106,13 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
     (
         "unassigned_read",
         {"name": "best"},
-        "best is read, but the path of these threads has not assigned it: on a GPU it may hold anything",
+        "best is read by threads that have not assigned it on their path: on a GPU it may hold anything",
         "Assign it on every path.",
     ),
     (
         "unassigned_read",
         {"name": "best", "made_of": "s"},
-        "best is computed from s, which the path of these threads has not assigned: on a GPU it may hold anything",
+        "best is computed from s, which some threads have not assigned on their path: on a GPU it may hold anything",
         "Assign s on every path.",
     ),
     (
@@ -139,7 +139,7 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         {"code": "go()"},
         "go() is reached by continue in some threads of a warp, by the end of the loop in others: Python compiles a "
         "condition twice, so they wait at two barriers, and a GPU may hang",
-        "Write while True, and if ...: break.",
+        "Write while True, begin its body with the barrier, and leave it with break.",
     ),
     ("deadlock", {}, "waits in a loop for what no thread does; check what it waits for, and who stores that", ""),
     (

@@ -183,7 +183,8 @@ def _refused(sentence: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_finding(finding: Finding, more: int) -> dict[str, Any]:
-    return _mark(finding.line, sentences(_in_words(finding.message)[0], more_of_a_kind(more)), "warning")
+    severity = "info" if finding.harmless else "warning"
+    return _mark(finding.line, sentences(_in_words(finding.message)[0], more_of_a_kind(more)), severity)
 
 
 def _mark(line: int, message: str, severity: str) -> dict[str, Any]:

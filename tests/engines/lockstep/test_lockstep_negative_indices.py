@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.lockstep_text import START, body, what
+from helpers.lockstep_text import HEAD, START, body, what
 
 
 def hints(text, *args, parameters="a, out", **options):
@@ -34,6 +34,8 @@ HINTED = [
         1,
     ),
     ("s = cuda.local.array(4, int64)\ns[t - 1] = 1", f"s[-1] is s[3]: {BACK}", 2, [0], 0),
+    ("out[i, 0] = a[cuda.threadIdx.x - 1]", f"a[-1] is a[7]: {BACK}", 1, [0], 0),
+    ("out[i, 0] = a[cuda.grid(1) - 1]", f"a[-1] is a[7]: {BACK}", 1, [0], 0),
     ("cuda.atomic.add(a, t - 1, 1)", f"a[-1] is a[7]: {BACK}", 1, [0], 0),
     ("cuda.atomic.add(out, (i, t - 1), 1)", f"out[0, -1] is out[0, 3]: {BACK}", 1, [0], 0),
 ]
@@ -62,6 +64,14 @@ MEANT = [
 @pytest.mark.parametrize("text", MEANT)
 def test_an_index_that_is_meant_to_be_negative_is_not(text):
     assert hints(text, np.arange(8), np.zeros((8, 4)), before="LAST = -1\n", grid=2, block=4, harmless=True) == ()
+
+
+def test_it_is_printed_and_fails_nothing(tmp_path, command):
+    file = tmp_path / "turn.py"
+    kernel = "@cuda.jit\ndef k(a):\n    a[cuda.threadIdx.x - 1] = 1\n\n\n"
+    file.write_text(f"{HEAD}{kernel}def main():\n    k[1, 4](np.zeros(4))\n")
+
+    assert "negative index in k" in command("run", file, "--engine", "lockstep").out
 
 
 def test_it_is_no_mistake_and_the_launch_is_safe():

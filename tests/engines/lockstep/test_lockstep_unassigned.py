@@ -35,7 +35,7 @@ def test_threads_that_skip_an_if_have_not_assigned_what_it_assigns():
     )
     assert threads_of(finding) == [0, 1, 2]
     assert what(finding) == (
-        "best is read, but the path of these threads has not assigned it: on a GPU it may hold anything"
+        "best is read by threads that have not assigned it on their path: on a GPU it may hold anything"
     )
     assert out[3:].tolist() == [3, 4, 5, 6, 7]
 
@@ -117,7 +117,7 @@ def test_what_is_computed_from_what_is_not_assigned_says_from_what():
     )
 
     assert finding.message == (
-        "z is computed from x, which the path of these threads has not assigned: on a GPU it may hold anything. "
+        "z is computed from x, which some threads have not assigned on their path: on a GPU it may hold anything. "
         "Assign x on every path."
     )
 

@@ -18,7 +18,7 @@ from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.recordings.data import Launch, Site
-from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
+from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.labels import finding_name
@@ -132,7 +132,8 @@ def _line(
     for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
         written = "".join(character for character, _ in run)
         parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
-    badges = [html.Span(finding_name(kind), className="mistake") for kind in mistakes]
+    harmless = [kind for kind in mistakes if kind_of(kind).severity == "harmless"]
+    badges = [html.Span(finding_name(kind), className="hint" if kind in harmless else "mistake") for kind in mistakes]
     badges += [_badge(i, sites[i], rows[i]) for i in here]
     return html.Li(
         [
@@ -140,7 +141,7 @@ def _line(
             html.Code(parts or " "),
             *([html.Div(badges, className="badges")] if badges else []),
         ],
-        className="source-line mistaken" if mistakes else "source-line",
+        className="source-line mistaken" if len(harmless) < len(mistakes) else "source-line",
     )
 
 

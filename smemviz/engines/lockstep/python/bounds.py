@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ def hint_at_counting_back(frame: Frame, node: ast.expr, view: View, indices: Ind
     written = _written_indices(node)
     if len(written) != len(indices):
         return
-    happen = [not _counts_back(index, frame.names.locals) for index in written]
+    happen = [not _counts_back(frame, index) for index in written]
     back: Any = False
     for index, happens in zip(indices, happen, strict=True):
         back = back | ((np.asarray(index) < 0) & happens)
@@ -61,12 +60,19 @@ def _written_indices(node: ast.expr) -> list[ast.expr]:
     return [part for part in parts if not isinstance(part, ast.Slice)]
 
 
-def _counts_back(index: ast.expr, variables: Container[str]) -> bool:
+def _counts_back(frame: Frame, index: ast.expr) -> bool:
     """Tell whether an index is meant to be negative: it begins with a minus, or is a constant."""
-    varies = any(isinstance(part, ast.Name) and part.id in variables for part in ast.walk(index))
+    varies = any(_varies(frame, part) for part in ast.walk(index))
     while isinstance(index, ast.BinOp):
         index = index.left
     return not varies or (isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub))
+
+
+def _varies(frame: Frame, node: ast.AST) -> bool:
+    """Tell whether a part of an index is a variable, or a number of the thread."""
+    if isinstance(node, ast.Name):
+        return node.id in frame.names.locals
+    return isinstance(node, ast.Attribute) and frame.canonical(node).startswith("cuda.")
 
 
 def _as_written(view: View, indices: Indices, slot: int) -> tuple[str, tuple[int, ...]]:
