@@ -60,9 +60,12 @@ def access_of(recording: Recording, launch: Launch, finding: Finding) -> tuple[i
     ]
     if not here:
         return None
-    element = finding.facts.get("array") or finding.facts.get("element") or ""
+    # Without facts the array's name stands first in what is said of an element.
+    element = finding.facts.get("array") or finding.facts.get("element") or finding.message
     array = str(element).partition("[")[0]
-    site = next((i for i in here if launch.sites[i].array == array), here[0])
+    of_array = [i for i in here if launch.sites[i].array == array] or here
+    column = finding.facts.get("column")
+    site = next((i for i in of_array if launch.sites[i].column == column), of_array[0])
     across, down, _deep = launch.grid
     x, y, z = finding.block
     warp = _linear(finding.threads[-1], launch.block) // 32 if finding.threads else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from helpers.made_kernels import SHORT
 
 from smemviz.app.components.launches import request_view_of
 from smemviz.app.state import LookState
 from smemviz.engines import run
-from smemviz.frontends.reading import read_program
+from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback.request_view import worst_request
 from smemviz.paths import kernels_dir
@@ -79,6 +82,18 @@ def test_a_kernel_with_a_mistake_shows_where_it_was_met() -> None:
     assert shown(recording, launch, at=place) == "store b_tile[ty, tx]"  # the mistake before what is merely alike
     barrier = recording["barrier_in_a_branch"]
     assert access_of(recording, barrier, findings_of(recording, barrier)[0]) is None
+
+
+@pytest.mark.parametrize(("index", "element"), [("i - 1", "a[-1]"), ("i + 32", "a[32]")])
+def test_of_two_accesses_to_an_array_in_a_line_that_with_the_mistake_is_shown(index: str, element: str) -> None:
+    recording = run(parse_program(SHORT.replace("= a[i]", f"= a[i] + a[{index}]"), "short.py"), engine="lockstep")
+    launch = recording["strided"]
+    (finding,) = recording.findings
+
+    assert finding.message.startswith(element)
+    assert access_of(recording, launch, finding) == (site_of(launch, f"a[{index}]"), 0, 0)
+    old = replace(finding, facts={})
+    assert access_of(recording, launch, old) == (site_of(launch, "a[i]"), 0, 0)
 
 
 def site_of(launch: Launch, source: str, op: str = "") -> int:

@@ -18,7 +18,13 @@ Indices = tuple[Value, ...]
 def tell_outside(frame: Frame, node: ast.expr, view: View, indices: Indices, outside: Lanes) -> None:
     """Note which threads have an index outside an array."""
     at, shape = _as_written(view, indices, int(np.flatnonzero(outside)[0]))
-    facts = {"array": _name(node, view), "index": at, "shape": shape, "space": view.memory.space}
+    facts = {
+        "array": _name(node, view),
+        "index": at,
+        "shape": shape,
+        "space": view.memory.space,
+        "column": node.col_offset,
+    }
     frame.machine.find("out_of_bounds", node.lineno, node.col_offset, outside, **facts)
 
 
@@ -40,6 +46,7 @@ def hint_at_counting_back(frame: Frame, node: ast.expr, view: View, indices: Ind
         "array": _name(node, view),
         "index": _as_written(view, indices, first)[0],
         "element": _as_written(view, tuple(index % size for index, size in here), first)[0],
+        "column": node.col_offset,
     }
     frame.machine.find("negative_index", node.lineno, 0, back, **facts)
 
