@@ -67,7 +67,8 @@ HANDED_ON = [
     ("if i:\n  x = 1\nx += 1", "x", [("x", 3)]),
     ("if i:\n  x = 1\ny = -x * 2 + a[i]\nz: float = math.sqrt(y)", "xyz", [("x", 3), ("y", 4)]),
     ("if i:\n  x = 1\ny = z = float32(x) if i else 1", "xyz", [("x", 3)]),
-    ("y = 0\nfor k in range(i):\n  y += x\n  x = y\na[i] = y", "xy", [("x", 3), ("y", 3), ("y", 4)]),
+    ("y = 0\nif i:\n  x = 1\nfor k in a:\n  y += x\n  x = y\na[i] = y", "xy", [("x", 5), ("y", 5), ("y", 6)]),
+    ("y = 0\nfor k in range(i):\n  y += x\n  x = y\na[i] = y", "x", []),  # nothing stands above
     ("if i:\n  x = 1\ny = 1 if x else a[x] + f(x)\na[i] = y", "x", []),
 ]
 

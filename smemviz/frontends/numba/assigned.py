@@ -19,7 +19,8 @@ Sure = frozenset[str] | None  # the names that every path to a place has assigne
 class Doubtful:
     """The variables whose value may mean nothing: not assigned on some path, or computed from one that is not.
 
-    ``handed_on`` are reads that nothing comes of but the value of another such variable.
+    ``handed_on`` are reads that nothing comes of but the value of another such variable. Numba refuses a read that no
+    assignment stands above, so none of these is one.
     """
 
     names: frozenset[str]
@@ -37,16 +38,26 @@ def doubtful_in(function: ast.FunctionDef) -> Doubtful:
     names = {read.id for read in paths.unsure}
     if not names:
         return Doubtful(frozenset(), frozenset())
+    above = _first_lines(function)
     handed_on: set[ast.Name] = set()
     before = -1
     while len(names) + len(handed_on) > before:
         before = len(names) + len(handed_on)
         for targets, value in _assignments(function):
-            reads = {read for read in _parts(value) if read.id in names}
+            reads = {read for read in _parts(value) if read.id in names and above.get(read.id, 0) < read.lineno}
             if reads:
                 handed_on |= reads
                 names |= targets
     return Doubtful(frozenset(names), frozenset(handed_on))
+
+
+def _first_lines(function: ast.FunctionDef) -> dict[str, int]:
+    """Return the line in which each variable is assigned first, but for parameters."""
+    found: dict[str, int] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = min(node.lineno, found.get(node.id, node.lineno))
+    return {name: line for name, line in found.items() if name not in parameters(function)}
 
 
 def _assignments(function: ast.FunctionDef) -> Iterator[tuple[set[str], ast.expr]]:

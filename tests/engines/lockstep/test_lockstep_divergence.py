@@ -163,7 +163,9 @@ def least(a, b):
 @given(blocks())
 def test_threads_use_what_is_not_assigned_where_python_says_so(lines):
     lines = [line.replace("x, y = y, x", "x = y") for line in lines]  # of a tuple both are used
-    body = "\n".join(["if i % 3:", "  x = 1", "y = 3 - i", *lines, f"out[i * {SLOTS}] = x + y + z", "x = z = 1"])
+    body = "\n".join(
+        ["if i % 3:", "  x = 1", "if i % 5:", "  z = 1", "y = 3 - i", *lines, f"out[i * {SLOTS}] = x + y + z"]
+    )
     start = (np.arange(NAMED * SLOTS) * 31) % 17
     scope = {"min": least}
     exec("def f(i, out, x, z):\n" + textwrap.indent(body, "  "), scope)

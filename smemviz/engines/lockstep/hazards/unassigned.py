@@ -32,18 +32,21 @@ class Unassigned:
         """Tell whether nobody has assigned a variable."""
         return name in self._doubtful.names and name not in self._means
 
+    def hands_on(self, node: ast.Name) -> bool:
+        """Tell whether nothing comes of a read but the value of another doubtful variable."""
+        return node in self._doubtful.handed_on
+
     def read(self, node: ast.Name, mask: Mask) -> tuple[Lanes, Facts] | None:
         """Return who uses a variable that means nothing to them, and the facts of it; None where nobody does.
 
-        Where nobody has assigned it there is no value either, and the read is refused.
+        Where nobody has assigned it there is no value either, and the use is refused.
         """
-        if self.means_nothing(node.id):
-            return None
-        without = mask.lanes & ~self._means[node.id]
-        if not without.any():
+        means = self._means.get(node.id)
+        without = mask.lanes if means is None else mask.lanes & ~means
+        if not without.any() or (means is None and not self.hands_on(node)):
             return None
         origin = self._made_of.get(node.id, node.id)
-        if node in self._doubtful.handed_on:
+        if self.hands_on(node):
             before = self._handed_on
             self._handed_on = without if before is None else without | before[0], origin
             return None

@@ -287,6 +287,8 @@ class Frame:
         except CannotMergeError as error:
             raise self.refuse(node, f"{node.id}: {error}") from None
         except KeyError:
+            if self.unassigned is not None and self.unassigned.hands_on(node):
+                return 0  # which is followed, and refused or told of where it is used
             raise self.wrong(
                 node, english("{name} is read before it is assigned; assign it on every path", name=node.id)
             ) from None
