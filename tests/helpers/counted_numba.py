@@ -8,6 +8,7 @@ from helpers.numba_ptx import ENTRY, as_parameters, bring_back, compiled
 from helpers.ptx_card import LockstepCard
 from smemviz.engines.gpu.launching import marked, rewritten
 from smemviz.engines.gpu.ptx.instrument import NAME
+from smemviz.engines.gpu.ptx.launching import Kernel
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.host import configuration
 from smemviz.frontends.numba.functions import function_of
@@ -33,9 +34,7 @@ class InterpretedPasses(Passes):
         threads = int(np.prod(self.configuration.block))
         ptx = rewritten(self.ptx, ENTRY.search(self.ptx)[1], self.table, mode, threads, self.capability)
         pointer = np.array([launch.start], np.uint64).view(np.uint8)
-        self.card.run(
-            SimpleNamespace(ptx=ptx, name=NAME, cooperative=False), self.configuration, [*self.parameters, pointer]
-        )
+        self.card.run(Kernel(ptx, NAME, cooperative=False), self.configuration, [*self.parameters, pointer])
         bring_back(self.held)
         self.card.restore()
 

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 from helpers.ptx_card import LockstepCard
+from smemviz.engines.gpu.ptx.launching import Kernel
 from smemviz.engines.host import configuration
 
 _CC = (9, 0)
@@ -61,8 +62,7 @@ def run_ptx(ptx, args, block=8, grid=1):
     card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=name, line=1))
     held = []
     parameters = list(as_parameters(card, args, held))
-    kernel = SimpleNamespace(ptx=ptx, name=name, cooperative=False)
-    card.run(kernel, configuration(_PLACE, (grid, block)), parameters)
+    card.run(Kernel(ptx, name, cooperative=False), configuration(_PLACE, (grid, block)), parameters)
     bring_back(held)
 
 

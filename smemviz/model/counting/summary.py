@@ -121,7 +121,8 @@ def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: b
     requests = int(totals.requests[i])
     reason = SPACES[site.space].unknown(site, cc)
     if reason is not None:
-        return SiteSummary(requests, None, None, None, None, None, complete, reason)
+        # Plain data, which forgets the message that the reason was made of.
+        return SiteSummary(requests, None, None, None, None, None, complete, str(reason))
     counts = own_counts(site.space, lambda name: int(getattr(totals, name)[i]))
     wavefronts, ideal = counts["wavefronts"], counts["ideal"]
     if wavefronts is None or ideal is None:
