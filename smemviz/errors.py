@@ -21,7 +21,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from smemviz.printable import one_line
+from smemviz.printable import brief
 
 _SHIPPED = f"{(Path(__file__).resolve().parent / '_data').as_posix()}/"
 
@@ -35,7 +35,7 @@ class SmemvizError(Exception):
     exit_code = 2
 
     def __init__(self, text: str) -> None:
-        super().__init__(one_line(text).replace(_SHIPPED, ""))
+        super().__init__(brief(text).replace(_SHIPPED, ""))
 
     def again(self) -> Self:
         """Return the same error, to be kept or raised anew, without the frames it came through and all they hold."""
@@ -71,7 +71,7 @@ class PlaceError(InputError):
         super().__init__(f"{file}:{line}: {what}")
         self.file = file
         self.line = line
-        self.what = what
+        self.what = brief(what)
         self.kernel = ""  # whose launch met it, where it is known
         self.findings: tuple[Any, ...] = ()  # the mistakes of that launch before it
 
@@ -88,7 +88,7 @@ class SourceError(KernelFileError):
 
     def __init__(self, file: str, line: int, column: int, what: str) -> None:
         super().__init__(file, line, what)
-        self.args = (f"{file}:{line}:{column}: {what}",)
+        self.args = (f"{file}:{line}:{column}: {self.what}",)
         self.column = column
 
     def __reduce__(self) -> tuple[type[SourceError], tuple[str, int, int, str]]:  # type: ignore[override]

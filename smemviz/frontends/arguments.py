@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from smemviz.errors import LaunchError
 from smemviz.messages import english
@@ -15,3 +19,18 @@ def wrong_number(file: str, line: int, kernel: str, names: Sequence[str], count:
     if len(names) == 1:
         what = english("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
     return LaunchError(file, line, what)
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether a number is an integer."""
+    return isinstance(value, int) or (math.isfinite(value) and value == int(value))
+
+
+def fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Tell whether a number is one of a type, rounded where that has fractions."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return is_whole(value) and int(limits.min) <= int(value) <= int(limits.max)
+    if dtype.kind == "f" and (isinstance(value, int) or math.isfinite(value)):
+        return bool(abs(value) <= int(np.finfo(dtype).max))
+    return True

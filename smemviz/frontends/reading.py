@@ -53,6 +53,8 @@ def read_source(path: str | Path) -> str:
     except IsADirectoryError:
         raise InputError(english("{path}: is a folder; name a kernel file in it", path=path)) from None
     except UnicodeDecodeError:
+        if is_cuda_file(path.as_posix()):
+            raise InputError(english("{path}: is not UTF-8 text; save it as UTF-8", path=path)) from None
         raise InputError(
             english("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
         ) from None

@@ -147,6 +147,14 @@ def test_a_thread_that_waits_for_another_lets_it_go_first(tmp_path: Path) -> Non
     assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
 
 
+def test_printf_takes_widths_and_precisions_as_c_does_up_to_a_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = 'printf("%*d|%-5d|%*d|%.*f|%.*f|%x\\n%2147483647d", 4, 3, 3, -3, 3, 2, 2.25, -1, 2.5, 255, 7);'
+    run(tmp_path, kernel, "1, 1>>>(zeros(1), 9")
+    assert capsys.readouterr().out == "   3|3    |3  |2.25|2.500000|ff\n" + "7".rjust(4096)
+
+
 def test_printf_prints_a_line_for_each_thread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path, 'printf("%d of %u: %5.2f %s%%\\n", threadIdx.x, n, 1.5 * threadIdx.x, "x");', "1, 2>>>(zeros(1), 9")
     assert capsys.readouterr().out == "0 of 9:  0.00 x%\n1 of 9:  1.50 x%\n"

@@ -173,7 +173,7 @@ def _compile_error(program: CudaProgram, own: Mapping[Path, str], errors: str) -
     if header := _NO_HEADER.search(what):
         return _no_header(program, own, header["name"] or header["named"], file, int(match["line"]))
     for path, text in own.items():
-        for name, line, _quoted in included(text, str(path), strict=False):
+        for name, line, _quoted in included(text, str(path)):
             if library := library_of(name):
                 why = english(
                     "needs {library}, which does not run without a GPU ({why}); {remedy}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from os.path import isfile  # unlike Path's it has no error for names that no file can have
 from pathlib import Path
 
 from smemviz.errors import KernelFileError, LaunchError, SourceError
@@ -82,7 +83,7 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
 def _path(program: CudaProgram, header: str) -> str:
     """Return where a header is, as recordings name it."""
     paths = [Path(folder) / header for folder in (str(Path(program.file).parent), *program.folders)]
-    return next((path for path in paths if path.is_file()), paths[0]).as_posix()
+    return next((path for path in paths if isfile(path)), paths[0]).as_posix()
 
 
 def _options(program: CudaProgram, standard: str) -> tuple[str, ...]:
@@ -122,7 +123,8 @@ def _compile(
         seen = compile_ptx(TYPES + sizes.texts[name], name, (*_OPTIONS, *given, _AS_WRITTEN), headers, kernels)
         shared, parameters = sizes.read(seen.text)
     except CompileError as error:
-        raise KernelFileError(file, 1, english("its types cannot be read: {why}", why=error.what)) from None
+        line = sizes.line(error.line) if error.file == name else 1
+        raise KernelFileError(file, line, english("its types cannot be read: {why}", why=error.what)) from None
     return Compiled(ptx.text, ptx.names, texts, shared, parameters)
 
 

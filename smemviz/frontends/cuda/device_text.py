@@ -12,14 +12,19 @@ from smemviz.frontends.cuda.declarations import (
     macros_of,
     specifiers_of,
 )
-from smemviz.frontends.cuda.lexing import scan
+from smemviz.frontends.cuda.lexing import as_one_line, scan
 
+_NUMBERS_LINES = re.compile(r"#\s*(?:line\b|\d)")
 _NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
 def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
-    """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay."""
+    """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay.
+
+    So have lines that say which line they are, after which the compiler would name others.
+    """
+    sources = {name: _without_line_numbers(source) for name, source in sources.items()}
     macros = macros_of(sources.values())
     specifiers = specifiers_of(macros)
     sources = {name: _without(source, list(host_members(source, specifiers))) for name, source in sources.items()}
@@ -31,6 +36,13 @@ def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
         name: _without(source, [declaration for declaration in found[name] if id(declaration) not in kept])
         for name, source in sources.items()
     }
+
+
+def _without_line_numbers(source: str) -> str:
+    for token in scan(source):
+        if token.kind == "directive" and _NUMBERS_LINES.match(as_one_line(token)):
+            source = source[: token.start] + re.sub(r"[^\n]", " ", token.text) + source[token.end :]
+    return source
 
 
 def _reached(everything: list[Declaration], macros: Mapping[str, set[str]], namespaces: set[str]) -> set[int]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os.path import isfile  # unlike Path's it has no error for names that no file can have
 from pathlib import Path, PureWindowsPath
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda.lexing import Lines, scan
+from smemviz.frontends.cuda.lexing import Lines, as_one_line, scan
 from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.messages import english
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
 _READS = re.compile(r"#\s*(?:include\w*|import|embed)\b")
 _ASKS = ("__has_include", "__has_include_next", "__has_embed")
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_SPLICE = re.compile(r"\\\r?\n")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
-
+_MOST_BYTES = 16 << 20  # of the headers of a file
 _PACKAGES = {"curand_kernel.h": "nvidia-curand"}
 _INTEGERS = {
     **{f"{sign}int{8 * size}_t": f"{word} {name}" for size, name in ((1, "char"), (2, "short"), (4, "int"))
@@ -164,24 +164,44 @@ def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[di
     headers: dict[str, str] = {}
     missing: list[Missing] = []
     waiting = [(source, file)]
+    words: set[str] = set()
     while waiting:
         text, where = waiting.pop()
-        for name, line, quoted in included(text, where):
+        for name, line, quoted in included(text, where, words):
             if name in headers:
                 continue
             if Path(name).is_absolute() or PureWindowsPath(name).is_absolute():
                 what = english("the header {name} is named from the root of the disk; name it from the file", name=name)
                 raise KernelFileError(where, line, what)
             places = [*([str(Path(where).parent)] if quoted else []), *folders]
-            paths = [(Path(place) / name).resolve() for place in places]
-            own = next((path for path in paths if path.is_file() and any(map(path.is_relative_to, roots))), None)
+            paths = [Path(place) / name for place in places]
+            own = next(
+                (path for path in paths if isfile(path) and any(map(path.resolve().is_relative_to, roots))), None
+            )
             if own is not None and name not in HEADERS:
-                headers[name] = own.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
-                waiting.append((headers[name], own.as_posix()))
+                headers[name] = _read(own, name, sum(map(len, headers.values())), (where, line))
+                waiting.append((headers[name], own.resolve().as_posix()))
             elif not is_of_cuda(name):
                 headers[name] = ""
                 missing.append(Missing(name, where, line))
     return headers, tuple(missing)
+
+
+def _read(path: Path, name: str, read_before: int, place: tuple[str, int]) -> str:
+    """Return the text of a header.
+
+    Raises:
+        KernelFileError: at the place that includes it, where it cannot be read or is too large.
+    """
+    try:
+        if path.stat().st_size + read_before <= _MOST_BYTES:
+            return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        what = english("the header {name} cannot be read: {error}", name=name, error=error.strerror)
+        raise KernelFileError(*place, what) from None
+    most = _MOST_BYTES >> 20
+    what = english("with the header {name} there are more than {most} MiB of headers", name=name, most=most)
+    raise KernelFileError(*place, what)
 
 
 def is_of_cuda(name: str) -> bool:
@@ -189,26 +209,50 @@ def is_of_cuda(name: str) -> bool:
     path, folders = Path(name), include_folders()
     if path.is_absolute():
         return any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
-    return name in HEADERS or (".." not in path.parts and any((folder / path).is_file() for folder in folders))
+    return name in HEADERS or (".." not in path.parts and any(isfile(folder / path) for folder in folders))
 
 
-def included(source: str, file: str, *, strict: bool = True) -> Iterator[tuple[str, int, bool]]:
+def included(source: str, file: str, words: set[str] | None = None) -> Iterator[tuple[str, int, bool]]:
     """Give each header that a text includes by name, with its line and whether it stands in quotes.
 
+    ``words`` are the names in the texts before, to which those of this one are added: macros may paste them. Without
+    it nothing is refused.
+
     Raises:
-        KernelFileError: where it is ``strict``, for what asks of files in another way.
+        KernelFileError: with ``words``, for what asks of files in another way and what NVRTC would not read.
     """
     lines = Lines(source)
+    if words is not None and "\0" in source:
+        line = lines.place(source.index("\0"))[0]
+        raise KernelFileError(file, line, english("has a NUL character, at which the compiler stops; remove it"))
     for token in scan(source):
-        text = _SPLICE.sub("", token.text)
+        text = as_one_line(token)
         if token.kind == "directive":
-            text = _COMMENT.sub(" ", text).lstrip()
             match = _INCLUDE.match(text)
             if match:
                 yield match["beside"] or match["known"], lines.place(token.start)[0], match["beside"] is not None
-            elif strict and _READS.match(text):
+            elif words is not None and _READS.match(text):
                 what = english('{code} is not followed; write #include "name"', code=" ".join(text.split()))
                 raise KernelFileError(file, lines.place(token.start)[0], what)
-        if strict and token.kind != "comment" and any(word in text for word in _ASKS):
-            what = english("{code} is not answered; leave it out", code=next(word for word in _ASKS if word in text))
+        if words is None or token.kind == "comment":
+            continue
+        new = set(_WORD.findall(text) if token.kind in ("name", "directive") else ()) - words
+        words |= new
+        if asked := next((word for word in _ASKS if word in text), ""):
+            what = english("{code} is not answered; leave it out", code=asked)
             raise KernelFileError(file, lines.place(token.start)[0], what)
+        if any(word in asked for word in new for asked in _ASKS) and (asked := _pasted(words)):
+            what = english("{code} can be pasted from this, and is not answered; use other names", code=asked)
+            raise KernelFileError(file, lines.place(token.start)[0], what)
+
+
+def _pasted(words: set[str]) -> str:
+    """Return which of what asks of files can be pasted from names, empty where none can."""
+    for asked in _ASKS:
+        reached = {0}
+        for at in range(len(asked)):
+            if at in reached:
+                reached |= {end for end in range(at + 1, len(asked) + 1) if asked[at:end] in words}
+        if len(asked) in reached:
+            return asked
+    return ""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import KernelFileError, LaunchError
-from smemviz.frontends.arguments import wrong_number
+from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.fields import Fields, declared, fields_of
 from smemviz.frontends.cuda.functions import Function, parts
@@ -32,6 +32,7 @@ _LAUNCH = re.compile(
 )
 _HOW = "// smemviz: kernel<<<grid, block>>>(zeros(1024), 1024)"
 _MOST_BYTES = 1 << 32
+_MOST_AXES = 64  # that an array of NumPy has
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,28 @@ def _is_launch(program: CudaProgram, text: str, scope: Mapping[str, ConstantValu
     return True
 
 
+def argument_array(
+    node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantValue], place: tuple[str, int]
+) -> NDArray[Any] | None:
+    """Return what ``array_of`` makes of an argument of a launch at a place.
+
+    Raises:
+        LaunchError: when it is not read, or a number in it is none of the parameter's type.
+    """
+    try:
+        return array_of(node, parameter, scope)
+    except UnreadableError as error:
+        what = english("{text} is not read as an argument for {name}", text=error, name=parameter.name)
+    except MisfitError as error:
+        value, dtype = error.args
+        what = english("{name}: {value} does not fit {dtype}", name=parameter.name, value=value, dtype=str(dtype))
+    raise LaunchError(*place, what)
+
+
+class MisfitError(Exception):
+    """A number that is none of a type."""
+
+
 def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantValue]) -> NDArray[Any] | None:
     """Make the array that an argument asks for, of the type that its parameter points to; None when it is a number.
 
@@ -100,6 +123,7 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
 
     Raises:
         UnreadableError: when it is not read here.
+        MisfitError: when an array is filled with what is none of its type.
     """
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS):
         return None
@@ -107,12 +131,12 @@ def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantV
     maker, dtype = node.func.id, np.dtype(parameter.element.dtype or "uint8")
     fill = [values.pop(0)] if maker == "full" and values else []
     fill = [values.pop(1)] if maker == "ring" and len(values) == 2 else fill
+    if not values or not all(is_whole(value) and value >= 0 for value in values):
+        raise UnreadableError(ast.unparse(node))
     sizes = tuple(int(value) for value in values)
     lanes = (parameter.element.lanes,) if parameter.element.lanes > 1 else ()
     shape = (*sizes, *lanes)
-    if not sizes or min(sizes) < 0 or any(value != size for value, size in zip(values, sizes, strict=True)):
-        raise UnreadableError(ast.unparse(node))
-    if int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
+    if len(shape) > _MOST_AXES or int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
         raise UnreadableError(ast.unparse(node))
     if maker == "ring" and (len(shape) > 1 or not 0 < (fill or [1])[0] <= shape[0]):
         raise UnreadableError(ast.unparse(node))
@@ -133,6 +157,8 @@ def _array(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Seque
         ring = np.zeros(shape, dtype)
         ring[places] = np.roll(places, -1)
         return ring
+    if fill and not fits(fill[0], dtype):
+        raise MisfitError(fill[0], dtype)
     return np.full(shape, fill[0] if fill else int(maker == "ones"), dtype)
 
 
@@ -217,5 +243,5 @@ def _structure_fields(program: CudaProgram) -> Fields:
 def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
     """Return a number, or several where it is a ``dim3``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dim3":
-        return tuple(value_of(argument, scope) for argument in node.args)
+        return tuple(value_of(argument, scope) for argument in node.args) or (1, 1, 1)
     return value_of(node, scope)

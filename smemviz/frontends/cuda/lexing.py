@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _BLANK = re.compile(r"[ \t\f\v\r]*")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SPLICE = re.compile(r"\\\r?\n")
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -53,6 +55,11 @@ def scan(source: str) -> Iterator[Token]:
             yield Token(kind, match[0], at, match.end())
             at = match.end()
             fresh = fresh and kind == "comment"
+
+
+def as_one_line(directive: Token) -> str:
+    """Return a directive without comments, its continuations in its line."""
+    return _COMMENT.sub(" ", _SPLICE.sub("", directive.text)).lstrip()
 
 
 def code(source: str) -> list[Token]:

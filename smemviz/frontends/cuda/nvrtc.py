@@ -25,7 +25,8 @@ _INCLUDES = (
     *("cuda_nvcc/include", "cuda_crt/include"),
 )
 _DIAGNOSTIC = re.compile(
-    r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\S+)?: (?P<what>[^\n]*)", re.M
+    r"^(?:At end of source|(?P<file>[^\n(]+)\((?P<line>\d+)\)): (?:catastrophic )?error(?: #\S+)?: (?P<what>[^\n]*)",
+    re.M,
 )
 _INSTALL = "pip install 'smemviz[cpp]'"
 _MISSING = f"CUDA C++ needs NVRTC, which is not installed: {_INSTALL}; kernels in Python do without"
@@ -96,7 +97,7 @@ def compile_ptx(
         )
     if "ptx" in answer:
         return Ptx(answer["ptx"], answer["names"])
-    raise _error(answer["log"], file)
+    raise _error(answer["log"], file, source)
 
 
 def _answer(library: Path, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,10 +123,10 @@ def _library_path() -> Path | None:
     return next((path for path in paths if "builtins" not in path.name), None)
 
 
-def _error(log: str, file: str) -> CompileError:
+def _error(log: str, file: str, source: str) -> CompileError:
     """Return the first error in a log, one of the text itself before one in a header."""
-    diagnostics = list(_DIAGNOSTIC.finditer(log))
-    if not diagnostics:
-        return CompileError(file, 0, next((line.strip() for line in log.splitlines() if line.strip()), "NVRTC failed"))
-    first = next((match for match in diagnostics if match["file"] == file), diagnostics[0])
-    return CompileError(first["file"], int(first["line"]), first["what"].strip())
+    errors = [(match["file"] or file, match["line"], match["what"].strip()) for match in _DIAGNOSTIC.finditer(log)]
+    if not errors:
+        return CompileError("", 0, next((line.strip() for line in log.splitlines() if line.strip()), "NVRTC failed"))
+    where, line, what = next((error for error in errors if error[0] == file), errors[0])
+    return CompileError(where, int(line or source.count("\n")), what)

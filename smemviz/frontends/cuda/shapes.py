@@ -88,6 +88,10 @@ class SizesText:
         self._parameters: list[str] = []
         self.texts = {name: self._with_sizes(source, find_functions(source)) for name, source in sources.items()}
 
+    def line(self, line: int) -> int:
+        """Return which line of the source a line of this text is."""
+        return max(1, line - TYPES.count("\n"))
+
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
         shared: list[SharedDeclaration] = []

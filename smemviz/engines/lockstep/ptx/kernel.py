@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Number,
     Operand,
     Place,
+    PtxError,
     Register,
     Symbol,
     Variable,
@@ -44,9 +45,14 @@ class Kernel:
     """One entry function; ``memory`` lists the instructions that touch memory, once its steps are made.
 
     One that is to be ``linked`` may call functions that are elsewhere.
+
+    Raises:
+        PtxError: when it is not there, or is not read.
     """
 
     def __init__(self, module: Module, name: str, *, linked: bool = False) -> None:
+        if name not in module.functions:
+            raise PtxError(f"{name} is not in the PTX; does an asm end its kernel?")
         self.function: Function = module.functions[name]
         self.module = module
         flat = flatten(module, self.function, linked=linked)
@@ -158,14 +164,11 @@ def _needed(body: list[Instruction]) -> set[str]:
     needed: set[str] = set()
     moved: dict[str, set[str]] = {}
     for instruction in body:
-        if (
-            instruction.opcode == "mov"
-            and isinstance(instruction.operands[0], Register)
-            and isinstance(instruction.operands[1], Register)
-        ):
-            moved.setdefault(instruction.operands[0].name, set()).add(instruction.operands[1].name)
-        else:
-            needed.update(read_by(instruction))
+        match instruction.opcode, instruction.operands:
+            case "mov", (Register(name=to), Register(name=source)):
+                moved.setdefault(to, set()).add(source)
+            case _:
+                needed.update(read_by(instruction))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:
@@ -179,10 +182,11 @@ def _numbers(body: list[Instruction]) -> dict[str, int]:
     sets = Counter(name for instruction in body for name in written_by(instruction))
     numbers: dict[str, int] = {}
     for instruction in body:  # what a call passes is set before it is read
-        if instruction.opcode == "mov" and instruction.guard is None and isinstance(instruction.operands[0], Register):
-            to, value = instruction.operands[0].name, instruction.operands[1]
-            if sets[to] == 1 and isinstance(value, Number) and not value.bits:
-                numbers[to] = value.value
-            elif sets[to] == 1 and isinstance(value, Register) and value.name in numbers:
-                numbers[to] = numbers[value.name]
+        if instruction.opcode != "mov" or instruction.guard is not None:
+            continue
+        match instruction.operands:
+            case (Register(name=to), Number(value=value, bits=0)) if sets[to] == 1:
+                numbers[to] = value
+            case (Register(name=to), Register(name=source)) if sets[to] == 1 and source in numbers:
+                numbers[to] = numbers[source]
     return numbers

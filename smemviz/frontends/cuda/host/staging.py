@@ -18,7 +18,7 @@ def own_files(source: str, file: str, folders: Sequence[str]) -> dict[Path, str]
     waiting = [path]
     while waiting:
         including = waiting.pop()
-        for name, _line, quoted in included(texts[including], str(including), strict=False):
+        for name, _line, quoted in included(texts[including], str(including)):
             found = find(name, including.parent if quoted else None, folders)
             if found is not None and found not in texts:
                 texts[found] = found.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
@@ -30,7 +30,7 @@ def find(name: str, beside: Path | None, folders: Sequence[str]) -> Path | None:
     """Return a header as a compiler finds it: beside what includes it, then in each folder."""
     places = [*([beside] if beside else []), *(Path(folder).resolve() for folder in folders)]
     paths = (Path(os.path.normpath(place / name)) for place in places)
-    return next((path for path in paths if path.is_file()), None)
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def staged(texts: dict[Path, str], into: Path) -> dict[Path, Path]:

@@ -72,7 +72,7 @@ def _targets(
 ) -> tuple[int, ...]:
     if end.opcode not in ("bra", "brx"):
         return (last,)
-    target = end.operands[-1]
+    target = end.operands[-1] if end.operands else None
     if isinstance(target, Symbol):
         names = tables.get(target.name, (target.name,))
         if all(name in labels for name in names):

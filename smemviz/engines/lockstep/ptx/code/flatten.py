@@ -168,8 +168,10 @@ class _Copy:
             self.flat.body.append(
                 Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), instruction.place, instruction.text)
             )
-        places = (*function.parameters, *function.results)
-        passed = {place.name: operand for place, operand in zip(places, (*arguments, *results), strict=True)}
+        places, operands = (*function.parameters, *function.results), (*arguments, *results)
+        if len(places) != len(operands):
+            raise PtxError(f"{name} is called with {len(arguments)} arguments", instruction.place)
+        passed = {place.name: operand for place, operand in zip(places, operands, strict=True)}
         calls = (*self.calls, instruction.place)
         _Copy(self.module, self.flat, function, prefix, passed, calls, self.names, self.linked).copy()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 
 from smemviz.engines.lockstep.ptx.code.module import (
@@ -28,6 +29,7 @@ _SPECIAL = re.compile(
     r"|is_explicit_cluster|reserved_smem\w*|current_graph_exec|pm\d+\w*)(\.[xyzw])?"
 )
 _INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?")
+_FLOAT = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r"([\w$%@.]+)\s*(?:([+-])\s*(-?\w+))?")
 _SYMBOL = re.compile(r"([\w$]+)\s*\+\s*(\d+)")
 _WARP_SIZE = 32
@@ -91,6 +93,8 @@ def _plain(text: str, known: Known) -> Operand:
         return Number(int(text[2:], 16), 64)
     if _INTEGER.fullmatch(text):
         return Number(integer(text))
+    if _FLOAT.fullmatch(text):
+        return Number(struct.unpack("<Q", struct.pack("<d", float(text)))[0], 64)
     if text == "WARP_SZ":
         return Number(_WARP_SIZE)
     moved = _SYMBOL.fullmatch(text)

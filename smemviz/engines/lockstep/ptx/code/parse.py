@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
@@ -39,7 +40,14 @@ _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
 _MANY = re.compile(r"([\w$%]+)<(\d+)>")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 _GUARD = re.compile(r"@(!?)\s*([\w$%]+)\s+")
+_LONGEST_SHOWN = 60
+_Read = TypeVar("_Read")
 _IGNORED = (".pragma", ".callprototype", ".calltargets")
+
+
+def files_of(text: str) -> dict[int, str]:
+    """Return the paths that a module names, by their numbers."""
+    return {int(number): path for number, path in _FILE.findall(text)}
 
 
 def parse(text: str) -> Module:
@@ -48,7 +56,7 @@ def parse(text: str) -> Module:
     Raises:
         PtxError: where it is not PTX.
     """
-    files = {int(number): path for number, path in _FILE.findall(text)}
+    files = files_of(text)
     text = _COMMENT.sub(" ", text)
     text = _SECTION.sub("", _OUTSIDE.sub("", text))
     functions: dict[str, Function] = {}
@@ -61,7 +69,7 @@ def parse(text: str) -> Module:
         semicolon, brace = _find(text, ";", at), _find(text, "{", at)
         head = text[at : min(semicolon, brace)]
         if re.search(r"\.(?:entry|func)\b", head):
-            function = _function(head)
+            function = _read(_function, head, Place())
             if semicolon < brace:
                 functions.setdefault(function.name, function)
                 at = semicolon + 1
@@ -70,10 +78,29 @@ def parse(text: str) -> Module:
             _Body(function).read(text[brace + 1 : at - 1])
             functions[function.name] = function
         else:
-            variable = _variable(text[at:semicolon])
-            if variable is not None:
-                variables[variable.name] = variable
+            variable = _read(_variable, text[at:semicolon], Place())
+            if variable is None:
+                raise PtxError(f"{_shown(text[at:semicolon])} is not read")
+            variables[variable.name] = variable
             at = semicolon + 1
+
+
+def _read(read: Callable[[str], _Read], text: str, place: Place) -> _Read:
+    """Read a statement.
+
+    Raises:
+        PtxError: where it is none that is known.
+    """
+    try:
+        return read(text)
+    except (IndexError, KeyError, ValueError):
+        raise PtxError(f"{_shown(text)} is not read", place) from None
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a text that is not read."""
+    first = text.strip().partition("\n")[0]
+    return first if len(first) <= _LONGEST_SHOWN else f"{first[:_LONGEST_SHOWN]}..."
 
 
 def _find(text: str, what: str, at: int) -> int:
@@ -98,7 +125,7 @@ def _closing(text: str, brace: int) -> int:
 def _function(head: str) -> Function:
     match = _HEAD.search(" ".join(head.split()))
     if match is None:
-        raise PtxError(f"{head} is not read")
+        raise PtxError(f"{_shown(head)} is not read")
     parameters, results = (
         tuple(variable for part in split(match[what] or "") if (variable := _variable(part)))
         for what in ("parameters", "results")
@@ -179,7 +206,7 @@ class _Body:
             self._function.labels[self._label] = len(self._function.body)
             return label.end()
         end = _find(text, ";", at)
-        self._statement(text[at:end].strip())
+        _read(self._statement, text[at:end].strip(), self._place)
         return end + 1
 
     def _statement(self, text: str) -> None:
@@ -198,7 +225,7 @@ class _Body:
     def _variable(self, text: str) -> None:
         variable = _variable(text)
         if variable is None:
-            raise PtxError(f"{text} is not read", self._place)
+            raise PtxError(f"{_shown(text)} is not read", self._place)
         if variable.space == "param":  # several calls name theirs alike
             number, single, _ = self._scopes[-1]
             single[variable.name] = ("param", f"{variable.name}@{number}")
@@ -226,7 +253,7 @@ class _Body:
         try:
             operands = tuple(operand(part, self._known) for part in split(rest))
         except PtxError as error:
-            raise PtxError(error.what, self._place) from None
+            raise PtxError(f"{_shown(words)}: {error.what}", self._place) from None
         self._function.body.append(Instruction(tuple(opcode.split(".")), guard, operands, self._place, words))
 
     def _known(self, name: str) -> Register | Symbol | None:

@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.errors import LaunchError
-from smemviz.frontends.arguments import wrong_number
+from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
@@ -166,10 +166,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _number(name: str, value: Any, dtype: np.dtype[Any], place: Place) -> NDArray[np.uint8]:
-    whole = dtype.kind in "iu"
-    if whole and (float(value) != int(value)):
+    if dtype.kind in "iu" and not is_whole(value):
         raise LaunchError(*place, english("{name} is an integer; {value} is not", name=name, value=repr(value)))
-    if whole and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+    if not fits(value, dtype):
         raise LaunchError(
             *place, english("{name}: {value} does not fit {dtype}", name=name, value=value, dtype=str(dtype))
         )

@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
-from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
@@ -93,7 +93,7 @@ def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepare
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    sources = entry.compiled.numbered(_parsed(entry.compiled.ptx).files)
+    sources = entry.compiled.numbered(files_of(entry.compiled.ptx))
     try:
         kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
     except PtxError as error:

@@ -19,7 +19,7 @@ from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
-from smemviz.frontends.cuda.launches import LaunchPlan, array_of, planned_launches, written_structure
+from smemviz.frontends.cuda.launches import LaunchPlan, argument_array, planned_launches, written_structure
 from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.structures import Structure
@@ -94,8 +94,8 @@ def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
             how = written_structure(entry.program, plan.kernel, number)
             what = english("{name} is a structure; write its values in braces, {how}", name=name, how=how)
             raise LaunchError(entry.program.file, plan.line, what)
+        array = argument_array(node, parameter, plan.scope, (entry.program.file, plan.line))
         try:
-            array = array_of(node, parameter, plan.scope)
             arguments.append(value_of(node, {**plan.scope, "nullptr": 0}) if array is None else array)
         except UnreadableError as error:
             raise LaunchError(

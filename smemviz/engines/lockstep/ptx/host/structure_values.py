@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
 from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import unsupported
 from smemviz.engines.lockstep.ptx.host.variables import initial_bytes
-from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.compiling import compile_structures
-from smemviz.frontends.cuda.constants import UnreadableError
-from smemviz.frontends.cuda.launches import LaunchPlan, array_of
+from smemviz.frontends.cuda.launches import LaunchPlan, argument_array
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.structures import Structure, array_at, variable_of
-from smemviz.messages import english
 
 
 def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: LaunchPlan) -> dict[int, StructureValue]:
@@ -24,7 +23,10 @@ def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: La
         LaunchError: for a value that its field does not take.
     """
     program, line = entry.program, plan.line
-    variables = parse(compile_structures(program, entry.name, structures, line)).variables
+    try:
+        variables = parse(compile_structures(program, entry.name, structures, line)).variables
+    except PtxError as error:
+        raise unsupported(error, entry, {}) from None
     values = {}
     for number, structure in structures.items():
         data, pointers = initial_bytes(variables[variable_of(number)])
@@ -35,12 +37,9 @@ def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: La
                 continue
             index, element = placed
             field = structure.array_fields[index]
-            try:
-                array = array_of(structure.arrays[index], Parameter(field, True, element), plan.scope)
-            except UnreadableError as error:
-                name = program.kernel(entry.name, line).parameters[number] + field
-                what = english("{text} is not read as an argument for {name}", text=error, name=name)
-                raise LaunchError(program.file, line, what) from None
+            name = program.kernel(entry.name, line).parameters[number] + field
+            parameter = Parameter(name, True, element)
+            array = argument_array(structure.arrays[index], parameter, plan.scope, (program.file, line))
             if array is not None:
                 arrays[at] = field, array
         values[number] = StructureValue(data, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ def simple(
 ) -> Action:
     """Return an action that applies a function to the sources and writes what comes out."""
     kind = kind or instruction.type
+    if not _takes(function, len(instruction.operands) - 1):
+        raise PtxError(f"{instruction.text} is not executed", instruction.place)
     if kind in ("bf16", "bf16x2", "f16x2"):
         return _packed(kernel, instruction, function, kind)
     if kind in ("f32", "f64") and not instruction.has("sat"):
@@ -40,6 +43,16 @@ def simple(
         a, b, c = sources
         return lambda m: put(m, function(a(m), b(m), c(m)))
     raise PtxError(f"{instruction.text} is not executed", instruction.place)
+
+
+def _takes(function: Callable[..., Value], sources: int) -> bool:
+    if isinstance(function, np.ufunc):
+        return function.nin == sources
+    try:
+        inspect.signature(function).bind(*range(sources))
+    except TypeError:
+        return False
+    return True
 
 
 def _one_way(instruction: Instruction, function: Callable[..., Value]) -> Callable[..., Value]:

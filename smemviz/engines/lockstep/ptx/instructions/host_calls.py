@@ -90,12 +90,18 @@ def _formatted(m: Machine, text: int, values: int) -> str:
         at += size
         return _number(m, "generic", at - size, size)
 
+    def size_of(written: str) -> int:
+        """Return a width or a precision, as far as it is printed."""
+        size = int(np.uint32(take(4)).view(np.int32)) if written == "*" else int(written)
+        return max(-_LONGEST, min(size, _LONGEST))
+
     def fill(match: re.Match[str]) -> str:
         flags, width, precision, length, kind = match.groups()
         if kind == "%":
             return "%"
-        width = str(take(4)) if width == "*" else width or ""
-        precision = f".{take(4)}" if precision == ".*" else precision or ""
+        width = str(size_of(width)) if width else ""
+        digits = size_of(precision[1:]) if precision else -1
+        precision = f".{digits}" if digits >= 0 else ""
         value: Any
         if kind in "fFeEgGaA":
             value = float(np.array([take(8)], np.uint64).view(np.float64)[0])

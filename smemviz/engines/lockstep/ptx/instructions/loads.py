@@ -81,6 +81,8 @@ def _load(kernel: Kernel, instruction: Instruction) -> Action:
             return lambda m: puts[0](m, own(value(m)))
         name = _parameter(kernel, instruction.operands[1])
         if name:
+            if name not in {parameter.name for parameter in kernel.function.parameters}:
+                raise PtxError(f"{name} is no parameter", instruction.place)
             offset = instruction.operands[1].offset if isinstance(instruction.operands[1], Address) else 0
             return _load_parameter(name, offset, width, dtype, puts)
         space = (
