@@ -21,8 +21,9 @@ class Both(NamedTuple):
 
 
 class _Maker:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, bound: str) -> None:
         self.rng = random.Random(seed)
+        self.bound = bound  # keeps x small
         self.names = 0
 
     def name(self) -> str:
@@ -76,14 +77,14 @@ class _Maker:
                 made.append((0, "s[i] = x;", "s[i] = x"))
             elif kind == "load":
                 number = self.load()
-                made.append((0, f"x = (x + {number.cpp}) & 255;", f"x = (x + {number.python}) & 255"))
+                made.append((0, f"x = (x + {number.cpp}){self.bound};", f"x = (x + {number.python}){self.bound}"))
             elif kind == "value":
                 value = self.choice(1)
-                made.append((0, f"x = (x ^ {value.cpp}) & 255;", f"x = (x ^ {value.python}) & 255"))
+                made.append((0, f"x = (x ^ {value.cpp}){self.bound};", f"x = (x ^ {value.python}){self.bound}"))
             elif kind == "call":
                 test, one, other = self.test(1), self.load(), self.load()
                 call = [f"pick({test[n]}, {one[n]}, {other[n]})" for n in range(2)]
-                made.append((0, f"x = (x + {call[0]}) & 255;", f"x = (x + {call[1]}) & 255"))
+                made.append((0, f"x = (x + {call[0]}){self.bound};", f"x = (x + {call[1]}){self.bound}"))
             else:
                 made += self.compound(kind, depth)
         return made
@@ -100,11 +101,11 @@ class _Maker:
             most = self.rng.randrange(2, 5)
             made.append((0, f"while ({name} < {most} && {test.cpp}) {{", f"while {name} < {most} and {test.python}:"))
             made.append((1, f"{name}++;", f"{name} += 1"))
-            made.append((1, f"x = (x + {name}) & 255;", f"x = (x + {name}) & 255"))
+            made.append((1, f"x = (x + {name}){self.bound};", f"x = (x + {name}){self.bound}"))
         elif kind == "for":
             most, leaves = self.rng.randrange(2, 5), self.rng.choice(["break", "continue"])
             made.append((0, f"for (int {name} = 0; {name} < {most}; {name}++) {{", f"for {name} in range({most}):"))
-            made.append((1, f"x = (x + {name}) & 255;", f"x = (x + {name}) & 255"))
+            made.append((1, f"x = (x + {name}){self.bound};", f"x = (x + {name}){self.bound}"))
             made.append((1, f"if ({test.cpp}) {{", f"if {test.python}:"))
             made.append((2, f"{leaves};", leaves))
             made.append((1, "}", ""))
@@ -117,16 +118,20 @@ class _Maker:
         return [*made, (0, "}", "")]
 
 
-def conditional_kernel(seed: int, name: str = "k") -> RandomKernel:
-    """Make a kernel for blocks of ``SIZE`` threads, ``NAME(out, a)``, in both languages."""
-    maker = _Maker(seed)
+def conditional_kernel(seed: int, name: str = "k", *, small: bool = False) -> RandomKernel:
+    """Make a kernel for blocks of ``SIZE`` threads, ``NAME(out, a)``, in both languages.
+
+    A small one has one condition, and nothing that invites a compiler to load less than a number.
+    """
+    maker = _Maker(seed, "" if small else " & 255")
+    kinds = ["if", "else", "else", "flag", "while", "for"]
+    body = maker.compound(maker.rng.choice(kinds), 1) if small else [*maker.statements(), *maker.compound("else", 1)]
     lines = [
         (0, "int i = threadIdx.x, x = (a[i] * 5) & 31;", "i = cuda.threadIdx.x\nx = (a[i] * 5) & 31"),
         (0, "t[i] = x ^ 3;", "t[i] = x ^ 3"),
         (0, "s[i] = 0;", "s[i] = 0"),
         (0, "__syncthreads();", "cuda.syncthreads()"),
-        *maker.statements(),
-        *maker.compound("else", 1),
+        *body,
         (0, "out[i] = x + s[i];", "out[i] = x + s[i]"),
     ]
     cpp = "\n".join("    " * (level + 1) + text for level, text, _ in lines)

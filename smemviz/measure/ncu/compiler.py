@@ -4,7 +4,8 @@ Between two barriers no other thread may change what a thread has loaded or stor
 be answered from a register and a store that is overwritten can be left out, or both be made once for all lanes, outside
 a loop or a branch; neighbouring elements that lie in one aligned piece of 8 or 16 bytes can be moved by one wide
 instruction, and of an element no more is loaded than is used. A loop that is unrolled is gone through by other lanes
-together. Met on an H200 with ptxas 13.0, each of them.
+together, and lanes that come to one place by different ways need not wait for each other there. Met on an H200 with
+ptxas 13.0, each of them.
 """
 
 from __future__ import annotations
@@ -108,6 +109,20 @@ def joined(accesses: Stream) -> Stream | None:
     return Stream(highest, accesses.era[first], accesses.width)
 
 
+def chosen(accesses: Stream) -> Stream:
+    """Put requests one after the other together of which no lane makes two, as those of the sides of a choice."""
+    active = accesses.addresses >= 0
+    masks = [int(mask) for mask in (active << np.arange(active.shape[1])).sum(axis=1)]
+    begins: list[int] = []
+    taken = 0
+    for row, mask in enumerate(masks):
+        if mask & taken or not begins or accesses.era[row] != accesses.era[row - 1]:
+            begins.append(row)
+            taken = 0
+        taken |= mask
+    return Stream(np.maximum.reduceat(accesses.addresses, begins), accesses.era[begins], accesses.width)
+
+
 def unrolled(accesses: Stream, times: int, peeled: int, rest_first: bool) -> Stream:
     """Put the rounds of loops together as they are where so many at a time are one text.
 
@@ -131,6 +146,33 @@ def unrolled(accesses: Stream, times: int, peeled: int, rest_first: bool) -> Str
     addresses = np.full((len(requests), active.shape[1]), -1, np.int64)
     addresses[number, lane] = accesses.addresses[row, lane]
     return Stream(addresses, accesses.era[begins][requests // longest // 3], accesses.width)
+
+
+def parted(launch: Launch, rows: NDArray[np.intp], meetings: int, accesses: Stream) -> Stream:
+    """Put each request, of a row of a launch's log, apart by the ways on which its lanes came.
+
+    They are told apart by the requests that not all of them made since they last made one together, or since they did
+    so for the last time but ``meetings``.
+    """
+    active = launch.requests.addresses >= 0
+    masks = [int(mask) for mask in (active << np.arange(active.shape[1])).sum(axis=1)]
+    eras = _eras(launch)
+    own: list[int] = []
+    groups: list[int] = []
+    for row in rows:
+        ways, left, before = [masks[row]], meetings, int(row) - 1
+        while before >= 0 and eras[before] == eras[row]:
+            if masks[row] & ~masks[before]:
+                ways = [part for way in ways for part in (way & masks[before], way & ~masks[before]) if part]
+            elif left:
+                left -= 1
+            else:
+                break
+            before -= 1
+        own += [row] * len(ways)
+        groups += ways
+    apart = np.array(groups, np.int64)[:, None] >> np.arange(active.shape[1]) & 1
+    return Stream(np.where(apart, launch.requests.addresses[own], -1), eras[own], accesses.width)
 
 
 def avoidable(launch: Launch) -> Avoidable:

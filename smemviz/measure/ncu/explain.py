@@ -5,17 +5,17 @@ Every explanation is an equation: the recorded requests, changed the way it says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.measure.ncu import verdicts
-from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, merge, stream, unrolled
+from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, chosen, joined, merge, parted, stream, unrolled
 from smemviz.measure.ncu.counts import Counts, CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import english
@@ -27,6 +27,8 @@ from smemviz.recordings.data import Launch
 # Of loops, how many rounds are one text, and how many go before.
 _UNROLLED = (2, 4, 8, 16)
 _PEELED = (0, 1)
+# How often lanes that came by different ways may have gone on apart.
+_MEETINGS = range(4)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Unit:
         sources = tuple(recorded.launch.sites[i].source for i in sites)
         self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests, self._complex)
         self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
-        self._of_unrolled: dict[tuple[int, int, bool], dict[int, NDArray[np.int64]]] = {}
+        self._changes: dict[tuple[object, int], dict[int, NDArray[np.int64]]] = {}
 
     def agree(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the instructions did exactly what was recorded."""
@@ -97,30 +99,57 @@ class Unit:
                         return verdicts.switched_off(self._changed(log, times, counted, instructions), off)
                 if self._fits_partly(log, leave_out, counted):
                     return self._changed(log, len(log.era) - self._covered(log, counted), counted, instructions)
-        return self._joined(counted) or self._unrolled(counted, instructions)
+        ways = (self._chosen, self._joined, self._unrolled, self._parted)
+        return next((what for way in ways if (what := way(counted, instructions))), None)
 
-    def _joined(self, counted: CountsByWidth) -> str | None:
+    def are_sides(self, counted: CountsByWidth) -> bool:
+        """Tell whether counts are those of one instruction that makes, of each lane, the access that it chose."""
+        return bool(len(self._rows)) and self._gives(counted, chosen, chosen)
+
+    def _chosen(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+        if len({*self.subject.sources}) == 1 or len(instructions) > 1 or not self.are_sides(counted):
+            return None
+        return verdicts.chosen(self.subject, counted, instructions)
+
+    def _joined(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
         """Say that what each lane loads or stores last was made with that of the others, if that gives the counts."""
-        log = joined(self._streams[0])
-        if log is None:
-            return None
-        columns = {log.width: np.stack(list(self._columns(log)))}
-        if self._match(counted, self._all_of(columns)) is None:
-            return None
-        return verdicts.joined(self.subject, counted)
+        return verdicts.joined(self.subject, counted) if self._gives(counted, joined, joined) else None
 
     def _unrolled(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
         """Say that other lanes go through an unrolled loop together, if that gives the counts."""
-        log = self._streams[0]
-        lanes = self._factor * int((log.addresses >= 0).sum())
-        if counted.keys() != {log.width} or counted[log.width].lanes != lanes:
+        if not self._is_of_same_lanes(counted):
             return None
-        for how in product(_UNROLLED, _PEELED, (True, False)):
-            if how not in self._of_unrolled:
-                self._of_unrolled[how] = {log.width: np.stack(list(self._columns(unrolled(log, *how))))}
-            if self._match(counted, self._all_of(self._of_unrolled[how])) is not None:
-                return verdicts.unrolled(self.subject, how[0], counted, instructions)
+        for times, peeled, rest_first in product(_UNROLLED, _PEELED, (True, False)):
+            change = partial(unrolled, times=times, peeled=peeled, rest_first=rest_first)
+            if self._gives(counted, (unrolled, times, peeled, rest_first), change):
+                return verdicts.unrolled(self.subject, times, counted, instructions)
         return None
+
+    def _parted(self, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+        """Say that lanes that come by different ways do not wait for each other, if that gives the counts."""
+        if not self._is_of_same_lanes(counted):
+            return None
+        for meetings in _MEETINGS:
+            if self._gives(counted, (parted, meetings), partial(parted, self.recorded.launch, self._rows, meetings)):
+                return verdicts.parted(self.subject, counted, instructions)
+        return None
+
+    def _is_of_same_lanes(self, counted: CountsByWidth) -> bool:
+        """Tell whether as many lanes take part as were recorded, in whatever groups."""
+        lanes = self._factor * int((self._streams[0].addresses >= 0).sum())
+        return [counts.lanes for counts in counted.values()] == [lanes]
+
+    def _gives(self, counted: CountsByWidth, how: object, change: Callable[[Stream], Stream | None]) -> bool:
+        """Tell whether the logged requests, changed so, give the counts; ``how`` names the change."""
+        for log in self._streams_for(counted):
+            if (how, log.width) not in self._changes:
+                after = change(log)
+                costs = {} if after is None else {log.width: np.stack(list(self._columns(after)))}
+                self._changes[how, log.width] = costs
+            costs = self._changes[how, log.width]
+            if costs and self._match(counted, self._all_of(costs)) is not None:
+                return True
+        return False
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:

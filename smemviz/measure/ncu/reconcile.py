@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from smemviz.measure.ncu.assign import assign
+from smemviz.measure.ncu.choices import choices
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, RecordedLaunch, Unit
 from smemviz.measure.ncu.sass import Instruction
@@ -207,6 +208,8 @@ def _settle_pool(ledger: _Ledger, pool: Pool, *, with_none: bool = True) -> None
                     _settle(ledger, chosen, here, together)
     for together in (False, True):
         _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
+    for place in dict.fromkeys(map(ledger.place, ledger.open(pool))):
+        _settle_choices(ledger, [i for i in ledger.open(pool) if ledger.place(i) == place], pool)
     if pool[1] == "load" and not ledger.instructions(pool):
         for i in ledger.open(pool):
             because = english("no instruction loads it: nothing that the kernel stores depends on the value")
@@ -221,9 +224,23 @@ def _settle(ledger: _Ledger, sites: Sequence[int], instructions: Sequence[Instru
         groups.setdefault((site.array, site.op, site.width) if together else i, []).append(i)
     if not groups or (together and len(groups) == len(sites)):
         return
-    units = [Unit(ledger.recorded, group) for group in groups.values()]
-    for unit, assigned, explanation in assign(units, instructions) or ():
+    _give(ledger, list(groups.values()), instructions)
+
+
+def _give(ledger: _Ledger, groups: Sequence[Sequence[int]], instructions: Sequence[Instruction]) -> bool:
+    """Give all the instructions to groups of sites, if every count comes out."""
+    units = [Unit(ledger.recorded, group) for group in groups]
+    given = assign(units, instructions)
+    for unit, assigned, explanation in given or ():
         ledger.settle(unit, assigned, explanation)
+    return given is not None
+
+
+def _settle_choices(ledger: _Ledger, sites: Sequence[int], pool: Pool) -> None:
+    """Settle sites of which one instruction may serve several, of each lane the one that it chose."""
+    places = {ledger.place(i) for i in sites}
+    here = [x for x in ledger.instructions(pool) if ledger.place_of(x) in places]
+    any(_give(ledger, groups, here) for groups in choices(ledger.recorded, sites, here))
 
 
 def _settle_loops(ledger: _Ledger) -> None:

@@ -123,6 +123,20 @@ def joined(subject: Subject, counted: CountsByWidth) -> str:
     )
 
 
+def chosen(subject: Subject, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
+    """Say that one instruction made several accesses, of each lane the one that it chose."""
+    unit, after = unit_of(subject.space), total(counted)
+    return english(
+        "{instructions} made {source} together, of each lane the one that its condition chose: "
+        "{before:,} -> {after}, {amount}",
+        instructions=names(instructions),
+        source=subject.source,
+        before=subject.requests,
+        after=plural(after.requests, "request"),
+        amount=plural(getattr(after, f"{unit}s"), unit),
+    )
+
+
 def unrolled(subject: Subject, times: int, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
     """Say that lanes go through a loop in other groups, since so many of its rounds are one text."""
     unit, after = unit_of(subject.space), total(counted)
@@ -130,6 +144,19 @@ def unrolled(subject: Subject, times: int, counted: CountsByWidth, instructions:
         "the loop was unrolled {times} times, and lanes that leave it after different numbers of rounds go through it "
         "in other groups: {before:,} -> {after}, {amount}, by {instructions}",
         times=times,
+        before=subject.requests,
+        after=plural(after.requests, "request"),
+        amount=plural(getattr(after, f"{unit}s"), unit),
+        instructions=names(instructions),
+    )
+
+
+def parted(subject: Subject, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
+    """Say that lanes that come to an access by different ways make requests of their own."""
+    unit, after = unit_of(subject.space), total(counted)
+    return english(
+        "lanes come to it by different ways, as operands of a condition lead, and do not wait there for each other: "
+        "{before:,} -> {after}, {amount}, by {instructions}",
         before=subject.requests,
         after=plural(after.requests, "request"),
         amount=plural(getattr(after, f"{unit}s"), unit),
