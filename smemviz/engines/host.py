@@ -31,7 +31,7 @@ from smemviz.frontends.numba.functions import python_function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import english
 from smemviz.paths import is_packaged
-from smemviz.recordings.data import Dim3
+from smemviz.recordings.data import ArrayInfo, Dim3, Launch, Requests, Site, Totals
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
@@ -46,6 +46,32 @@ class Configuration:
     block: Dim3
     stream: Any = 0
     dynamic_shared: int = 0
+
+    def launched(
+        self,
+        kernel: str,
+        line: int,
+        shared_bytes: int,
+        sites: tuple[Site, ...],
+        arrays: tuple[ArrayInfo, ...],
+        requests: Requests,
+        totals: Totals | None,
+        file: str = "",
+    ) -> Launch:
+        """Return what a launch of this shape did, as a recording has it."""
+        return Launch(
+            kernel=kernel,
+            line=line,
+            grid=self.grid,
+            block=self.block,
+            dynamic_shared=self.dynamic_shared,
+            shared_bytes=shared_bytes,
+            sites=sites,
+            arrays=arrays,
+            requests=requests,
+            totals=totals,
+            file=file,
+        )
 
 
 def configuration(place: tuple[str, int], launch_shape: object) -> Configuration:

@@ -2,10 +2,6 @@
 
 import numpy as np
 
-from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.log import NoLog
-from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
 from smemviz.engines.lockstep.ptx.host.launching import _memory
@@ -17,7 +13,7 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.steps import steps_of
-from smemviz.recordings.spelling import CPP
+from smemviz.engines.options import LaunchOptions
 
 
 class LockstepCard:
@@ -59,26 +55,21 @@ class LockstepCard:
         modules._by_name = kernel.variables
         memory, symbols = _memory(entry, module, BoundArguments(self.memory, named), modules)
         sites = SiteMap(entry, "", {})
-        blocks = int(np.prod(configuration.grid))
-        warps = -(-int(np.prod(configuration.block)) // 32)
-        findings = Findings("", configuration, 0, CPP)
         machine = Machine(
+            "",
             entry,
             configuration,
             layout,
             sites,
-            NoLog(sites.sites, blocks, warps, 0),
-            findings,
-            GlobalRaces(sites.sites, {}, blocks, 32 * warps, findings),
+            {},
+            ("", 0),
+            LaunchOptions(recorded=False),
             memory,
             named,
             symbols | variables,
             grid_workspace=self.reserve(WORKSPACE_BYTES, 0).start if kernel.cooperative else None,
         )
-        with np.errstate(all="ignore"):
-            machine.begin(0, blocks)
-            Scheduler(machine, steps, 1_000_000, Pace(None, "", 1)).run()
-            machine.end()
+        machine.run(Scheduler(machine, steps, 1_000_000).run, together=True)
         modules.keep(entry, memory)
         assert not machine.findings.all()
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY
 from smemviz.errors import KernelFileError, MissingError, SourceError
 from smemviz.frontends.cuda.host.headers import HOST_HEADERS
 from smemviz.frontends.cuda.host.libraries import library_of

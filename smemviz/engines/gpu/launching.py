@@ -193,18 +193,9 @@ def count(
     static = max((a.address + a.nbytes for a in arrays if a.is_shared and not a.dynamic), default=0)
     start = min((a.address for a in arrays if a.is_shared), default=0)
     dynamic_start = min((a.address for a in arrays if a.is_shared and a.dynamic), default=static)
-    return Launch(
-        kernel=function.name,
-        line=function.node.lineno,
-        grid=configuration.grid,
-        block=configuration.block,
-        dynamic_shared=configuration.dynamic_shared,
-        shared_bytes=max(static, dynamic_start + configuration.dynamic_shared) - start if arrays else 0,
-        sites=kernel.table.sites,
-        arrays=arrays,
-        requests=requests,
-        totals=totals,
-    )
+    shared_bytes = max(static, dynamic_start + configuration.dynamic_shared) - start if arrays else 0
+    sites, line = kernel.table.sites, function.node.lineno
+    return configuration.launched(function.name, line, shared_bytes, sites, arrays, requests, totals)
 
 
 def _shared_arrays(

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.hazards.divergence import divergence
-from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
+from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES
+from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.known import Known
-from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
-from smemviz.engines.lockstep.memory.shared import SharedLayout
-from smemviz.engines.lockstep.pace import Pace
+from smemviz.engines.lockstep.running_launch import Place, RunningLaunch
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
+from smemviz.engines.options import LaunchOptions
 from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable
 from smemviz.messages import english
 
@@ -35,28 +32,30 @@ class Grid:
     """What ``cuda.cg.this_grid()`` gives."""
 
 
-@dataclass
-class Machine:
-    """One launch as it runs; ``begin`` moves it to the next batch of blocks."""
+class Machine(RunningLaunch):
+    """The launch of a kernel in Python as it runs; ``begin`` moves it to the next batch of blocks."""
 
-    kernel: str
-    known: Known
-    configuration: Configuration
-    layout: SharedLayout
-    log: Log
-    limits: Limits
-    pace: Pace
-    place: tuple[str, int]
-    findings: Findings
-    in_global: GlobalRaces
-    constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
-    texts: BytesMemory = field(default_factory=BytesMemory)
-    study: Any = None  # of the types of its variables, once they are asked for
-    iterations: int = 0
-    while_began: int | None = None  # at how many iterations, for the outermost that runs
-    printed: int = 0
-    barriers: int = 0  # passed
-    inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
+    def __init__(
+        self,
+        kernel: Function,
+        known: Known,
+        configuration: Configuration,
+        watched: Mapping[Any, Watched],
+        place: Place,
+        options: LaunchOptions,
+    ) -> None:
+        layout = known.layout(configuration.dynamic_shared)
+        super().__init__(
+            kernel.name, configuration, layout, known.table.sites, watched, place, options, tree=kernel.node
+        )
+        self.known = known
+        self.constants: dict[int, tuple[Any, View]] = {}
+        self.texts = BytesMemory()
+        self.study: Any = None  # of the types of its variables, once they are asked for
+        self.iterations = 0
+        self.while_began: int | None = None  # at how many iterations, for the outermost that runs
+        self.barriers = 0  # passed
+        self.inside: tuple[Any, int] = None, 0  # an index and a size that it was found to be below last
 
     @property
     def table(self) -> SiteTable:
@@ -76,18 +75,7 @@ class Machine:
         self.reserve(nbytes)
         self.shared = SharedMemory(np.zeros(nbytes, np.uint8), self.layout.start, batch.pitch, batch.rows)
         self.reserve(batch.cells.count * CELL_BYTES)
-        threads = math.prod(self.configuration.block)
-        self.hazards = Hazards(
-            self.table.sites, self.layout.placed, batch.cells, blocks, threads, self.findings, self.in_global
-        )
-        self.findings.first_block = first_block
-        self.in_global.begin(first_block, blocks)
-        self.log.begin(first_block, blocks)
-
-    def end(self) -> None:
-        """Finish the batch."""
-        self.hazards.end()
-        self.log.end()
+        self.record(batch.cells, first_block, blocks)
 
     def grid_index(self, axis: str) -> Value:
         """Return ``cuda.grid`` along one axis."""
@@ -109,7 +97,7 @@ class Machine:
                 english(
                     "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
                     "make its arrays smaller, or run with engine gpu",
-                    kernel=self.kernel,
+                    kernel=self.name,
                     needed=self.allocated,
                     given=self.limits.memory_bytes,
                 ),
@@ -184,7 +172,3 @@ class Machine:
                     most=self.limits.iterations,
                 ),
             )
-
-    def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], /, **facts: Any) -> None:
-        """Note what was met at a place once, with the first block that does it and up to eight of its threads."""
-        self.findings.add((kind, line, column), kind, line, np.flatnonzero(lanes), facts)

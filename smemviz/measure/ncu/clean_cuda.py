@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda import Compiled, CudaProgram

@@ -14,9 +14,9 @@ from smemviz.engines.gpu.ptx.assembling import assembled, checked
 from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
 from smemviz.engines.gpu.ptx.launching import record
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda import CudaProgram

@@ -17,11 +17,11 @@ from smemviz.engines.gpu.ptx.launching import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
 from smemviz.engines.gpu.recorder import quiet
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import LaunchOutcome

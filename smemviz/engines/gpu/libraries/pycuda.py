@@ -15,9 +15,9 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at
 from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
 from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.raw_kernels import PYCUDA, RawKernels
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.replacing import replaced

@@ -15,11 +15,12 @@ from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Memory, Passes
 from smemviz.engines.gpu.ptx.text import alone
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, Buffer, bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import Prepared, prepare, unsupported
+from smemviz.engines.lockstep.ptx.sites import with_names
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.selection import Blocks
 from smemviz.recordings.data import ArrayInfo, Launch
 
@@ -77,7 +78,8 @@ def record(
     card.prepare(_clean(ready))
     requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
     clean(card, ready, configuration, arguments)
-    return ready.launch(configuration, requests, totals, arrays)
+    sites, nbytes = ready.sites.sites, ready.layout.nbytes
+    return with_names(configuration.launched(entry.name, entry.line, nbytes, sites, arrays, requests, totals))
 
 
 def clean(card: Card, ready: Prepared, configuration: Configuration, arguments: BoundArguments[Any]) -> None:

@@ -20,8 +20,8 @@ from smemviz.engines.gpu.ptx import reports
 from smemviz.engines.gpu.ptx.instrument import Mode
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES, ROW_WORDS
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.selection import Blocks
 from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Requests, Site, Totals

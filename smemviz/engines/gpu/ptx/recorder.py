@@ -12,10 +12,10 @@ from smemviz.engines.gpu.ptx.assembling import DriverError
 from smemviz.engines.gpu.ptx.driver import Gpu
 from smemviz.engines.gpu.ptx.launching import record
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import LaunchError

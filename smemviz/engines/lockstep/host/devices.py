@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY
 
 
 class Stream:

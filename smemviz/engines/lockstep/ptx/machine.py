@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.hazards.hazards import Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
-from smemviz.engines.lockstep.log import Log
+from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
@@ -24,8 +20,11 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
+from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.options import LaunchOptions
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
+from smemviz.recordings.spelling import CPP
 
 WORKSPACE_BYTES = 16
 _CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
@@ -35,44 +34,46 @@ _CLOCKS: dict[str, Any] = {
 }
 
 
-class StoppedError(Exception):
-    """The launch ends here: a device would have stopped it, and a finding says why."""
-
-
-@dataclass
-class Machine:
-    """One launch as it runs; ``begin`` moves it to the next batch of blocks.
+class Machine(RunningLaunch):
+    """The launch of an entry as it runs; ``begin`` moves it to the next batch of blocks.
 
     ``lanes`` are the numbers of the threads that run now, None where all of the batch do.
     """
 
-    kernel: Kernel
-    configuration: Configuration
-    layout: SharedLayout
-    sites: SiteMap
-    log: Log
-    findings: Findings
-    in_global: GlobalRaces
-    memory: GlobalMemory
-    parameters: dict[str, NDArray[np.uint8]]
-    symbols: dict[str, int]
-    globals: Sequence[ArrayInfo] = ()
-    grid_workspace: int | None = None  # where blocks count each other at a barrier of the grid
-    printed: int = 0
-    ticks: int = 0  # how often a clock was read
-    changes: int = 0  # how often memory that others see has changed
-    lanes: NDArray[np.intp] | None = None
-    values: list[Value] = field(default_factory=list)
-    remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = field(default_factory=dict)
-
-    @property
-    def slots(self) -> int:
-        """Threads of a block, those that only fill its last warp included."""
-        return -(-math.prod(self.configuration.block) // WARP_SIZE) * WARP_SIZE
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        configuration: Configuration,
+        layout: SharedLayout,
+        sites: SiteMap,
+        watched: Mapping[Any, Watched],
+        place: tuple[str, int],
+        options: LaunchOptions,
+        memory: GlobalMemory,
+        parameters: Mapping[str, NDArray[np.uint8]],
+        symbols: Mapping[str, int],
+        arrays: Sequence[ArrayInfo] = (),
+        grid_workspace: int | None = None,
+    ) -> None:
+        """``grid_workspace`` is where blocks count each other at a barrier of the grid."""
+        super().__init__(name, configuration, layout, sites.sites, watched, place, options, CPP)
+        self.kernel = kernel
+        self.sites = sites
+        self.memory = memory
+        self.parameters = parameters
+        self.symbols = symbols
+        self.globals = arrays
+        self.grid_workspace = grid_workspace
+        self.ticks = 0  # how often a clock was read
+        self.changes = 0  # how often memory that others see has changed
+        self.lanes: NDArray[np.intp] | None = None
+        self.values: list[Value] = []
+        self.remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = {}
 
     def begin(self, first_block: int, blocks: int) -> None:
         """Set up a batch of blocks."""
-        slots = self.slots
+        slots = self.slots_of_block
         self.shape = (blocks, slots)
         self.count = blocks * slots
         self.first_block = first_block
@@ -85,25 +86,15 @@ class Machine:
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
         cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
-        self.hazards = Hazards(
-            self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
-        )
-        self.findings.first_block = first_block
-        self.in_global.begin(first_block, blocks)
-        self.log.begin(first_block, blocks)
+        self.record(cells, first_block, blocks)
         self.run_all()
-
-    def end(self) -> None:
-        """Finish the batch."""
-        self.hazards.end()
-        self.log.end()
 
     def _set_memories(self, blocks: int) -> None:
         self._pitch = -(-self.layout.nbytes // 16) * 16
         shared = np.zeros((blocks, max(self._pitch, 16)), np.uint8)
         self.shared_views: dict[int, Any] = {size: shared.view(dtype) for size, dtype in UNSIGNED.items()}
         self.block_starts = (np.arange(blocks) * shared.shape[1])[:, None]
-        self.shared_starts = np.repeat(self.block_starts[:, 0], self.slots) - self.layout.start
+        self.shared_starts = np.repeat(self.block_starts[:, 0], self.slots_of_block) - self.layout.start
         local_size = max(16, self.kernel.local_size)
         local = np.zeros((self.count if self.kernel.local_size else 1, local_size), np.uint8)
         self.local_views: dict[int, Any] = {size: local.view(dtype) for size, dtype in UNSIGNED.items()}
@@ -357,10 +348,6 @@ class Machine:
     def _find(self, kind: str, site: int | None, space: str, **facts: Any) -> None:
         line, column = self.sites.place_of(site, space)
         self.find(kind, line, column, self.threads, **facts)
-
-    def find(self, kind: str, line: int, column: int, threads: NDArray[Any], /, **facts: Any) -> None:
-        """Note what was met at a place once, with the first block that does it and up to eight of its threads."""
-        self.findings.add((kind, line, column), kind, line, threads, facts)
 
 
 def _zero(kind: str) -> Value:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.steps import Step
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
+from smemviz.engines.lockstep.running_launch import StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import english
 
@@ -29,12 +29,11 @@ class Scheduler:
     Threads that wait for others in a loop, on memory, let these go first after a while.
     """
 
-    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int, pace: Pace) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int) -> None:
         self._machine = machine
         self._steps = steps
         self._end = len(self._steps)
         self._most_steps = most_steps
-        self._pace = pace
         self._returns = _returning(self._steps)
         self.steps = 0
 
@@ -119,7 +118,7 @@ class Scheduler:
 
     def _count(self, number: int, step: Step) -> None:
         self.steps += 1
-        self._pace.look()
+        self._machine.pace.look()
         if step.waits:
             self._visits[number] += 1
             if self._machine.changes != self._changes:

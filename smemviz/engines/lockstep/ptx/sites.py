@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.frontends.cuda.sources import Text
-from smemviz.recordings.data import ArrayInfo, Requests, Site, Space, Totals
+from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Space, Totals
 
 _SPACES: tuple[Space, Space] = ("shared", "global")
 
@@ -109,22 +109,21 @@ class SiteMap:
         )
 
 
-def finished(
-    sites: Sequence[Site], requests: Requests, totals: Totals | None, arrays: Sequence[ArrayInfo]
-) -> tuple[tuple[Site, ...], Requests, Totals | None]:
-    """Return the sites that made requests, in order of their lines, with the names of the arrays they reached."""
+def with_names(launch: Launch) -> Launch:
+    """Return a launch with those of its sites that made requests, by their lines, each with the arrays it reached."""
+    sites, requests, totals = launch.sites, launch.requests, launch.totals
     request_counts = np.bincount(requests.site, minlength=len(sites)) if totals is None else totals.requests
     used = [number for number in range(len(sites)) if request_counts[number]]
     used.sort(key=lambda number: (sites[number].file, sites[number].line))
     by_site = _split(requests, len(sites))
-    used_sites = tuple(_with_array(sites[number], by_site[number], arrays) for number in used)
     new = np.zeros(len(sites), np.int32)
     new[used] = np.arange(len(used))
     if totals is not None:
         totals = Totals(
             *(getattr(totals, name)[used] for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"))
         )
-    return used_sites, replace(requests, site=new[requests.site]), totals
+    used_sites = tuple(_with_array(sites[number], by_site[number], launch.arrays) for number in used)
+    return replace(launch, sites=used_sites, requests=replace(requests, site=new[requests.site]), totals=totals)
 
 
 def _split(requests: Requests, sites: int) -> list[NDArray[np.int64]]:

@@ -10,10 +10,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.running_launch import Place
 from smemviz.errors import LaunchError
 from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.shapes import Parameter

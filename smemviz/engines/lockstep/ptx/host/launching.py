@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,19 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import Limits, check_launch, check_shared
-from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.launching import (
-    COMPUTE_CAPABILITY,
-    MOST_COOPERATING,
-    Place,
-    check_threads,
-    telling,
-)
-from smemviz.engines.lockstep.log import Log, NoLog
+from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.lockstep.memory.shared import SharedLayout
-from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
@@ -33,19 +22,25 @@ from smemviz.engines.lockstep.ptx.host.layout import place_shared
 from smemviz.engines.lockstep.ptx.host.variables import Variables, initial_bytes
 from smemviz.engines.lockstep.ptx.host.written import watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
+from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
-from smemviz.engines.lockstep.ptx.sites import SiteMap, finished, written_at
+from smemviz.engines.lockstep.ptx.sites import SiteMap, with_names, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
+from smemviz.engines.lockstep.running_launch import (
+    COMPUTE_CAPABILITY,
+    Place,
+    check_threads,
+    check_together,
+    slots_of,
+)
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Requests, Totals
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.findings import Finding
-from smemviz.recordings.spelling import CPP
 
 _parsed = lru_cache(maxsize=16)(parse)
 
@@ -64,24 +59,6 @@ class Prepared:
     layout: SharedLayout
     symbols: Mapping[str, int]
     sites: SiteMap
-
-    def launch(
-        self, configuration: Configuration, requests: Requests, totals: Totals | None, arrays: tuple[ArrayInfo, ...]
-    ) -> Launch:
-        """Return what a launch did as a recording has it."""
-        used_sites, requests, totals = finished(self.sites.sites, requests, totals, arrays)
-        return Launch(
-            kernel=self.entry.name,
-            line=self.entry.line,
-            grid=configuration.grid,
-            block=configuration.block,
-            dynamic_shared=configuration.dynamic_shared,
-            shared_bytes=self.layout.nbytes,
-            sites=used_sites,
-            arrays=arrays,
-            requests=requests,
-            totals=totals,
-        )
 
 
 def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepared:
@@ -147,56 +124,39 @@ def execute(
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
     check_threads(place, configuration, options.limits.threads)
-    entry, kernel, layout, sites = ready.entry, ready.kernel, ready.layout, ready.sites
+    entry, kernel = ready.entry, ready.kernel
     symbols = {**symbols, **ready.symbols}
     cooperative = entry.is_cooperative
     if cooperative:
-        check_threads(place, configuration, MOST_COOPERATING, "this_grid()")
+        check_together(place, configuration, "this_grid()")
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
-    blocks = math.prod(configuration.grid)
-    warps = -(-math.prod(configuration.block) // WARP_SIZE)
-    chosen = options.logged.of(place, entry.name, blocks) if options.logged and options.recorded else None
-    log = (Log if options.recorded else NoLog)(sites.sites, blocks, warps, options.log_bytes, chosen)
-    findings = Findings(entry.name, configuration, options.number, CPP)
-    threads = blocks * warps * WARP_SIZE
-    seen = watched_allocations(kernel, memory, parameters, symbols, arrays, threads)
+    threads = math.prod(configuration.grid) * slots_of(configuration)
     machine = Machine(
+        entry.name,
         kernel,
         configuration,
-        layout,
-        sites,
-        log,
-        findings,
-        GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
+        ready.layout,
+        ready.sites,
+        watched_allocations(kernel, memory, parameters, symbols, arrays, threads),
+        place,
+        options,
         memory,
         parameters,
         symbols,
         arrays,
         workspace,
     )
-    at_once = options.limits.blocks_at_once(machine.slots, layout.nbytes)
-    pace = Pace(options.progress, entry.name, blocks)
-    with np.errstate(all="ignore"), telling(findings):
-        try:
-            _run(machine, ready.steps, options.limits, pace, pace.batches(at_once, together=cooperative))
-        except PtxError as error:
-            raise unsupported(error, entry, ready.sources) from None
-    recorded_launch = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
-    return recorded_launch, findings.all()
+    scheduler = Scheduler(machine, ready.steps, options.limits.iterations)
 
-
-def _run(
-    machine: Machine, steps: Sequence[Step], limits: Limits, pace: Pace, batches: Iterator[tuple[int, int]]
-) -> None:
-    scheduler = Scheduler(machine, steps, limits.iterations, pace)
-    for first, count in batches:
-        machine.begin(first, count)
+    def run_batch() -> None:
         try:
             scheduler.run()
-        except StoppedError:
-            machine.end()
-            return
-        machine.end()
+        except PtxError as error:
+            raise unsupported(error, entry, ready.sources) from None
+
+    machine.run(run_batch, together=cooperative)
+    made, findings = machine.result(entry.line, (*ready.layout.placed, *arrays))
+    return with_names(made), findings
 
 
 @lru_cache(maxsize=64)

@@ -11,9 +11,10 @@ from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Operand, PtxError, Symbol
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action
 from smemviz.engines.lockstep.python.functions.output import MOST_LINES
+from smemviz.engines.lockstep.running_launch import StoppedError
 from smemviz.messages import english
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXfFeEgGaAcsp%])")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import ONE_TYPE_EACH, Frame, Language, Versions
@@ -37,8 +36,7 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
         rules = Language(
             {**frame.language.expressions, **_EXPRESSIONS}, {**frame.language.statements, **_STATEMENTS}, versions_of
         )
-        shared = {field.name: getattr(machine, field.name) for field in fields(Machine)}
-        machine.study = Study(**shared, real=frame.language, rules=rules)
+        machine.study = Study(machine, frame.language, rules)
     versions: Versions = machine.study.of(frame.tree, arguments)[0]
     return versions
 

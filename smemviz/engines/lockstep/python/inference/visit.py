@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial, reduce
 from types import SimpleNamespace
 from typing import Any
@@ -37,19 +37,19 @@ Names = dict[str, Value]
 REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, CannotMergeError, ArithmeticError, LookupError, ValueError)
 
 
-@dataclass(kw_only=True)
 class Study(Machine):
     """A machine on which nothing happens: one warp, no thread of it active.
 
     ``lost`` counts parts that were given up on, which may be due to a number; what has none is known in other launches.
     """
 
-    real: Language
-    rules: Language
-    studied: dict[Hashable, tuple[Versions, Value]] = field(default_factory=dict)
-    lost: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(self, machine: Machine, real: Language, rules: Language) -> None:
+        """``machine`` runs the launch of which the types are asked for."""
+        vars(self).update(vars(machine))
+        self.real = real
+        self.rules = rules
+        self.studied: dict[Hashable, tuple[Versions, Value]] = {}
+        self.lost = 0
         self.blocks, self.slots, self.allocated = 1, WARP_SIZE, 0
         self.root = self.live = Mask(np.zeros(WARP_SIZE, np.bool_), 0)
         names = ("threadIdx", "blockIdx", "blockDim", "gridDim")
