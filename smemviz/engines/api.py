@@ -135,6 +135,7 @@ def _run_cuda(
 def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
     """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
     from smemviz.engines.cpp_host import running
+    from smemviz.engines.cpp_host.conversation import Output
 
     if engine == "gpu":
         what = english(
@@ -142,9 +143,14 @@ def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, argumen
             how="// smemviz: kernel<<<grid, block>>>(...)",
         )
         raise KernelFileError(program.file, 1, what)
-    recorded = partial(recording_of, program, "lockstep", options, view=program.view)
+    output = Output()
+
+    def recorded(launches: Sequence[Launch], findings: Sequence[Finding]) -> Recording:
+        recording = recording_of(program, "lockstep", options, launches, findings, program.view)
+        return replace(recording, printed=output.kept)
+
     with cut_short_as(recorded):
-        return recorded(*running.run(program, arguments, options))
+        return recorded(*running.run(program, arguments, options, output))
 
 
 def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:

@@ -64,6 +64,8 @@ def check_launch(launch: Mapping[str, Any], where: str) -> None:
     grid, block = launch["grid"], launch["block"]
     if min(grid + block) < 1 or math.prod(block) > 1024 or math.prod(grid) > _MAX_BLOCKS:
         raise ValueError(f"{where} has no possible grid or block")
+    if launch.get("repeats", 0) < 0:
+        raise ValueError(f"{where} was repeated fewer than no times")
     if not launch["kernel"] or launch["line"] < 1:
         raise ValueError(f"{where} is of a kernel without a name, or in no line")
     if not all(0 <= launch[name] <= MAX_SHARED_BYTES for name in ("dynamic_shared", "shared_bytes")):

@@ -49,7 +49,8 @@ class Recording:
 
     ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
     file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were not to be
-    recorded. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler leaves.
+    recorded. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler leaves, and
+    ``printed`` what its ``main()`` printed, up to a limit.
     """
 
     file: str
@@ -66,6 +67,7 @@ class Recording:
     sources: Mapping[str, str] = field(default_factory=dict)
     unrecorded: int = 0
     view: Literal["source", "compiled"] = "source"
+    printed: str = ""
 
     def __repr__(self) -> str:
         kernels = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))

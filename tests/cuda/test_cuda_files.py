@@ -334,6 +334,21 @@ def test_what_is_declared_for_the_host_is_left_out() -> None:
     assert (out == 2 * np.arange(32)).all()
 
 
+def test_device_code_may_use_the_types_of_the_standard_library() -> None:
+    text = """
+    #include <limits>
+    #include <type_traits>
+    template <class T> __global__ void k(T *out) {
+        using Wide = std::conditional_t<std::is_same<T, float>::value, double, T>;
+        out[0] = sizeof(Wide);
+        out[1] = std::numeric_limits<T>::digits;
+    }
+    """
+    out = np.zeros(2, np.float32)
+    smemviz.cuda_cpp(text)["k<float>"][1, 1](out)
+    assert out.tolist() == [8, 24]
+
+
 def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel() -> None:
     text = """
     __global__ void first(int *out) { out[threadIdx.x] = 1; }

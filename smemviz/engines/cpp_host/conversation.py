@@ -23,7 +23,20 @@ from smemviz.messages import english
 
 _HEAD = struct.Struct("<QQ")  # of a request: its kind, and how many bytes follow
 _REPLY = struct.Struct("<qQ")
+_MOST_KEPT = 1 << 16  # characters of what a program prints
 _TURN_SECONDS = 1.0  # after which whoever waits is told that the program still runs
+
+
+class Output:
+    """Prints what a program prints, and keeps the beginning of it."""
+
+    def __init__(self) -> None:
+        self.kept = ""
+
+    def write(self, text: str) -> None:
+        """Print a part."""
+        sys.stdout.write(text)
+        self.kept += text[: _MOST_KEPT - len(self.kept)]
 
 
 class Conversation:
@@ -36,10 +49,12 @@ class Conversation:
         launches: Launches,
         main: tuple[str, int],
         progress: Progress | None,
+        output: Output,
     ) -> None:
         self._process, self._channel, self._launches, self._main = process, channel, launches, main
         self._memory = launches.memory
         self._progress = progress
+        self._output = output
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._answers: dict[int, Callable[[memoryview], tuple[int, bytes | memoryview]]] = {
             1: self._allocate, 2: self._share, 3: self._release, 4: self._write, 5: self._read, 6: self._copy,
@@ -79,7 +94,7 @@ class Conversation:
                 part = os.read(output, 1 << 16)
             except BlockingIOError:
                 return
-            sys.stdout.write(self._decode(part, final=not part))
+            self._output.write(self._decode(part, final=not part))
             if not part:
                 break
         sys.stdout.flush()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smemviz.engines.cpp_host.building import build, shown
-from smemviz.engines.cpp_host.conversation import Conversation
+from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.kernels import Kernels
 from smemviz.engines.cpp_host.launching import Launches
 from smemviz.engines.cpp_host.memory import DeviceMemory
@@ -46,11 +46,15 @@ def main_line(program: CudaProgram) -> int | None:
 
 
 def run(
-    program: CudaProgram, arguments: Sequence[str] = (), options: RunOptions | None = None
+    program: CudaProgram,
+    arguments: Sequence[str] = (),
+    options: RunOptions | None = None,
+    output: Output | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Compile a file's host code, run it in its folder with arguments, and record the launches that it makes.
 
-    This executes the file: it is for one that its user names, never for text from elsewhere.
+    What it prints is printed, and the beginning of it kept in ``output``. This executes the file: it is for one that
+    its user names, never for text from elsewhere.
 
     Raises:
         CutShortError: for Ctrl-C once it has launched something.
@@ -74,7 +78,8 @@ def run(
         recorder = Recorder(options)
         launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder)
         with recorder.recording(), _started(executable, program, arguments, folder) as (process, channel):
-            Conversation(process, channel, launches, main, recorder.options.progress).hold()
+            progress = recorder.options.progress
+            Conversation(process, channel, launches, main, progress, output or Output()).hold()
             _check_end(process.returncode, program, main, executable, own, arguments)
         if recorder.is_empty and not recorder.picker.seen:
             raise KernelFileError(*main, english("main() was run and launched no kernel"))

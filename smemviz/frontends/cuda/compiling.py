@@ -11,7 +11,7 @@ from pathlib import Path
 from smemviz.errors import KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.functions import find_functions
-from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, is_of_cuda
+from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.program import CudaProgram, View
@@ -109,7 +109,8 @@ def _compile(
     for own_file, text in sources.items():
         exploded[own_file], places = one_token_a_line(text)
         texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
-    headers = {**HEADERS, **{file: text for file, text in exploded.items() if file != name}}
+    standard = STANDARD if any("std::" in text for text in sources.values()) else {}
+    headers = {**HEADERS, **standard, **{file: text for file, text in exploded.items() if file != name}}
     given, options = options, (*_OPTIONS, *options, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)

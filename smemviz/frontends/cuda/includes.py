@@ -91,6 +91,11 @@ concepts compare coroutine format numbers ranges source_location version
 unistd.h malloc.h memory.h omp.h sys/time.h sys/stat.h windows.h
 """
 
+# For device code that names std: CUDA's own library has these names.
+STANDARD = {
+    name: f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
+    for name in ("array", "complex", "functional", "limits", "tuple", "type_traits", "utility")
+}
 EVERYWHERE = "smemviz/everywhere.h"  # what nvcc includes by itself: the host's C library has these names
 
 HEADERS = {

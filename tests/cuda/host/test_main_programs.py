@@ -169,7 +169,7 @@ def test_a_program_runs_and_a_launch_that_repeats_another_is_counted(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recording = smemviz.run(write(turn_cu=TURN), arguments=["a", "b"])
-    assert capsys.readouterr().out == "0 wrong, 2 arguments\n"
+    assert capsys.readouterr().out == recording.printed == "0 wrong, 2 arguments\n"
     # The first launch finds zeros in out; the second finds what the first left, as do the others.
     assert [(launch.grid, launch.block, launch.repeats) for launch in recording.launches] == [
         ((2, 2, 1), (32, 32, 1), 0),

@@ -11,6 +11,7 @@ import pytest
 
 import smemviz
 from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.state import RunState
 from smemviz.engines.cpp_host import running
 from smemviz.errors import KernelFileError, MissingError, UnsupportedError
@@ -130,3 +131,10 @@ def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     own = Library([path]).show(RunState(file="p.cu"))
     assert [launch.kernel for launch in own.recording.launches] == ["k"]
     assert path.with_name("touched").exists()
+
+
+def test_the_page_shows_what_main_printed(write: Write) -> None:
+    library = Library([write(p_cu=program('printf("hello\\n");'))])
+    shown = view_run(library, {"file": "p.cu"})
+    (details,) = shown["notices.html"]
+    assert [part.children for part in details.children] == ["What main() printed", "hello\n"]

@@ -220,6 +220,9 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
         if access is not None:
             parts += [" ", _access_link(access, query)]
         notices.append(notice(parts, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
+    if shown_run.recording.printed:
+        printed = html.Pre(shown_run.recording.printed, id=ids.PRINTED)
+        notices.append(html.Details([html.Summary(_("What {main} printed", main="main()")), printed]))
     return notices
 
 

@@ -51,6 +51,7 @@ _FUNCTIONS = """#pragma once
 #include <chrono>
 #include <helper_cuda.h>
 #include <string.h>
+#define EXIT_WAIVED 2
 static inline const char *smemviz_flag(int argc, const char **argv, const char *name) {
   const size_t length = strlen(name);
   for (int number = 1; number < argc; number++) {
