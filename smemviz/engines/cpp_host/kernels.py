@@ -17,6 +17,8 @@ from smemviz.messages import english
 # The mangled name of the class that a kernel's stub declares.
 _LOCAL = re.compile(r"\*?Z(?P<function>.+)E4here(?:_\d*)?")
 
+_FUNCTION = re.compile(r"\(?&\(([\w:]+)\([^()]*\)\)\)?")  # an argument of a template that is a function, with its types
+
 
 @dataclass(frozen=True)
 class HostEntry(Entry):
@@ -103,4 +105,4 @@ def expression(name: str) -> str:
         if character == "(" and depth == 0 and not name.startswith("(anonymous", at):
             end = at
             break
-    return name[:end].removeprefix("void ").replace("(anonymous namespace)::", "")
+    return _FUNCTION.sub(r"\1", name[:end].removeprefix("void ").replace("(anonymous namespace)::", ""))

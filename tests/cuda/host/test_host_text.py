@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from smemviz.engines.cpp_host.kernels import expression
 from smemviz.frontends.cuda.declarations import macros_of, specifiers_of
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
@@ -79,6 +80,21 @@ def test_a_launch_becomes_a_call(source: str, call: str) -> None:
 def test_kernels_only_say_that_they_are_called_and_lines_stay(source: str, text: str) -> None:
     assert rewritten(source) == text
     assert text.count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("turn(float*, int)", "turn"),
+        ("plain", "plain"),
+        ("void inner::scale<float, 32>(float*, float const*)", "inner::scale<float, 32>"),
+        ("void (anonymous namespace)::k<(anonymous namespace)::P>(int)", "k<P>"),
+        ("void k<&(add(float, float)), true>(float*)", "k<add, true>"),
+        ("void k<(&(ns::add(float, float)))>(float*)", "k<ns::add>"),
+    ],
+)
+def test_a_kernel_is_named_as_cpp_writes_it(name: str, written: str) -> None:
+    assert expression(name) == written
 
 
 DEVICE = """\
