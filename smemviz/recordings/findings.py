@@ -229,6 +229,13 @@ def _raised(facts: Facts) -> Says:
     return english("{threads} threads end here: {code}", **facts), ""
 
 
+def _kept(facts: Facts) -> Says:
+    return (
+        english("{name} has changed since Numba compiled the kernel, which keeps what it was then", **facts),
+        english("Pass it as an argument, or define the kernel anew."),
+    )
+
+
 def _launch_refused(facts: Facts) -> Says:
     """Say why a launch was refused, and what else is missing for it."""
     match facts.get("missing"):
@@ -267,7 +274,8 @@ KINDS: Mapping[str, Kind] = {
     "assertion": Kind(N_("failed assertion"), "unsafe", _assertion),
     "trap": Kind(N_("trap"), "unsafe", _trap),
     "raised": Kind(N_("raised error"), "mistake", _raised),
+    "kept": Kind(N_("kept from earlier"), "harmless", _kept),  # about a kernel as it is launched
     "launch_refused": Kind(N_("launch refused"), "mistake", _launch_refused),  # no device would start it
     "main_failed": Kind(N_("main failed"), "mistake", _main_failed),  # about main() and no kernel
 }
-MAIN_FAILED, LAUNCH_REFUSED, BENIGN_RACE = "main_failed", "launch_refused", "benign_race"
+MAIN_FAILED, LAUNCH_REFUSED, BENIGN_RACE, KEPT = "main_failed", "launch_refused", "benign_race", "kept"

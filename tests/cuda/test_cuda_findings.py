@@ -59,6 +59,23 @@ def test_a_race_names_the_barrier_of_the_language(tmp_path: Path, view: str) -> 
     assert finding.message.endswith("with no barrier between. Put __syncthreads() between them.")
 
 
+@pytest.mark.parametrize(
+    ("uses", "barrier"),
+    [
+        ("i", "__syncthreads()"),
+        ("__shfl_sync(0xffffffff, i, 0)", "__syncwarp()"),
+        ("__popc(__activemask())", "__syncwarp()"),
+    ],
+)
+@VIEWS
+def test_the_barrier_of_a_warp_is_named_where_the_kernel_is_one_of_warps(
+    tmp_path: Path, view: str, uses: str, barrier: str
+) -> None:
+    body = f"__shared__ int t[32];\nint i = threadIdx.x;\nt[i] = {uses};\nout[i] = t[31 - i];"
+    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(32), 1", view).findings
+    assert finding.message.endswith(f"Put {barrier} between them.")
+
+
 def test_a_barrier_that_half_of_a_block_passes_by(tmp_path: Path) -> None:
     body = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nout[i] = i;"
     (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings

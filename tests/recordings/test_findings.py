@@ -86,6 +86,12 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         "If the end is not meant, check the index with an if.",
     ),
     (
+        "kept",
+        {"name": "best"},
+        "best has changed since Numba compiled the kernel, which keeps what it was then",
+        "Pass it as an argument, or define the kernel anew.",
+    ),
+    (
         "unwritten_read",
         {"element": "s[1]", "array": "s", "updated": False, "written": 0, "elements": 8, "threads": 4},
         "s[1] is read, but nothing wrote it: shared memory does not start as zeros",
@@ -209,7 +215,7 @@ def test_for_what_a_launch_is_not_made_and_what_fails_nothing() -> None:
 
     unsafe = {"out_of_bounds", "barrier_divergence", "deadlock", "misaligned", "assertion", "trap"}
     assert {finding.kind for finding in found if finding.is_unsafe} == unsafe
-    harmless = {"benign_race", "barrier_skipped", "negative_index"}
+    harmless = {"benign_race", "barrier_skipped", "negative_index", "kept"}
     assert {finding.kind for finding in found if finding.harmless} == harmless
 
 

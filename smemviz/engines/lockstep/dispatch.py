@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable
-from functools import lru_cache
-from types import CodeType, FunctionType
+from copy import copy
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.host import Configuration, configuration, launch_place
+from smemviz.engines.lockstep.captured import captured, changed
 from smemviz.engines.lockstep.signatures import read_signatures
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.messages import english
 
 FORALL_BLOCK = 1024  # what the driver answers to Numba for a kernel of up to 64 registers
-_CAPTURED = (bool, int, float, np.ndarray)
 _COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
 _COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
 _COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types"}
 _COMPILED |= {"max_cooperative_grid_blocks", "stats"}
+
+
+# A kernel as it was compiled, its configuration, arguments and place, and the names outside it that changed since then.
+Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int], tuple[str, ...]], None]
 
 
 class Dispatcher:
@@ -32,7 +35,7 @@ class Dispatcher:
         signature: Any,
         device: bool,
         file: str,
-        launcher: Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None],
+        launcher: Launcher,
     ) -> None:
         self.py_func = py_func
         self.__name__ = py_func.__name__
@@ -41,8 +44,11 @@ class Dispatcher:
         self._file = file
         self._launcher = launcher
         self.specialized = False
-        self._globals: dict[Any, dict[str, Any]] = {}
         self.declared = read_signatures(file, signature)
+        self._device_function: Dispatcher | None = None
+        self._by_types: dict[Any, FunctionType] = {}
+        self._specialized: dict[Any, FunctionType] = {}
+        self._eager = captured(py_func, _compiled_in) if self.declared.all else None
 
     def __call__(self, *args: Any) -> None:
         what = english("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
@@ -64,8 +70,12 @@ class Dispatcher:
         return self
 
     def specialize(self, *args: Any) -> Dispatcher:
-        """Return the kernel, which is the same for all types of arguments."""
-        return self
+        """Return the kernel as it is compiled for the types of arguments, apart from what launches compile."""
+        if self._eager:
+            return self
+        kernel = copy(self)
+        kernel._eager = self._compiled_for(self._specialized, args)
+        return kernel
 
     def __getattr__(self, name: str) -> Any:
         if name in _COMPILED:
@@ -88,7 +98,8 @@ class Dispatcher:
         if ntasks == 0:
             return lambda *args: None
         block = tpb or FORALL_BLOCK
-        return self[-(-ntasks // block), block, stream, sharedmem]
+        shape = -(-ntasks // block), block, stream, sharedmem
+        return lambda *args, **named: self.specialize(*args)[shape](*args, **named)
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
         def start(*args: Any, **named: Any) -> None:
@@ -98,27 +109,42 @@ class Dispatcher:
                     "a launch names no arguments, in Numba as well; leave {name}= out", name=next(iter(named))
                 )
                 raise LaunchError(*place, what)
-            self._check_captured(place, args)
-            self._launcher(self.py_func, config, self._typed(place, args), place)
+            args = self._typed(place, args)
+            kernel = self._eager or self._compiled_for(self._by_types, args)
+            self._launcher(kernel, config, args, place, tuple(changed(self.py_func, kernel)))
 
         return start
 
-    def _check_captured(self, place: tuple[str, int], args: tuple[Any, ...]) -> None:
-        """Refuse a launch for which a global differs from what the first launch with such arguments captured."""
-        now = _captured(self.py_func)
-        types = tuple((getattr(a, "dtype", type(a)), getattr(a, "ndim", 0)) for a in args)
-        first = self._globals.setdefault(types, now)
-        for name, value in first.items():
-            if now.get(name) is not value and (name not in now or not _same(value, now[name])):
-                what = english(
-                    "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
-                    "Pass it as an argument.",
-                    name=name,
-                    kernel=self.__name__,
-                )
-                error = UnsupportedError(*place, what)
+    def _compiled_for(self, kept: dict[Any, FunctionType], args: tuple[Any, ...]) -> FunctionType:
+        """Return what is compiled for arguments of these types, now if nothing is."""
+        types = _types_of(args)
+        if types not in kept:
+            try:
+                kept[types] = captured(self.py_func, _compiled_in)
+            except UnsupportedError as error:
                 error.kernel = self.__name__
-                raise error
+                raise
+        return kept[types]
+
+    def compiled_in(self) -> Dispatcher:
+        """Return the device function as it is compiled into what calls it.
+
+        Raises:
+            UnsupportedError: where that depends on the types of its arguments.
+        """
+        if self._device_function is None:
+            self._device_function = copy(self)
+            self._device_function.py_func = self._eager or captured(self.py_func, _compiled_in)
+        other = None if self._eager else next(changed(self.py_func, self._device_function.py_func), None)
+        if other is not None:
+            what = english(
+                "{name} has changed since {function} was compiled first, and another kernel, or one for other types, "
+                "calls it now. Pass it as an argument.",
+                name=other,
+                function=self.__name__,
+            )
+            raise UnsupportedError(*launch_place(self._file), what)
+        return self._device_function
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""
@@ -136,25 +162,15 @@ class Dispatcher:
         )
 
 
-def _captured(function: FunctionType) -> dict[str, Any]:
-    """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
-    scope, code = function.__globals__, function.__code__
-    outside = {name: scope.get(name) for name in _globals_of(code)}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        outside[name] = cell.cell_contents
-    values = {name: value for name, value in outside.items() if isinstance(value, _CAPTURED)}
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+def _compiled_in(value: Any) -> Any:
+    return value.compiled_in() if isinstance(value, Dispatcher) else value
 
 
-@lru_cache(maxsize=256)
-def _globals_of(code: CodeType) -> frozenset[str]:
-    """Return the globals that code reads; its other names are attributes."""
-    return frozenset(
-        instruction.argval for instruction in dis.get_instructions(code) if instruction.opname == "LOAD_GLOBAL"
-    )
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Tell whether two numbers or arrays are the same, NaN being what NaN is."""
-    left, right = np.asarray(left), np.asarray(right)
-    return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
+def _types_of(value: Any) -> Any:
+    """Return what Numba tells kernels apart by: the types of arguments, and the order of their elements in memory."""
+    if isinstance(value, tuple):
+        return type(value), *map(_types_of, value)
+    array = getattr(value, "array", value)
+    if isinstance(array, np.ndarray):
+        return repr(array.dtype), array.ndim, array.flags.c_contiguous, array.flags.f_contiguous, array.flags.writeable
+    return np.dtype(type(value)) if isinstance(value, bool | int | float | complex | np.generic) else type(value)

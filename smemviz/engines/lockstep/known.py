@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +24,7 @@ from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 
 _MOST_LAYOUTS = 64  # sizes of dynamic memory
 _MOST_BATCHES = 4  # grids, each with the numbers of all its threads
+_OF_WARPS = re.compile(r"laneid|warpsize|syncwarp|activemask|\w+_sync")
 
 
 @dataclass(eq=False)
@@ -48,6 +51,13 @@ class Known:
     def accessed(self) -> dict[str, tuple[int, bool]]:
         """How wide the narrowest access to each array in global memory is, in bytes, and whether it is written."""
         return accessed_arrays(self.table.sites)
+
+    @cached_property
+    def uses_warps(self) -> bool:
+        """Whether the kernel or a function that it calls names lanes, or what a warp does together."""
+        nodes = (node for function in self.table.root.functions for node in ast.walk(function.node))
+        names = (getattr(node, "id", getattr(node, "attr", "")) for node in nodes)
+        return any(_OF_WARPS.fullmatch(name) for name in names)
 
     def layout(self, dynamic: int) -> SharedLayout:
         """Return where shared arrays lie with so many bytes of dynamic memory."""

@@ -46,7 +46,15 @@ class Machine(RunningLaunch):
     ) -> None:
         layout = known.layout(configuration.dynamic_shared)
         super().__init__(
-            kernel.name, configuration, layout, known.table.sites, watched, place, options, tree=kernel.node
+            kernel.name,
+            configuration,
+            layout,
+            known.table.sites,
+            watched,
+            place,
+            options,
+            tree=kernel.node,
+            uses_warps=known.uses_warps,
         )
         self.known = known
         self.constants: dict[int, tuple[Any, View]] = {}

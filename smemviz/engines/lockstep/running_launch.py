@@ -59,14 +59,19 @@ class RunningLaunch(ABC):
         options: LaunchOptions,
         spelling: Spelling = PYTHON,
         tree: ast.FunctionDef | None = None,
+        *,
+        uses_warps: bool,
     ) -> None:
-        """``sites`` are where it accesses memory, ``watched`` the allocations that it may write."""
+        """``sites`` are where it accesses memory, ``watched`` the allocations that it may write.
+
+        ``uses_warps`` is whether the kernel names lanes and warps, or has one do something together.
+        """
         self.name = name
         self.configuration = configuration
         self.layout = layout
         self.place = place
         self.limits = options.limits
-        self.findings = Findings(name, configuration, options.number, spelling, tree)
+        self.findings = Findings(name, configuration, options.number, spelling, tree, uses_warps=uses_warps)
         blocks, self.slots_of_block = math.prod(configuration.grid), slots_of(configuration)
         chosen = options.logged.of(place, name, blocks) if options.logged and options.recorded else None
         log = Log if options.recorded else NoLog

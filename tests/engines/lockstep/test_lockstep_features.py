@@ -296,30 +296,6 @@ def test_a_device_function_with_a_signature_casts():
     assert result("out[cuda.laneid] = same(3.9) * 2", "float64", before=before).tolist() == [8.0] * 32
 
 
-def test_a_global_that_changed_since_the_first_launch_is_refused():
-    from helpers.lockstep_text import run_text
-
-    launches, (finding,) = run_text(
-        """
-        rate = np.ones(1)
-
-        @cuda.jit
-        def kernel(out):
-            out[0] = rate[0]
-
-        def main():
-            out = cuda.to_device(np.zeros(1))
-            kernel[1, 1](out)
-            rate[0] = 2
-            kernel[1, 1](out)
-        """
-    )
-    assert len(launches) == 1
-    assert (finding.kind, finding.kernel) == ("launch_refused", "kernel")
-    text = "rate has changed since kernel was launched first; the GPU keeps what it was then. Pass it as an argument."
-    assert finding.message == f"{text} This launch and all after it are missing."
-
-
 # -- shared memory and atomics
 
 

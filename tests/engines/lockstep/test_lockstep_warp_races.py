@@ -1,6 +1,8 @@
 """Threads of one warp that touch the same shared memory, and what two accesses have in common: bytes, views, words."""
 
-from helpers.lockstep_text import START
+import numpy as np
+import pytest
+from helpers.lockstep_text import START, body
 from helpers.races_found import NEIGHBOUR, REVERSE, found
 
 
@@ -45,8 +47,34 @@ else:
     assert found(text.replace("WAIT", "cuda.syncwarp()")) == []
     assert found(text.replace("WAIT", "x = 0")) == [
         f"held[0] is stored by thread (0, 0, 0) at line {START + 7} and loaded by thread (16, 0, 0) "
-        f"at line {START + 11}, both of one warp, with no syncwarp between"
+        f"at line {START + 11} with no barrier between"
     ]
+
+
+@pytest.mark.parametrize(
+    ("block", "uses", "barrier"),
+    [
+        (32, "t", "cuda.syncthreads()"),  # a block may grow
+        ((4, 8), "t", "cuda.syncthreads()"),
+        (64, "t", "cuda.syncwarp()"),  # each warp has elements of its own, whatever the block
+        (32, "cuda.laneid", "cuda.syncwarp()"),
+        (32, "t % cuda.warpsize", "cuda.syncwarp()"),
+        (32, "cuda.shfl_sync(0xffffffff, t, 0)", "cuda.syncwarp()"),
+        (32, "in_function()", "cuda.syncwarp()"),
+    ],
+)
+def test_the_barrier_of_a_warp_is_advised_where_the_kernel_is_one_of_warps(block, uses, barrier):
+    before = "@cuda.jit(device=True)\ndef in_function():\n    return cuda.laneid\n"
+    text = f"""
+        held = cuda.shared.array(128, int32)
+        t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x
+        out[t] = {uses}
+        held[t] = t
+        out[t] = held[t ^ 1]
+    """
+    _, (finding,) = body(text, np.zeros(64, np.int64), before=before, block=block)
+    between = "both of one warp, with no syncwarp between" if "warp" in barrier else "with no barrier between"
+    assert finding.message.endswith(f"{between}. Put {barrier} between them.")
 
 
 def test_a_syncwarp_that_the_other_thread_does_not_reach_orders_nothing():

@@ -32,8 +32,14 @@ class Findings:
         launch: int,
         spelling: Spelling = PYTHON,
         tree: ast.FunctionDef | None = None,
+        *,
+        uses_warps: bool = True,
     ) -> None:
-        """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python."""
+        """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python.
+
+        Of a kernel that does not itself use warps, a block of one may be larger tomorrow: ``by_warp`` is whether lanes
+        can be told to wait for their warp alone.
+        """
         self.kernel = kernel
         self.spelling = spelling
         self.tree = tree
@@ -41,6 +47,7 @@ class Findings:
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
         self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
+        self.by_warp = uses_warps or self._slots_per_block > WARP_SIZE
         self._findings: dict[Any, Finding] = {}
         self._races: dict[RaceKey, Race] = {}
         self.first_block = 0

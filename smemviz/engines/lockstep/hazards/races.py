@@ -169,6 +169,7 @@ def note_race(
         spelling=findings.spelling,
         blocks=blocks,
         update=update,
+        by_warp=findings.by_warp,
     )
     findings.add_race(race_key(first, second), race, np.array([early, late]))
 

@@ -20,6 +20,7 @@ class Race:
     ``apart`` are threads of two warps. ``loop`` is the line of the loop in which the first did it in an earlier round
     than the second: a barrier at its end lies between them. None where it has to stand between the lines. ``blocks``
     are threads of two blocks. ``update`` is the atomic that does at once what both did by a load and a store.
+    ``by_warp`` are lanes that a barrier of their warp would order in blocks of other sizes too.
     """
 
     accesses: Mapping[str, Any]
@@ -32,6 +33,7 @@ class Race:
     spelling: Spelling = PYTHON
     blocks: bool = False
     update: str = ""
+    by_warp: bool = True
 
     def shares_place(self, other: Race) -> bool:
         """Whether one barrier can end both."""
@@ -46,7 +48,7 @@ class Race:
         """
         spelling = self.spelling
         ending: dict[str, Any]
-        of_warp = not (self.apart or self.blocks or with_others)
+        of_warp = self.by_warp and not (self.apart or self.blocks or with_others)
         if self.update:
             ending = {"remedy": "update", "atomic": self.update}
         elif self.one_place or (self.at_once and not self.apart and not self.blocks):
@@ -67,7 +69,9 @@ class Race:
             return "blocks"
         if self.apart:
             return "warps"
-        return "lanes at once" if self.at_once else "lanes"
+        if self.at_once:
+            return "lanes at once"
+        return "lanes" if self.by_warp else "warps"
 
 
 def atomic_for(kernel: ast.FunctionDef | None, first: Site, second: Site, spelling: Spelling) -> str:

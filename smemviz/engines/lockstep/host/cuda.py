@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import Configuration, launch_place
-from smemviz.engines.lockstep.dispatch import Dispatcher
+from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.dispatch import Dispatcher, Launcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
 from smemviz.engines.lockstep.host.random import Random
 from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
@@ -32,8 +32,6 @@ from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.functions import python_function
 from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
-
-Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
 
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
 _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "link", "extensions"}

@@ -15,12 +15,12 @@ from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cu
 from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
-from smemviz.engines.options import RunOptions
+from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Launch
-from smemviz.recordings.findings import Finding
+from smemviz.recordings.findings import KEPT, Finding
 
 
 class Recorder(recorder.Recorder):
@@ -33,9 +33,20 @@ class Recorder(recorder.Recorder):
         args: tuple[Any, ...],
         place: tuple[str, int],
         space: AddressSpace,
+        changed: tuple[str, ...] = (),
     ) -> None:
-        """Run one launch; one that no device would start is a finding."""
-        make = partial(launch, function, configuration, args, place, space=space)
+        """Run one launch; one that no device would start is a finding.
+
+        ``changed`` are names outside the kernel that stand for something else than when it was compiled.
+        """
+
+        def make(options: LaunchOptions) -> tuple[Launch, tuple[Finding, ...]]:
+            made, findings = launch(function, configuration, args, place, options, space)
+            kept = (
+                Finding.of(KEPT, function.name, place[1], {"name": name}, launch=options.number) for name in changed
+            )
+            return made, (*findings, *kept)
+
         self.make(function.name, make, ROW_BYTES, function.file)
 
 
@@ -62,9 +73,13 @@ def run(
     find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
 
     def start(
-        kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
+        kernel: FunctionType,
+        configuration: Configuration,
+        args: tuple[Any, ...],
+        place: tuple[str, int],
+        changed: tuple[str, ...],
     ) -> None:
-        seen.launch(find(kernel), configuration, args, place, cuda.addresses)
+        seen.launch(find(kernel), configuration, args, place, cuda.addresses, changed)
         if after is not None:
             after(kernel.__name__, args)
 

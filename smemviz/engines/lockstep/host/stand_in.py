@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from multiprocessing import context
 from types import FunctionType
 from typing import Any
@@ -39,12 +40,19 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
         raise InputError("Numba's simulator is on; unset NUMBA_ENABLE_CUDASIM, lockstep needs none")
     kernels = importlib.import_module("numba.cuda.dispatcher").CUDADispatcher
 
-    def start(kernel: FunctionType, config: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
+    def start(
+        kernel: FunctionType,
+        config: Configuration,
+        args: tuple[Any, ...],
+        place: tuple[str, int],
+        changed: tuple[str, ...],
+    ) -> None:
         of_numba = is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
         seen_by, found_by = _active[-1] if _active else (recorder, find)  # it may have been made in an outer one
         shown = Recorder(RunOptions(log_bytes=0)) if of_numba else seen_by
-        shown.launch(found_by(kernel), config, args, place, cuda.addresses)
+        shown.launch(found_by(kernel), config, args, place, cuda.addresses, changed)
 
+    @cache
     def configured(kernel: Any) -> Dispatcher:
         return Dispatcher(kernel.py_func, None, bool(kernel.targetoptions.get("device")), "", start)
 

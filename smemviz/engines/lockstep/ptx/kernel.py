@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Place,
     PtxError,
     Register,
+    Special,
     Symbol,
     Variable,
     leaves,
@@ -27,6 +28,7 @@ from smemviz.engines.lockstep.ptx.pointers import pointers_to_constants
 _STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _WITHOUT_RESULT = ("st", "red", "bra", "brx", "bar", "barrier", "stmatrix", "cp", "vprintf", "__assertfail")
 _CARRY = "%carry"  # of add.cc and its kin
+_OF_WARPS = {*("shfl", "vote", "match", "redux", "activemask", "elect"), *("mma", "wmma", "ldmatrix", "stmatrix")}
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,9 @@ class Kernel:
         )
         self.constants = tuple(v for v in outer if v.space in ("global", "const"))
         self._to_constants = pointers_to_constants(self.makers, self.constants)
+        self.uses_warps = Special("laneid") in used or any(
+            one.opcode in _OF_WARPS or one.words[:2] == ("bar", "warp") for one in flat.body
+        )
         self.local, self.local_size = _placed([v for v in flat.variables if v.space in ("local", "param")])
         self.blocks = find_blocks(flat)
 

@@ -57,7 +57,9 @@ class Machine(RunningLaunch):
         grid_workspace: int | None = None,
     ) -> None:
         """``grid_workspace`` is where blocks count each other at a barrier of the grid."""
-        super().__init__(name, configuration, layout, sites.sites, watched, place, options, CPP)
+        super().__init__(
+            name, configuration, layout, sites.sites, watched, place, options, CPP, uses_warps=kernel.uses_warps
+        )
         self.kernel = kernel
         self.sites = sites
         self.memory = memory
