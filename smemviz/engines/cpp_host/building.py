@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -135,14 +137,9 @@ def _stand_ins(names: Mapping[str, None], folder: Path) -> Path:
 
 @cache
 def _runtime() -> Path:
-    """Compile what stands in for CUDA's runtime; it is the same for every program of this process."""
-    folder = Path(tempfile.mkdtemp(prefix="smemviz-runtime-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """Return what stands in for CUDA's runtime, compiled once on a machine: it is the same for every program."""
     declared = next(path for place in include_folders() if (path := place / "driver_types.h").is_file())
     names = {int(number): name for name, number in _ERROR_NAME.findall(declared.read_text(errors="replace"))}
-    lines = [f"NAMED({name}, {number})\n" for number, name in names.items()]
-    (folder / "error_names.h").write_text("".join(lines))
-    (folder / "runtime.cpp").write_text("".join(f'#include "{part}"\n' for part in _PARTS))
     row = device(COMPUTE_CAPABILITY)
     values = _CARD | {
         "MAJOR": row.cc[0], "MINOR": row.cc[1], "THREADS": row.max_threads, "SHARED": row.static_shared,
@@ -151,14 +148,43 @@ def _runtime() -> Path:
         "RESIDENT_BLOCKS": row.multiprocessor.blocks,
     }  # fmt: skip
     defined = [f"-DSMEMVIZ_{name}={value}" for name, value in values.items()]
-    searched = [f"-I{place}" for place in (_RUNTIME, folder, *include_folders())]
+    searched = [f"-I{place}" for place in (_RUNTIME, *include_folders())]
     command = [compiler(), "-std=c++17", "-O1", "-w", "-c", *defined, *searched]
-    process = _started([*command, str(folder / "runtime.cpp"), "-o", str(folder / "runtime.o")])
-    errors = process.communicate()[1]
-    if process.returncode:
-        first = next(iter(_ERROR.finditer(errors)), None)
-        raise MissingError(f"{compiler()} does not compile for CUDA here: {first['what'] if first else errors[:200]}")
-    return folder / "runtime.o"
+    parts = [(_RUNTIME / part).read_text(encoding="utf-8") for part in _PARTS]
+    version = subprocess.run([compiler(), "--version"], capture_output=True, text=True, errors="replace").stdout
+    key = "\0".join([*command, version, *parts, str(names)])
+    compiled = _cache() / f"runtime-{hashlib.sha256(key.encode()).hexdigest()[:16]}.o"
+    if not compiled.is_file():
+        _compile_runtime(command, names, compiled)
+    return compiled
+
+
+def _compile_runtime(command: Sequence[str], names: Mapping[int, str], compiled: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="smemviz-runtime-", dir=compiled.parent) as name:
+        folder = Path(name)
+        lines = [f"NAMED({name}, {number})\n" for number, name in names.items()]
+        (folder / "error_names.h").write_text("".join(lines))
+        (folder / "runtime.cpp").write_text("".join(f'#include "{part}"\n' for part in _PARTS))
+        made = folder / "runtime.o"
+        process = _started([*command, f"-I{folder}", str(folder / "runtime.cpp"), "-o", str(made)])
+        errors = process.communicate()[1]
+        if process.returncode:
+            first = next(iter(_ERROR.finditer(errors)), None)
+            why = first["what"] if first else errors[:200]
+            raise MissingError(f"{compiler()} does not compile for CUDA here: {why}")
+        made.replace(compiled)
+
+
+def _cache() -> Path:
+    """Return the user's folder for what need not be made again, one for this process where that cannot be written."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smemviz"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.access(folder, os.W_OK):
+        return folder
+    folder = Path(tempfile.mkdtemp(prefix="smemviz-runtime-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _compile_error(program: CudaProgram, own: Mapping[Path, str], errors: str) -> KernelFileError:

@@ -15,6 +15,7 @@ from time import monotonic
 import numpy as np
 
 from smemviz.engines.cpp_host.launching import INVALID_VALUE, Asked, Launches, entry_shared
+from smemviz.engines.cpp_host.libraries import Libraries
 from smemviz.engines.cpp_host.memory import MOST_BYTES
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
@@ -53,12 +54,14 @@ class Conversation:
     ) -> None:
         self._process, self._channel, self._launches, self._main = process, channel, launches, main
         self._memory = launches.memory
+        self._libraries = Libraries(launches.memory)
         self._progress = progress
         self._output = output
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._answers: dict[int, Callable[[memoryview], tuple[int, bytes | memoryview]]] = {
             1: self._allocate, 2: self._share, 3: self._release, 4: self._write, 5: self._read, 6: self._copy,
             7: self._fill, 8: self._launch, 9: self._variable, 10: self._function, 11: self._missing,
+            12: self._library,
         }  # fmt: skip
 
     def hold(self) -> None:
@@ -217,6 +220,11 @@ class Conversation:
         return self._launches.launch(
             Asked(name, mangled, place, shape, leave, bool(cooperative), tuple(parameters))
         ), b""
+
+    def _library(self, request: memoryview) -> tuple[int, bytes]:
+        name, numbers = _text(request)
+        status, result = self._libraries.call(name, np.frombuffer(bytes(numbers), np.float64))
+        return status, struct.pack("<d", result)
 
     def _missing(self, request: memoryview) -> tuple[int, bytes]:
         name, _ = _text(request)

@@ -78,8 +78,8 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
             "#include <cublas_v2.h>\n#include <curand.h>\n"
             + HEAD
             + "int main() { cublasHandle_t h; cublasCreate(&h);\n"
-            "cublasStatus_t s = cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1); }\n",
-            "6: its host code calls cublasSgemm(), which is not here",
+            "cublasStatus_t s = cublasStrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER); }\n",
+            "6: its host code calls cublasStrsm(), which is not here",
         ),
         (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
         (HEAD + "int main() { return 4; }\n", "4: exits with status 4"),

@@ -21,7 +21,7 @@
 
 namespace smemviz {
 
-enum Request : uint32_t { ALLOCATE = 1, SHARE, RELEASE, WRITE, READ, COPY, FILL, LAUNCH, VARIABLE, FUNCTION, MISSING };
+enum Request : uint32_t { ALLOCATE = 1, SHARE, RELEASE, WRITE, READ, COPY, FILL, LAUNCH, VARIABLE, FUNCTION, MISSING, LIBRARY };
 
 struct Part {
   const void *bytes;

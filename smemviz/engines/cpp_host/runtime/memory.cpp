@@ -113,6 +113,11 @@ void managed(bool back) {
     }
 }
 
+int64_t library(const char *name, std::initializer_list<double> numbers, double *result) {
+  double unused;
+  return ask(LIBRARY, {text(name), {numbers.begin(), numbers.size() * sizeof(double)}}, result ? result : &unused, sizeof unused);
+}
+
 }  // namespace smemviz
 
 using namespace smemviz;

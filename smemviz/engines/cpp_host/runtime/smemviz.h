@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <typeinfo>
@@ -58,6 +59,9 @@ void kernel(const std::type_info &here, Arguments &...arguments) {
 
 // Makes a variable of the device known by the address of its namesake here.
 int declare(const char *name, void *host, size_t bytes, bool managed);
+
+// Has NumPy do what a library's function does, and returns that library's status; numbers are values and addresses.
+int64_t library(const char *name, std::initializer_list<double> numbers, double *result = nullptr);
 
 }  // namespace smemviz
 

@@ -1,8 +1,10 @@
-"""Libraries that only a GPU runs: what programs need to know of some to be compiled, and whose a header is."""
+"""Libraries that only a GPU runs: headers that stand for some, whose calls NumPy answers, and whose a header is."""
 
 from __future__ import annotations
 
 import re
+
+from smemviz.frontends.cuda.host import blas
 
 
 def _library(types: str, status: str, done: str, missing: str) -> str:
@@ -25,34 +27,13 @@ def _library(types: str, status: str, done: str, missing: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-CUBLAS = _library(
-    """
-typedef struct smemviz_cublas *cublasHandle_t;
-enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_ALLOC_FAILED = 3,
-  CUBLAS_STATUS_INVALID_VALUE = 7, CUBLAS_STATUS_ARCH_MISMATCH, CUBLAS_STATUS_MAPPING_ERROR = 11,
-  CUBLAS_STATUS_EXECUTION_FAILED = 13, CUBLAS_STATUS_INTERNAL_ERROR, CUBLAS_STATUS_NOT_SUPPORTED,
-  CUBLAS_STATUS_LICENSE_ERROR };
-enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
-enum cublasMath_t { CUBLAS_DEFAULT_MATH, CUBLAS_TENSOR_OP_MATH, CUBLAS_PEDANTIC_MATH, CUBLAS_TF32_TENSOR_OP_MATH };
-enum cublasGemmAlgo_t { CUBLAS_GEMM_DFALT = -1, CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
-enum cublasComputeType_t { CUBLAS_COMPUTE_16F = 64, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_16F = 74,
-  CUBLAS_COMPUTE_32F_FAST_16BF = 75, CUBLAS_COMPUTE_32F_FAST_TF32 = 77, CUBLAS_COMPUTE_64F = 70,
-  CUBLAS_COMPUTE_32I = 72 };
-enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE };
-enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER };
-enum cublasSideMode_t { CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT };
-enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT };
-typedef struct smemviz_cublas_lt *cublasLtHandle_t;
-inline cublasStatus_t cublasCreate(cublasHandle_t *handle) { *handle = nullptr; return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) { *handle = nullptr; return CUBLAS_STATUS_SUCCESS; }
-""",
-    "cublasStatus_t",
-    "cublasDestroy cublasSetStream cublasSetMathMode cublasSetPointerMode cublasLtDestroy cublasSetWorkspace",
-    "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasDgemmStridedBatched "
-    "cublasHgemmStridedBatched cublasGemmStridedBatchedEx cublasSgemmBatched cublasGemmBatchedEx cublasSgemv "
-    "cublasDgemv cublasSgeam cublasDgeam cublasSaxpy cublasDaxpy cublasSdot cublasDdot cublasSnrm2 cublasDnrm2 "
-    "cublasSscal cublasDscal cublasSasum cublasDasum cublasIsamax cublasIdamax cublasSger cublasScopy cublasDcopy "
-    "cublasStrsm cublasSetMatrix cublasGetMatrix cublasSetVector cublasGetVector cublasLtMatmul",
+CUBLAS = (
+    _library(
+        blas.TYPES,
+        "cublasStatus_t",
+        *(" ".join(f"cublas{name}" for name in names.split()) for names in (blas.DONE, blas.MISSING)),
+    )
+    + blas.CALLS
 )
 CURAND = _library(
     """
@@ -60,15 +41,47 @@ typedef struct smemviz_curand *curandGenerator_t;
 enum curandStatus_t { CURAND_STATUS_SUCCESS, CURAND_STATUS_NOT_INITIALIZED = 101 };
 enum curandRngType_t { CURAND_RNG_PSEUDO_DEFAULT = 100, CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_MRG32K3A = 121,
   CURAND_RNG_PSEUDO_MTGP32 = 141, CURAND_RNG_PSEUDO_MT19937, CURAND_RNG_PSEUDO_PHILOX4_32_10 = 161 };
+namespace smemviz {
+// Numbers of NumPy's, with the distribution that is asked for: not those that cuRAND gives for the same seed.
+template <class T>
+curandStatus_t drawn(const char *how, curandGenerator_t of, T *to, size_t count, double a = 0, double b = 0) {
+  const double size = sizeof(T);
+  return (curandStatus_t)library(how, {(double)(uintptr_t)of, (double)(uintptr_t)to, (double)count, size, a, b});
+}
+}
 inline curandStatus_t curandCreateGenerator(curandGenerator_t *of, curandRngType_t) {
-  *of = nullptr;
-  return CURAND_STATUS_SUCCESS;
+  static uintptr_t number = 0;
+  *of = (curandGenerator_t)(number += 16);
+  return (curandStatus_t)smemviz::library("seed", {(double)number, 0});
+}
+inline curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t of, unsigned long long seed) {
+  return (curandStatus_t)smemviz::library("seed", {(double)(uintptr_t)of, (double)(seed & 0xfffffffffffff)});
+}
+inline curandStatus_t curandGenerate(curandGenerator_t of, unsigned *to, size_t n) {
+  return smemviz::drawn("integers", of, to, n);
+}
+#define SMEMVIZ_DRAWN(NAME, T, HOW)                                                                     \\
+  inline curandStatus_t NAME(curandGenerator_t of, T *to, size_t n, T mean, T deviation) {              \\
+    return smemviz::drawn(HOW, of, to, n, mean, deviation);                                             \\
+  }
+SMEMVIZ_DRAWN(curandGenerateNormal, float, "normal")
+SMEMVIZ_DRAWN(curandGenerateNormalDouble, double, "normal")
+SMEMVIZ_DRAWN(curandGenerateLogNormal, float, "lognormal")
+SMEMVIZ_DRAWN(curandGenerateLogNormalDouble, double, "lognormal")
+#undef SMEMVIZ_DRAWN
+inline curandStatus_t curandGenerateUniform(curandGenerator_t of, float *to, size_t n) {
+  return smemviz::drawn("uniform", of, to, n);
+}
+inline curandStatus_t curandGenerateUniformDouble(curandGenerator_t of, double *to, size_t n) {
+  return smemviz::drawn("uniform", of, to, n);
+}
+inline curandStatus_t curandGeneratePoisson(curandGenerator_t of, unsigned *to, size_t n, double mean) {
+  return smemviz::drawn("poisson", of, to, n, mean);
 }
 """,
     "curandStatus_t",
-    "curandDestroyGenerator curandSetPseudoRandomGeneratorSeed curandSetStream curandSetGeneratorOffset",
-    "curandGenerate curandGenerateUniform curandGenerateUniformDouble curandGenerateNormal curandGenerateNormalDouble "
-    "curandGenerateLogNormal curandGeneratePoisson",
+    "curandDestroyGenerator curandSetStream curandSetGeneratorOffset curandSetGeneratorOrdering curandGenerateSeeds",
+    "curandCreateGeneratorHost curandSetQuasiRandomGeneratorDimensions",
 )
 
 _LIBRARIES = {
