@@ -82,7 +82,8 @@ def run(
             Conversation(process, channel, launches, main, progress, output or Output()).hold()
             _check_end(process.returncode, program, main, executable, own, arguments)
         if recorder.is_empty and not recorder.picker.seen:
-            raise KernelFileError(*main, english("main() was run and launched no kernel"))
+            what = english("main() was run and launched no kernel")
+            raise KernelFileError(*main, _with_remedy(what, program, arguments))
         return recorder.result()
 
 
@@ -128,9 +129,7 @@ def _check_end(
         raise KeyboardInterrupt
     if code > 0:
         what = english("exits with status {code}", code=code)
-        if not arguments and re.search(r"\bargv\b", program.source):
-            what = f"{what}; {wants_arguments()}"
-        raise KernelFileError(*main, what)
+        raise KernelFileError(*main, _with_remedy(what, program, arguments))
     if code < 0:
         file, line, address = _crash(executable, own)
         place = (shown(program, file), line) if file else main
@@ -139,7 +138,14 @@ def _check_end(
             what = english(
                 "{what}: the host reads or writes memory of the device here; copy it with cudaMemcpy", what=what
             )
+        elif file and "argv" in own[Path(file)].splitlines()[line - 1]:
+            what = _with_remedy(what, program, arguments)
         raise KernelFileError(*place, what)
+
+
+def _with_remedy(what: str, program: CudaProgram, arguments: Sequence[str]) -> str:
+    """Add to what went wrong that a program was not given the arguments that it reads."""
+    return what if arguments or not re.search(r"\bargv\b", program.source) else f"{what}; {wants_arguments()}"
 
 
 def _crash(executable: Path, own: dict[Path, str]) -> tuple[str, int, int]:

@@ -78,6 +78,34 @@ _COMPLEX = """#pragma once
 namespace thrust = cuda::std;
 using cuda::std::complex;
 """
+# All of it is for programs that have a host; this is what blocks and warps call.
+_CUB = (
+    "#pragma once\n"
+    + "".join(
+        f"#include <cub/{part}.cuh>\n"
+        for part in (
+            *(
+                f"block/block_{name}"
+                for name in ("reduce", "scan", "load", "store", "radix_sort", "exchange", "histogram")
+            ),
+            *(
+                "warp/warp_reduce",
+                "warp/warp_scan",
+                "thread/thread_load",
+                "thread/thread_store",
+                "thread/thread_operators",
+            ),
+        )
+    )
+    + """#include <cuda/functional>
+#include <cuda/std/functional>
+namespace cub {
+using Sum = cuda::std::plus<>;
+using Max = cuda::maximum<>;
+using Min = cuda::minimum<>;
+}
+"""
+)  # CUDA 13 has no more of these names
 _HOST = "#pragma once\nnamespace std {}\n"
 _OF_THE_HOST = """
 assert.h cassert stdio.h cstdio stdlib.h cstdlib string.h cstring stddef.h cstddef time.h ctime ctype.h cctype
@@ -111,6 +139,7 @@ HEADERS = {
     "math.h": _MATH,
     "cmath": "#include <math.h>\n" + _HOST,
     "cupy/complex.cuh": _COMPLEX,
+    "cub/cub.cuh": _CUB,
     **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), "#include <cuda_bf16.h>\n#include <cuComplex.h>\n"),
     **dict.fromkeys(
         (

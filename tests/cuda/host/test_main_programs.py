@@ -304,3 +304,32 @@ def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:
         process.communicate(timeout=60)
     assert process.returncode == 130
     assert [launch.kernel for launch in smemviz.load(output).launches] == ["k"]
+
+
+CUB = """\
+#include <cub/cub.cuh>
+#include <cstdio>
+__global__ void k(const int *in, int *out) {
+  typedef cub::BlockReduce<int, 128> Reduce;
+  typedef cub::WarpReduce<int> Warp;
+  __shared__ typename Reduce::TempStorage block;
+  __shared__ typename Warp::TempStorage warps[4];
+  int sum = Reduce(block).Sum(in[threadIdx.x]);
+  int most = Warp(warps[threadIdx.x / 32]).Reduce(in[threadIdx.x], cub::Max());
+  if (threadIdx.x == 0) out[0] = sum, out[1] = most;
+}
+int main() {
+  int from[128], to[2], *a, *b;
+  for (int i = 0; i < 128; i++) from[i] = i;
+  cudaMalloc(&a, sizeof from), cudaMalloc(&b, sizeof to);
+  cudaMemcpy(a, from, sizeof from, cudaMemcpyHostToDevice);
+  k<<<1, 128>>>(a, b);
+  cudaMemcpy(to, b, sizeof to, cudaMemcpyDeviceToHost);
+  printf("%d %d\\n", to[0], to[1]);
+}
+"""
+
+
+def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    smemviz.run(write(p_cu=CUB))
+    assert capsys.readouterr().out == "8128 31\n"  # 0 + ... + 127, and the most of the first warp

@@ -83,6 +83,17 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
         ),
         (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
         (HEAD + "int main() { return 4; }\n", "4: exits with status 4"),
+        *(
+            (
+                HEAD + f"int main(int argc, char **argv) {{ {body} }}\n",
+                f"4: {what}; it reads arguments: write them after",
+            )
+            for body, what in (
+                ("return argv[1] ? 0 : 4;", "exits with status 4"),
+                ("return argv[1] ? 4 : 0;", "main() was run and launched no kernel"),
+                ("return atoi(argv[1]);", "segmentation fault"),
+            )
+        ),
         (
             HEAD + "int main() {\n  auto f = [=] __device__ (int i) { return i; };\n  k<<<1, 32>>>(nullptr, f);\n}\n",
             "6:",

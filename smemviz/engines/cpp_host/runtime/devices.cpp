@@ -101,6 +101,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *of, int device) {
   of->maxGridSize[0] = 2147483647, of->maxGridSize[1] = of->maxGridSize[2] = 65535;
   of->unifiedAddressing = of->managedMemory = of->concurrentManagedAccess = of->canMapHostMemory = 1;
   of->concurrentKernels = of->cooperativeLaunch = of->asyncEngineCount = 1;
+  of->persistingL2CacheMaxSize = of->l2CacheSize / 4 * 3;
   of->memPitch = 2147483647, of->textureAlignment = 512;
   return said();
 }
