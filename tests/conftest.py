@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -20,13 +21,24 @@ _MOST_WORKERS = 4  # each may have a browser and a server beside it
 
 # The same examples in every run and no limit of time, so that a run that fails can be repeated and a slow machine
 # fails nothing. --hypothesis-profile=default looks for new ones.
-settings.register_profile(
-    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("same")
+_NO_FAULT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+for _profile, _examples in (("few", 20), ("many", 300)):
+    settings.register_profile(
+        _profile,
+        max_examples=_examples,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=_NO_FAULT,
+    )
 
 # A shell starts what it puts into the background with Ctrl-C ignored, and whatever a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let properties be tried with few examples in what every change has to pass, with many in a run of everything."""
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("few" if config.getoption("markexpr") == "not exhaustive" else "many")
 
 
 @pytest.hookimpl(optionalhook=True)  # there may be no xdist
@@ -58,6 +70,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.exhaustive)
         if item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError"]))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what there is before the first test out of the search for garbage, which took a tenth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from babel.messages.catalog import Catalog
-from helpers.extracting import tool
+from helpers.extracting import extracted, tool
 
 from smemviz import i18n as language
 from smemviz import messages as said
@@ -35,7 +35,7 @@ TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
 @pytest.fixture(scope="module")
 def in_code() -> dict[Any, Any]:
     """Every message in the code by its key, English and context."""
-    return {key(entry): entry for entry in tool().extracted() if entry.id}
+    return {key(entry): entry for entry in extracted() if entry.id}
 
 
 def in_catalogue(tag: str) -> dict[Any, Any]:

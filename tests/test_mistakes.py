@@ -257,6 +257,7 @@ def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_file_run_as_a_script_launches_nothing() -> None:
     done = subprocess.run([sys.executable, MISTAKES], capture_output=True, text=True, check=False)
 

@@ -34,6 +34,7 @@ def texts(form: str) -> Iterator[str]:
         yield form.format_map(values)
 
 
+@pytest.mark.exhaustive
 def test_no_text_of_a_message_is_known_as_one_of_another() -> None:
     wrong = {}
     for message, form in FORMS:

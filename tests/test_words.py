@@ -6,14 +6,14 @@ import re
 from functools import cache
 
 import pytest
-from helpers.extracting import tool
+from helpers.extracting import extracted
 
 _OWN = re.compile(r"\b(cures?|cured|sites?|told|ladder)\b", re.IGNORECASE)
 
 
 @cache
 def messages() -> list[str]:
-    ids = (entry.id for entry in tool().extracted() if entry.id)
+    ids = (entry.id for entry in extracted() if entry.id)
     forms = [form for one in ids for form in (one if isinstance(one, (tuple, list)) else (one,))]
     return [re.sub(r"\{[^}]*\}", "{}", form) for form in forms]
 

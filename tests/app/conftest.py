@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from helpers.waiting import LIMIT
 from playwright.sync_api import Page, expect
 
 from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import supervisor
+from smemviz.engines.sandbox.processes import Forks
 from smemviz.paths import gallery
 
 expect.set_options(timeout=LIMIT)
@@ -36,6 +39,23 @@ def page(page: Page, server: str) -> Iterator[Page]:
     """Give a page that must stay quiet: no error in the console, no request to anywhere else."""
     with watched(page, server):
         yield page
+
+
+class _Lasting(Forks):
+    """One process for all servers of these tests to fork from: it takes a second to start."""
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_to_fork_from() -> Iterator[None]:
+    lasting = cache(_Lasting)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervisor, "Forks", lasting)
+        yield
+    if lasting.cache_info().currsize:
+        Forks.close(lasting())
 
 
 @pytest.fixture

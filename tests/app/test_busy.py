@@ -68,6 +68,7 @@ def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_
     assert [run(text)["response"]["editor-answer"]["data"]["waiting"] for text in texts] == [1, 2, 1]
 
 
+@pytest.mark.exhaustive
 def test_the_same_question_asked_of_another_process_meanwhile_waits(tmp_path: Path) -> None:
     """A browser may ask again on another connection; the turn that it has is held by the process that runs its text."""
     file = tmp_path / "turns"

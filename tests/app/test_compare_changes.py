@@ -71,6 +71,7 @@ def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
     assert totals["3.7-8"] == "set_row_read_col_pad | 96 | 544 → 80 | 480 → 16 | 16 → 2 | 128 | not measured"
 
 
+@pytest.mark.exhaustive
 def test_no_revision_is_read_for_other_machines(library: Library, texts: Texts, tmp_path: Path) -> None:
     served = Library([tmp_path / "mine.py"], texts, local=False)
     refused = "mine: revisions are read only where nobody but this machine reaches the server"

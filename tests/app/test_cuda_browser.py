@@ -14,7 +14,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.smoke
 def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) -> None:
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col_pad")
     headline(page, "No bank conflict: 64 wavefronts, as few as can be")

@@ -66,6 +66,7 @@ def test_every_text_of_the_frame_is_a_message() -> None:
         assert forgotten([*above("/", editor=True), drawn(), below()]) == []
 
 
+@pytest.mark.exhaustive
 def test_every_text_of_the_gallery_is_a_message(served: Library, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def main(:\n", encoding="utf-8")
@@ -141,6 +142,7 @@ def shape(component: Component) -> str:
     return json.dumps(component, cls=PlotlyJSONEncoder)
 
 
+@pytest.mark.exhaustive
 def test_no_page_keeps_the_language_of_another(served: Library) -> None:
     leaves_nothing(lambda: shape(html.Div([page_of(served, SQUARE), *gallery_page(served)])))
     data = names(served, SQUARE)

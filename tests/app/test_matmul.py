@@ -78,6 +78,7 @@ def test_a_size_that_makes_no_sense_is_refused_in_words(text: str) -> None:
 # What is shown
 
 
+@pytest.mark.exhaustive
 def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data: Products) -> None:
     small = data.counted(ProductState(Size(32, 32, 32), 16, ""))
     assert small["naive"].moved.elements_loaded == 2 * 32**3

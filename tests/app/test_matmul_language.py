@@ -114,6 +114,7 @@ def test_every_kind_of_step(data: Products, step: int) -> None:
     assert filling["step-text.children"].startswith("⟦Step ⟧")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pictured", list(PICTURED))
 def test_every_product_that_is_pictured(data: Products, pictured: str) -> None:
     with pseudo():

@@ -274,6 +274,7 @@ def test_what_makes_no_sense_is_said_in_one_line(variable: str, text: str) -> No
         Settings.read({f"SMEMVIZ_{variable}": text})
 
 
+@pytest.mark.exhaustive
 def test_below_a_prefix_every_link_and_every_script_leads_there() -> None:
     client = create_server(Settings(prefix="/lab/smem", log=False)).test_client()
     assert client.get("/lab/smem").headers["Location"] == "/lab/smem/"

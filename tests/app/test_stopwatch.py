@@ -135,6 +135,7 @@ def test_a_file_that_changes_meanwhile_has_no_time(
     assert stopwatch.latest == 0
 
 
+@pytest.mark.exhaustive
 def test_a_real_command_without_a_gpu_fails_in_its_own_words(library: Library) -> None:
     stopwatch = Stopwatch()
     if stopwatch.available:

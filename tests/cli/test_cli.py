@@ -363,6 +363,7 @@ def test_an_unknown_option_is_exit_2(command: Command) -> None:
     assert "unrecognized arguments: --brwser" in command("--brwser", code=2).err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
 def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
     for options in ([], ["--json"]):

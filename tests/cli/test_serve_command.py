@@ -29,6 +29,7 @@ def get(port: int, path: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_process_that_is_killed_is_replaced_while_the_others_answer() -> None:
     with serving("--workers", "2", "--no-editor") as (process, port):
@@ -43,6 +44,7 @@ def test_a_process_that_is_killed_is_replaced_while_the_others_answer() -> None:
         assert len(now) == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_processes_end_with_the_one_that_started_them() -> None:
     with serving("--workers", "1", "--no-editor") as (process, port):
@@ -98,6 +100,7 @@ def test_without_room_for_temporary_files_nothing_is_started() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_process_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
     """However long that takes: it would not start the next time either."""
     (tmp_path / "waitress.py").write_text("raise ImportError('broken')\n")

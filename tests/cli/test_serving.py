@@ -104,6 +104,7 @@ def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
         assert (server.process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
 def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
     for paths, served in (((), "the gallery"), ((str(KERNELS / "square.py"),), "the files named here")):
@@ -117,6 +118,7 @@ def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> N
             )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
     elsewhere = (

@@ -75,6 +75,7 @@ def test_what_cannot_be_saved_is_shown_all_the_same(script: Path, command: Comma
     assert said.out.startswith("script.py: recorded by lockstep engine")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["sys.stdout.close()", "os.close(1)"])
 def test_a_script_may_close_what_it_prints_to(script: Path, ending: str) -> None:
     script.write_text(SCRIPT + ending)
@@ -135,6 +136,7 @@ def test_ctrl_c_ends_a_search_for_layouts(script: Path, command: Command) -> Non
     assert command("suggest", script, "--engine", "lockstep", code=130) == ("", said)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process can be forked here")
 def test_a_process_that_a_script_forks_tells_nothing_itself(script: Path) -> None:
     fork = "pid = os.fork()\nlaunch()\nif pid:\n    os.waitpid(pid, 0)\nprint('end', flush=True)\n"
@@ -145,6 +147,7 @@ def test_a_process_that_a_script_forks_tells_nothing_itself(script: Path) -> Non
     assert "Recorded 3 launches of 1 kernel." in done.stdout
 
 
+@pytest.mark.exhaustive
 @needs_signals
 def test_processes_of_a_script_are_terminated_as_ever(script: Path) -> None:
     work = (
@@ -160,7 +163,10 @@ def test_processes_of_a_script_are_terminated_as_ever(script: Path) -> None:
 @needs_signals
 @pytest.mark.parametrize(
     ("ending", "signal", "what"),
-    [("ctypes.string_at(1)", "SIGSEGV", "Segmentation fault"), ("os.abort()", "SIGABRT", "Aborted")],
+    [
+        ("ctypes.string_at(1)", "SIGSEGV", "Segmentation fault"),
+        pytest.param("os.abort()", "SIGABRT", "Aborted", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_crash_names_its_line(script: Path, ending: str, signal: str, what: str) -> None:
     import signal as signals
@@ -171,6 +177,7 @@ def test_a_crash_names_its_line(script: Path, ending: str, signal: str, what: st
     assert done.stderr == (f"smemviz: script.py:{_LINE}: the process ended here ({what}); what was recorded is lost\n")
 
 
+@pytest.mark.exhaustive
 @needs_signals
 def test_os_exit_with_threads_that_run_on_ends_the_process(script: Path) -> None:
     threads = "import threading\nthreading.Thread(target=time.sleep, args=(600,)).start()\nos._exit(3)\n"

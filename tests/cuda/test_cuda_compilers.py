@@ -135,6 +135,7 @@ def test_ctrl_c_ends_a_compilation_at_once(tmp_path: Path) -> None:
     assert not Path("/proc", str(compiler)).exists()
 
 
+@pytest.mark.exhaustive
 @on_linux
 def test_it_ends_with_the_process_that_it_compiles_for(tmp_path: Path) -> None:
     process, compiler = run_bomb(tmp_path)

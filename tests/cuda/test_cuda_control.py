@@ -8,6 +8,7 @@ from helpers.cuda_compute import N, compute
 
 import smemviz
 from smemviz.errors import LaunchError
+from smemviz.frontends.cuda import compile_program, parse_cuda
 
 RNG = np.random.default_rng(7)
 
@@ -45,6 +46,26 @@ __global__ void k(int *out, const int *a) {
     assert np.array_equal(out[7], np.repeat(rows.sum(1) + np.arange(N).reshape(-1, 32).max(1), 32))
     for i in range(0, N, 3):
         assert int(out[8, i]) & 0xFFFFFFFF == sum(1 << k for k in range(32) if (i - i % 32 + k) % 3 == 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "there"),
+    [
+        ("", False),
+        pytest.param("cuda::atomic_ref<int>(out[1]).fetch_add(2);", True, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_groups_come_without_the_atomics_of_the_standard_library_where_nobody_names_them(
+    more: str, there: bool
+) -> None:
+    """The compiler takes two seconds to read these."""
+    text = f"""#include <cooperative_groups.h>
+__global__ void k(int *out) {{
+    out[0] = cooperative_groups::this_thread_block().size();
+    {more}
+}}
+"""
+    assert ("cuda/std/__atomic" in compile_program(parse_cuda(text, "k.cu"), ["k"]).ptx) is there
 
 
 def test_atomics_in_both_memories() -> None:

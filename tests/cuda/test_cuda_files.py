@@ -238,6 +238,7 @@ def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_need
         smemviz.run(kernels_dir() / "reverse.cu", engine="gpu")
 
 
+@pytest.mark.exhaustive
 def test_without_nvrtc_one_line_says_what_to_install() -> None:
     code = (
         "import sys\nfrom smemviz.frontends.cuda import nvrtc\nnvrtc._LIBRARIES = ()\n"

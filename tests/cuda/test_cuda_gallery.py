@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +23,14 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
-FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix")
+_LONG = ("matmul", "submatrix", "latency")
+
+
+def but_the_long(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(one, marks=[pytest.mark.exhaustive] if one in _LONG else []) for one in names]
+
+
+FILES = but_the_long(("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix"))
 
 
 # What only C++ can write: Numba declares shared arrays in functions only.
@@ -68,6 +77,7 @@ def test_arrays_that_are_declared_in_the_file_make_the_requests_of_those_in_the_
         assert named == plain
 
 
+@pytest.mark.exhaustive
 def test_the_chases_of_both_languages_come_to_the_same_places() -> None:
     """C++ keeps the word register for itself, and reads its constants by addresses that may be of any memory."""
     cpp, python = both("latency")
@@ -202,7 +212,9 @@ def test_files_of_both_languages_are_shown_together() -> None:
     assert library.twin("reverse.cu", "static_reverse") == "reverse"
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in kernels_dir().glob("*.cu") if path.stem != "mistakes"))
+@pytest.mark.parametrize(
+    "name", but_the_long(sorted(path.stem for path in kernels_dir().glob("*.cu") if path.stem != "mistakes"))
+)
 def test_the_recordings_of_the_gallery_say_what_lockstep_says(name: str) -> None:
     path = kernels_dir() / f"{name}.cu"
     file = recording_for(path)

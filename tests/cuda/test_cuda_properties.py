@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import smemviz
@@ -170,19 +170,16 @@ rows_of = {
 }
 
 
-@settings(max_examples=25, deadline=None)
 @given(rows_of[32])
 def test_instructions_of_32_bits(rows: list[tuple[int, int, int, int]]) -> None:
     check(WORDS, 32, 32, rows)
 
 
-@settings(max_examples=25, deadline=None)
 @given(rows_of[64])
 def test_instructions_of_64_bits(rows: list[tuple[int, int, int, int]]) -> None:
     check(whole(64), 64, 64, rows)
 
 
-@settings(max_examples=25, deadline=None)
 @given(rows_of[32])
 def test_products_that_are_twice_as_wide(rows: list[tuple[int, int, int, int]]) -> None:
     wide: dict[str, Reference] = {
@@ -218,7 +215,6 @@ def converted(bits: int, mode: str, *, sign: bool) -> Reference:
     return reference
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(FLOATS, min_size=8, max_size=LANES))
 def test_floats_are_rounded_to_whole_numbers_as_it_is_asked_for(values: list[float]) -> None:
     table = {

@@ -160,6 +160,7 @@ def test_fields_are_those_of_the_definition() -> None:
     assert fields("Based") == fields("Either") == fields("Only") == ()
 
 
+@pytest.mark.exhaustive
 def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides() -> None:
     strides = {"A_STRIDE": 70, "B_STRIDE": 72, "C_STRIDE": 65, "TILE": 8}
     program = parse_cuda((kernels_dir() / "submatrix.cu").read_text(), "submatrix.cu").with_constants(strides)

@@ -259,13 +259,16 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("spawn", "forkserver"))]
+)
 def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: str) -> None:
     recording = script(tmp_path, FORKED.replace("METHOD", method))
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
     assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_processes_that_are_started_anew_enter_the_recorder(
     tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch

@@ -87,6 +87,7 @@ def test_two_texts_of_one_name_are_two_files():
     assert one.file != two.file
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("size", "grid"), [(256, 2), (100, 1)])
 def test_a_reduction_makes_the_requests_that_lockstep_sees(size, grid):
     kernel = _gpu_reduce_factory(lambda a, b: max(a, b), types.float64)

@@ -351,6 +351,7 @@ def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(command: Comman
     )
 
 
+@pytest.mark.exhaustive
 def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so(script: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-m", "smemviz", "run", str(script), "--engine", "lockstep"],

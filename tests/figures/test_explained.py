@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.gallery import h200
 from helpers.launches import array, launch, site
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz import paths as resources
@@ -288,7 +288,6 @@ def test_another_bank_mode_is_explained_by_its_own_counts(bank_bytes: int) -> No
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300, deadline=None)
 @given(
     width=st.sampled_from([1, 2, 4, 8, 16]),
     stride=st.integers(-70, 70),

@@ -279,6 +279,7 @@ def test_numbers_with_their_nouns_are_messages() -> None:
         assert forgotten([duration(0.0001), percent(0.0001)]) == []
 
 
+@pytest.mark.exhaustive
 def test_every_noun_that_is_counted_anywhere_is_a_message() -> None:
     nouns = {noun for file in (ROOT / "smemviz").rglob("*.py") for noun in _counted(ast.parse(file.read_text()))}
     assert {"wavefront", "lane", "sector"} <= nouns

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from helpers.synthetic import square_recording
 
 from smemviz.engines import run
@@ -53,6 +54,7 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
     assert degree_of(facts(LAUNCH)) == "32-way"
 
 
+@pytest.mark.exhaustive
 def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_of_one() -> None:
     """A warp of 16 x 16 threads loads an element of each of two rows: 8 of the 64 bytes of two sectors."""
     launch = run(kernels_dir() / "matmul.py", {"TILE": 16}, engine="lockstep")["naive"]

@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +22,12 @@ def tool() -> ModuleType:
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
+
+
+@cache
+def extracted() -> list[Any]:
+    """Return every message of the code, which takes seconds to find."""
+    return list(tool().extracted())
 
 
 @cache

@@ -63,6 +63,7 @@ def test_other_panels_and_types_give_numpys_product(constants):
     assert smemviz.run(FILE, constants=constants, engine="lockstep").findings == ()
 
 
+@pytest.mark.exhaustive
 def test_the_missing_bound_is_found_at_the_right_edge_and_nowhere_else():
     run = smemviz.run(FILE, constants={"N": 70}, engine="lockstep")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -260,7 +260,6 @@ def test_an_access_is_read_from_text(text: str, access: Access) -> None:
     assert access_of(access.text) == access
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([*PATTERNS[:3], "lane", "lane, warp, step"]),
     st.sampled_from(["load", "store", "atomic_add"]),
@@ -326,7 +325,6 @@ def test_a_step_or_warp_that_there_is_not_is_refused() -> None:
         lanes(access_of("column"), layout_of("32x32"), step=32)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["row", "column", "diagonal", "tile", "tile; across=2", "tile; across=32"]),
     st.lists(st.integers(1, 20), min_size=1, max_size=3),

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from helpers import brute_force
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -238,13 +238,11 @@ def cases(draw: st.DrawFn) -> tuple[list[int], int, str, tuple[int, int], int]:
     return draw(addresses_of(width)), width, op, cc, mode
 
 
-@settings(deadline=None, max_examples=400)
 @given(cases())
 def test_counts_equal_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
     assert tuple(triple(*case)) == brute_force.count(*case)
 
 
-@settings(deadline=None, max_examples=200)
 @given(cases(), st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 31), st.booleans()), min_size=1, max_size=20))
 def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
     case: tuple[list[int], int, str, tuple[int, int], int], others: list[tuple[int, int, bool]]
@@ -261,7 +259,6 @@ def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
         assert tuple(map(int, found)) == brute_force.count(one, width, op, cc, mode)
 
 
-@settings(deadline=None, max_examples=200)
 @given(cases(), st.lists(st.integers(0, 5000), max_size=5), st.booleans())
 def test_the_first_requests_of_a_process_are_served_as_later_ones(
     case: tuple[list[int], int, str, tuple[int, int], int], moves: list[int], assigns: bool
@@ -288,7 +285,6 @@ assert wavefronts(rows, 4).tolist() == [2] * 5000 and not serve_rows.signatures
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
-@settings(deadline=None, max_examples=400)
 @given(cases())
 def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
     *asked, cc, bank_bytes = case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -51,7 +51,6 @@ JOINED = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(NUMBERS.filter(lambda text: len(text) < 150))
 def test_any_formula_means_what_it_means_in_python_or_is_refused(text: str) -> None:
     try:

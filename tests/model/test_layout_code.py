@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -39,7 +39,6 @@ SWIZZLES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(SHAPES, SWIZZLES, st.none() | st.sampled_from([8, 12, 32, 40]), st.sampled_from([0, 0, 1, 2, 5]))
 def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
     shape: tuple[int, ...], swizzle: object, pitch: int | None, pad: int

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from helpers.gallery import h200
 from helpers.launches import array, launch, site
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import smemviz
@@ -178,7 +178,6 @@ def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int
     )
 
 
-@settings(deadline=None)
 @given(drawn=accesses_by_index(), pad=st.integers(1, 31), op=st.sampled_from(["load", "store"]))
 def test_a_pad_scores_what_the_wider_array_counts(
     drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
@@ -191,7 +190,6 @@ def test_a_pad_scores_what_the_wider_array_counts(
     assert score(access, itemsize, Pad(width, pad)) == expected
 
 
-@settings(deadline=None)
 @given(drawn=accesses_by_index(), bits=st.integers(1, 3), base=st.integers(0, 2), shift=st.integers(0, 2))
 def test_a_swizzle_scores_what_the_other_index_counts(
     drawn: tuple[np.ndarray, np.ndarray, int, int, int], bits: int, base: int, shift: int
@@ -207,7 +205,6 @@ def test_a_swizzle_scores_what_the_other_index_counts(
     assert score(access, itemsize, Swizzle(width, bits, base, shift)) == expected
 
 
-@settings(deadline=None, max_examples=30)
 @given(drawn=accesses_by_index())
 def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, int]) -> None:
     r, c, height, width, itemsize = drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -56,7 +56,6 @@ def check_one_line(error: InputError) -> None:
     assert len(str(error).splitlines()) == 1
 
 
-@settings(deadline=None)
 @given(st.one_of(LAYOUTS, ACCESSES, SWIZZLES, st.text(max_size=30)))
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     for read in (layout_of, access_of, swizzle_of):
@@ -67,7 +66,6 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
                 check_one_line(error)
 
 
-@settings(deadline=None, max_examples=300)
 @given(LAYOUTS | st.sampled_from(["32x32", "8x64 int8", "512 float64"]), ACCESSES)
 def test_what_was_read_is_counted_or_refused_in_one_line(layout: str, access: str) -> None:
     with warnings.catch_warnings(action="ignore", category=SyntaxWarning):

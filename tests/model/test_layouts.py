@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -79,7 +79,6 @@ def test_the_text_says_only_what_is_not_usual() -> None:
     assert Layout((32, 32), "int32", 36, 1, 4, Xor(5)).text == "32x32 int32; pitch=36; pad=1; base=4; swizzle=xor 5 0 0"
 
 
-@settings(deadline=None)
 @given(
     st.builds(
         Layout,

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers.gallery import h200
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -191,7 +191,6 @@ def tiles(draw: st.DrawFn) -> tuple[Layout, list[ArrayRequests]]:
 
 
 @pytest.mark.exhaustive
-@settings(deadline=None, max_examples=40)
 @given(tiles())
 def test_every_suggestion_scored_again_gives_exactly_what_it_promised(
     drawn: tuple[Layout, list[ArrayRequests]],
@@ -201,7 +200,6 @@ def test_every_suggestion_scored_again_gives_exactly_what_it_promised(
         assert suggestion == suggest(suggestion.layout, wanted)
 
 
-@settings(deadline=None, max_examples=40)
 @given(tiles())
 def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
     layout, wanted = drawn
@@ -223,7 +221,6 @@ def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[L
             assert promised == Score(wavefronts, wavefronts - int(counts.ideal @ one.times), counts.degree.max())
 
 
-@settings(deadline=None, max_examples=25)
 @given(tiles())
 def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
     layout, wanted = drawn

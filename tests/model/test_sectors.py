@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -46,7 +46,6 @@ def test_device_addresses_are_not_cut_short() -> None:
     assert sectors(np.where(LANE % 2, base, base + (1 << 45)), 4) == 2
 
 
-@settings(deadline=None)
 @given(st.sampled_from([1, 2, 4, 8, 16]), st.lists(st.integers(-1, 1 << 43), min_size=32, max_size=32))
 def test_sectors_are_different_multiples_of_32(width: int, index: list[int]) -> None:
     addresses = [-1 if i < 0 else i * width for i in index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
@@ -58,7 +58,6 @@ SWIZZLES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(swizzle=SWIZZLES, rows=st.integers(1, 40), columns=st.integers(1, 70), pad=st.integers(0, 5))
 def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(
     swizzle: Swizzle, rows: int, columns: int, pad: int
@@ -77,7 +76,6 @@ def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(
         assert np.array_equal(places // layout.stride, np.repeat(np.arange(rows), columns))
 
 
-@settings(deadline=None)
 @given(SWIZZLES)
 def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
     assert swizzle_of(swizzle.text) == swizzle

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import smemviz
@@ -124,7 +124,6 @@ def _wide() -> Launch:
     return replace(launch, sites=(site,), arrays=(array,), requests=one)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 4), min_size=1, max_size=3),
     st.permutations(range(3)),

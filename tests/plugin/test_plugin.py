@@ -360,6 +360,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(
     run(in_process=False).assert_outcomes(passed=1)
 
 
+@pytest.mark.exhaustive
 def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = Path(__file__).parents[2]
     text = (repository / "pyproject.toml").read_text(encoding="utf-8")

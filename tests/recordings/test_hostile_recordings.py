@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from helpers.strategies import a_launch, a_recording, totals
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import SmemvizError
@@ -131,7 +131,6 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
     return found
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_was_changed_it_is_refused_or_shown(data: st.DataObject, tmp_path: Path) -> None:
     members = dict(honest_members(tmp_path))

@@ -16,7 +16,7 @@ from time import process_time
 import numpy as np
 import pytest
 from helpers.strategies import a_launch, a_recording, totals
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import RecordingError
@@ -106,9 +106,6 @@ def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
         assert "it is cut short" in refusal(path)
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
 @given(data=st.data())
 def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "changed.smem.npz"
@@ -151,6 +148,7 @@ def test_metadata_that_declares_a_bomb_is_refused(path: Path) -> None:
     assert refusal(path) == "it declares 1000000000000 requests; a file holds 262144"
 
 
+@pytest.mark.exhaustive
 def test_a_bomb_whose_directory_lies_is_refused(path: Path) -> None:
     """The zip says 1,000 bytes; the stream behind it inflates to 300 MB."""
     members = members_of(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.strategies import a_launch, a_recording, recordings, requests, totals
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from smemviz.errors import InputError, RecordingError
 from smemviz.recordings.file import load
@@ -44,9 +44,6 @@ def assert_same(one: Recording, other: Recording) -> None:
 # --- what is kept
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
 @given(recording=recordings())
 def test_what_is_saved_is_what_is_loaded(recording: Recording, tmp_path: Path) -> None:
     recording.save(tmp_path / "r.smem.npz")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from helpers.made_kernels import tile_program
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.engines import run
@@ -172,21 +172,19 @@ def wide(draw: st.DrawFn) -> Program:
     return tile_program(f"({rows}, {columns})", draw(st.sampled_from(list(DTYPES))), store, load, rows * columns)
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.exhaustive
 @given(wide())
 def test_an_array_of_long_rows_takes_the_wavefronts_promised(program: Program) -> None:
     hold_to_it(program)
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=40, deadline=None)
 @given(tiles())
 def test_a_tile_takes_the_wavefronts_promised(program: Program) -> None:
     hold_to_it(program)
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=40, deadline=None)
 @given(flat())
 def test_an_array_of_one_dimension_takes_the_wavefronts_promised(program: Program) -> None:
     hold_to_it(program)

@@ -31,6 +31,8 @@ _NAMES = "__nv_name_map"  # what NVRTC calls the names of the kernels that it is
 _LINES = "-lineinfo"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
+# Without it cooperative_groups.h includes cuda/atomic, which takes two seconds; what it is for names cuda::atomic.
+_FEW_HEADERS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ def _options(program: CudaProgram, standard: str) -> tuple[str, ...]:
     return (*(() if named else (standard,)), *program.options, *before)
 
 
+def _few_headers(texts: Mapping[str, str]) -> tuple[str, ...]:
+    return () if any("cuda::" in text or "cuda/" in text for text in texts.values()) else (_FEW_HEADERS,)
+
+
 @lru_cache(maxsize=32)
 def _compile(
     file: str,
@@ -111,6 +117,7 @@ def _compile(
         texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
     standard = STANDARD if any("std::" in text for text in sources.values()) else {}
     headers = {**HEADERS, **standard, **{file: text for file, text in exploded.items() if file != name}}
+    options = (*options, *_few_headers(sources))
     given, options = options, (*_OPTIONS, *options, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         ptx = compile_ptx(exploded[name], name, options, headers, kernels)
@@ -141,7 +148,7 @@ def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, S
     text = StructuresText(sources.pop(name), kernel, values)
     headers = {**HEADERS, **sources}
     standard = _WITH_DESIGNATORS if any(value.designated for value in values.values()) else _STANDARD
-    options = (*_OPTIONS, *_options(program, standard), _AS_WRITTEN)
+    options = (*_OPTIONS, *_options(program, standard), *_few_headers({name: program.text, **own}), _AS_WRITTEN)
     try:
         return compile_ptx(text.text, name, options, headers, text.names).text
     except CompileError as error:

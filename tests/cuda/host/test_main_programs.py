@@ -219,6 +219,7 @@ def test_launches_in_comments_are_run_in_place_of_main(write: Write, capsys: pyt
     assert [launch.grid for launch in recording.launches] == [(1, 1, 1)]
 
 
+@pytest.mark.exhaustive
 def test_headers_files_and_macros_of_a_project(
     write: Write, capsys: pytest.CaptureFixture[str], command: Callable[..., object]
 ) -> None:
@@ -286,6 +287,7 @@ def test_a_kernel_of_a_header_has_its_text_and_the_shapes_of_its_arrays(write: W
     assert {recording.source_of(launch, site) for site in launch.sites} == {header.read_text()}
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:
     path = write(
         wait_cu="""\

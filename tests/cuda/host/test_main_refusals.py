@@ -107,6 +107,7 @@ def test_what_cannot_be_run_is_refused_at_its_place(write: Write, text: str, mes
     assert str(caught.value).startswith(f"{path.as_posix()}:{message}")
 
 
+@pytest.mark.exhaustive
 def test_memory_that_lockstep_does_not_have_is_refused(write: Write) -> None:
     path = write(p_cu=HEAD + "int main() { int *p; cudaMalloc(&p, 3ull << 30); }\n")
     with pytest.raises(UnsupportedError, match=r"asks for 3,221,225,472 bytes of device memory at once"):

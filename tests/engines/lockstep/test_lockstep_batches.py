@@ -241,6 +241,7 @@ def main():
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_stops_a_loop_of_one_thread_and_keeps_the_launches_before_it(tmp_path):
     (tmp_path / "long.py").write_text(SERIAL, encoding="utf-8")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from helpers.alone import run_alone
 from helpers.lockstep_text import START, launch_text
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import UnsupportedError
@@ -111,7 +111,6 @@ def logged(launch):
 
 
 @pytest.mark.exhaustive
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(blocks())
 def test_threads_that_go_different_ways_end_as_if_alone_and_make_requests_where_they_are_together(lines):
     body = "\n".join(["x = i % 7", "y = 3 - i", "z = 1", *lines, f"out[i * {SLOTS}] = (x + 3 * y + 5 * z) % 1009"])
@@ -159,7 +158,6 @@ def least(a, b):
 
 
 @pytest.mark.exhaustive
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(blocks())
 def test_threads_use_what_is_not_assigned_where_python_says_so(lines):
     lines = [line.replace("x, y = y, x", "x = y") for line in lines]  # of a tuple both are used
@@ -212,7 +210,6 @@ arithmetic = st.recursive(
 
 
 @pytest.mark.exhaustive
-@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(arithmetic, st.integers(0, 2**32))
 def test_integer_expressions_are_what_numba_compiles(expression, seed):
     random = np.random.default_rng(seed)

@@ -236,6 +236,7 @@ def test_a_grid_barrier_lets_all_blocks_arrive():
     assert out2.tolist() == list(range(63, -1, -1))
 
 
+@pytest.mark.exhaustive
 def test_a_grid_that_waits_for_itself_has_a_limit():
     with pytest.raises(LaunchError, match=r"lockstep runs 270,336 at most together, as cuda\.cg\.this_grid"):
         body("cuda.cg.this_grid().sync()", np.zeros(1), grid=1000, block=1024)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.lockstep_text import START, body
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.engines.lockstep import Limits
@@ -270,7 +270,6 @@ def races_without(phases, missing):
     return any(there[element] != t for element, t in apart)
 
 
-@settings(deadline=None, max_examples=40)
 @given(PHASES, st.integers(0, 4))
 def test_phases_race_where_a_barrier_that_matters_is_missing(phases, missing):
     missing = min(missing, len(phases) - 2)

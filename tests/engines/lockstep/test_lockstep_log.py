@@ -150,6 +150,7 @@ def test_a_loop_is_counted_as_it_is_kept(threads):
     assert found == found_again
 
 
+@pytest.mark.exhaustive
 def test_memory_of_what_was_recorded_is_free_as_soon_as_nobody_holds_it(monkeypatch):
     """Cycles would keep it, up to the whole limit, until Python looks for them: it may be far more than one log."""
     machines, end = [], Machine.end

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 from helpers.lockstep_text import START, body
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 THREADS = 40  # a full warp and a part of one
@@ -71,7 +71,6 @@ def racing(a, b):
     return t // 32 != other_t // 32 or phase == other_phase
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(step, max_size=8))
 def test_blocks_race_exactly_when_two_of_their_accesses_do(steps):
     _, findings = body("\n".join(statements(steps)), np.zeros(1, np.int64), block=THREADS, grid=2)

@@ -86,7 +86,7 @@ def test_an_endless_loop_ends():
     )
 
 
-@pytest.mark.parametrize("block", [1, 64])
+@pytest.mark.parametrize("block", [1, pytest.param(64, marks=pytest.mark.exhaustive)])
 def test_loops_that_end_by_themselves_may_be_long(block):
     """Inside of a loop over a range each ``while`` may take as many iterations as one alone."""
     limits, out = Limits(iterations=1000), np.zeros(1, np.int64)

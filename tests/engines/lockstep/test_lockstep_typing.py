@@ -13,7 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba.core import types
 from numba.core.registry import cpu_target
@@ -284,7 +284,6 @@ def test_conditions():
     assert unary(ast.Not, np.array([1, 0])).tolist() == [False, True]
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_float_arithmetic_rounds_to_single_precision(data):
     floats = st.floats(width=32, allow_nan=False, allow_infinity=False)

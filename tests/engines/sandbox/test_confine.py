@@ -56,6 +56,7 @@ def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path: Path) -> None
     assert tried(f"open({confine.__file__!r}).read()", "__import__('colorsys')") == [0, 0]
 
 
+@pytest.mark.exhaustive
 def test_what_counts_large_launches_is_loaded_all_the_same() -> None:
     assert tried("__import__('smemviz.model.counting.jit')") == [0]
 
@@ -91,7 +92,7 @@ def test_what_the_system_lacks_is_said_on_start(
     )
 
 
-@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.parametrize("in_thread", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
     attempts = (
         "socket.socket()",
@@ -106,6 +107,7 @@ def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
     assert set(found) <= {_EPERM, _EACCES}
 
 
+@pytest.mark.exhaustive
 def test_a_text_runs_without_a_place_to_write() -> None:
     """The first run of a process looks for no folder for temporary files."""
     with closing(Supervisor()) as supervisor:

@@ -76,6 +76,7 @@ def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:
     assert supervisor.run(HARMLESS).recording.launches[0].kernel == "k"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system tells how long a process had a processor")
 @pytest.mark.parametrize("comes", [True, False])
 def test_a_run_that_gets_no_processor_is_waited_for_a_while(comes: bool, monkeypatch: pytest.MonkeyPatch) -> None:

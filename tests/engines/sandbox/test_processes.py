@@ -51,6 +51,7 @@ def test_a_process_holds_nothing_of_the_one_that_it_was_forked_from() -> None:
         assert os.getsid(worker.process.pid) == worker.process.pid
 
 
+@pytest.mark.exhaustive
 @forking
 def test_when_the_one_to_fork_from_was_killed_there_is_another() -> None:
     with closing(Supervisor()) as supervisor:
@@ -64,6 +65,7 @@ def test_when_the_one_to_fork_from_was_killed_there_is_another() -> None:
         assert supervisor._forks is not first
 
 
+@pytest.mark.exhaustive
 @forking
 def test_what_was_forked_is_ended_by_its_limit_and_with_the_supervisor() -> None:
     with closing(Supervisor(SandboxLimits(seconds=0.5))) as supervisor:

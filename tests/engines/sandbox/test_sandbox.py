@@ -16,7 +16,7 @@ from helpers.servers import alive, until
 from smemviz.engines import run
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, TextRun, run_text
 from smemviz.errors import InputError, KernelFileError, UnsupportedError
-from smemviz.paths import gallery
+from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.findings import MAIN_FAILED
 
 _LIMITS = SandboxLimits(log_bytes=1 << 28)
@@ -37,7 +37,12 @@ def copy(out, values):
 
 
 """
-_KERNEL_FILES = [path for path in gallery() if path.suffix == ".py"]
+_LONG = ("matmul", "latency")
+_KERNEL_FILES = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.exhaustive] if path.stem in _LONG else [])
+    for path in gallery()
+    if path.suffix == ".py"
+]
 _SMALLER = {"latency": {"GLOBAL": 1 << 20}}  # of files whose arrays are too large for an editor
 
 
@@ -46,7 +51,7 @@ def _main(body: str) -> TextRun:
     return run_text(f"{_KERNEL}def main():\n{lines}    copy[1, SIZE](np.zeros(SIZE, np.float32), np.zeros(SIZE))\n")
 
 
-@pytest.mark.parametrize("path", _KERNEL_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _KERNEL_FILES)
 def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path: Path) -> None:
     constants = _SMALLER.get(path.stem, {})
     ours = run_text(path.read_text(encoding="utf-8"), constants, limits=_LIMITS, file=path.as_posix()).recording
@@ -60,7 +65,7 @@ def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path: Pa
 
 
 def test_constants_are_replaced_as_everywhere() -> None:
-    source = Path(_KERNEL_FILES[-1]).with_name("square.py").read_text(encoding="utf-8")
+    source = (kernels_dir() / "square.py").read_text(encoding="utf-8")
     ran = run_text(source, {"IPAD": 2})
     assert ran.recording.constants["IPAD"] == 2
     assert ran.recording.constants["PITCH"] == 34
@@ -231,6 +236,7 @@ def test_what_a_kernel_prints_is_shown_and_is_no_answer() -> None:
     assert ran.printed == 'before\n{"error": "forged"} 0\n{"error": "forged"} 1\nafter\n'
 
 
+@pytest.mark.exhaustive
 def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +246,7 @@ def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
         assert supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
 
 
+@pytest.mark.exhaustive
 def test_no_place_for_temporary_files_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
@@ -302,6 +309,7 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path: Path) -> None:
     endless = f"{_KERNEL}def main():\n" + "    for i in range(10_000):\n        np.zeros(8_000_000)\n"

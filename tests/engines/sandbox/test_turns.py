@@ -71,6 +71,7 @@ def test_who_does_not_ask_again_has_left(turns: Turns, now: list[float]) -> None
     assert turns.place(asked("e1")) == 0
 
 
+@pytest.mark.exhaustive
 def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> None:
     file = tmp_path / "shared"
     turns = Turns(2, file)
