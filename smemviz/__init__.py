@@ -12,7 +12,8 @@ from smemviz import errors
 
 if TYPE_CHECKING:
     from smemviz.app.factory import create_app
-    from smemviz.engines import cuda_cpp, record, recording, run
+    from smemviz.engines import cuda_cpp, record, run
+    from smemviz.engines.script import recording
     from smemviz.model.counting.banks import wavefronts
     from smemviz.model.counting.sectors import sectors
     from smemviz.recordings.file import load
@@ -39,7 +40,7 @@ _HOMES = {
     "cuda_cpp": "smemviz.engines",
     "load": "smemviz.recordings.file",
     "record": "smemviz.engines",
-    "recording": "smemviz.engines",
+    "recording": "smemviz.engines.script",
     "run": "smemviz.engines",
     "sectors": "smemviz.model.counting.sectors",
     "wavefronts": "smemviz.model.counting.banks",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from smemviz.languages import PYTHON
+
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = "_data"
 # As a reader meets them.
@@ -23,7 +25,9 @@ def assets_dir() -> Path:
 def gallery() -> list[Path]:
     """Return the gallery's kernel files as a reader meets them, the others after those in alphabetical order."""
     order = {name: at for at, name in enumerate(_FIRST)}
-    return sorted(kernels_dir().glob("*.py"), key=lambda path: (order.get(path.stem, len(order)), path.stem))
+    return sorted(
+        kernels_dir().glob(f"*{PYTHON.suffixes[0]}"), key=lambda path: (order.get(path.stem, len(order)), path.stem)
+    )
 
 
 def recording_for(kernel_file: Path) -> Path | None:
@@ -33,7 +37,8 @@ def recording_for(kernel_file: Path) -> Path | None:
 
 def plain_name(path: Path) -> str:
     """Return the name of a kernel file or a recording without what it ends with; that of CUDA C++ keeps its ending."""
-    return path.name.removesuffix(".smem.npz").removesuffix(".py").removesuffix(".npz")
+    name = path.name.removesuffix(".smem.npz")
+    return name.removesuffix(".npz").removesuffix(PYTHON.suffixes[0])
 
 
 def sweep_for(kernel_file: Path) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from smemviz.app.cache import Cache, visitor
+from smemviz.app.file_names import COMPILED, beside, in_other_languages, names_of
 from smemviz.app.server.responses import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
@@ -19,13 +20,11 @@ from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
-from smemviz.frontends.cuda import CudaProgram, is_cuda_file, nvrtc
-from smemviz.frontends.imported_files import forget, helper_hashes
-from smemviz.frontends.numba.program import Program
-from smemviz.frontends.numba.reads import code_reads
-from smemviz.frontends.reading import parse_program, read_source, recorded_program
+from smemviz.frontends.program import Program
+from smemviz.frontends.reading import frontend_of, parse_program, read_source, recorded_program
 from smemviz.i18n import _
-from smemviz.paths import kernels_dir, plain_name, recording_for
+from smemviz.languages import language_of
+from smemviz.paths import recording_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
@@ -33,9 +32,6 @@ from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
 from smemviz.recordings.recording import Recording, numbered
 
 _MOST_BYTES = 1 << 30  # of all runs together
-COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
-
-_OTHER = {".py": ".cu", ".cu": ".py"}
 
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
 RunKey = tuple[str, str, tuple[tuple[str, ConstantValue], ...]]
@@ -126,9 +122,9 @@ class Library:
         self.texts = texts
         self.local = local
         self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
-        self._paths = _names(paths)
+        self._paths = names_of(paths)
         self._own_names = tuple(self._paths)
-        self._paths |= _of_the_gallery_too(self._paths)
+        self._paths |= in_other_languages(self._paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
         self._versions: dict[Path, int] = {}  # when each of them was last changed
@@ -142,28 +138,24 @@ class Library:
         """The names of all files, in order; those that only a twin leads to are not among them."""
         return self._own_names
 
-    def twin(self, file: str, kernel: str) -> str | None:
-        """Return the file in the other language, Python or CUDA C++, that has a kernel too; None where there is none.
+    def twins(self, file: str, kernel: str) -> tuple[str, ...]:
+        """Return the files beside it, in other languages, that have a kernel too.
 
-        Where others reach the server no CUDA C++ is compiled, and so nothing leads to it.
+        Where others reach the server only what the sandbox runs is run, and so nothing leads to the rest.
         """
-        other = _other_language(file.removesuffix(COMPILED))
-        if other not in self._paths or self.is_text(file):
-            return None
-        if is_cuda_file(other) and not (self.local and nvrtc.available()):
-            return None
-        return other if kernel in self.program(other).kernels else None
+        return () if self.is_text(file) else tuple(self._twins(file, (kernel,)))
+
+    def _twins(self, file: str, kernels: Iterable[str]) -> Iterator[str]:
+        for other in beside(self._paths, file.removesuffix(COMPILED)):
+            language = language_of(self._paths[other])
+            is_run = (self.local or language.in_sandbox) and frontend_of(language).is_available()
+            if is_run and not self.program(other).kernels.keys().isdisjoint(kernels):
+                yield other
 
     def family(self, file: str) -> tuple[str, ...]:
-        """Return the names of a file and of all that has the same kernels: its other view, and the other language."""
-        name = file.removesuffix(COMPILED)
-        both = (
-            (name, _other_language(name))
-            if any(self.twin(file, kernel) for kernel in self.program(file).kernels)
-            else (name,)
-        )
-        names = (name for file in both for name in (file, file + COMPILED))
-        return tuple(file for file in names if file in self._paths)
+        """Return the names of a file and of all that has the same kernels: its other view, and other languages."""
+        names = (file.removesuffix(COMPILED), *self._twins(file, self.program(file).kernels))
+        return tuple(name for other in names for name in (other, other + COMPILED) if name in self._paths)
 
     @property
     def every_file(self) -> tuple[str, ...]:
@@ -193,9 +185,7 @@ class Library:
         if known is None or known.source != source:  # a page asks for the same program many times
             shown_path = path.as_posix() if self.local else path.name
             known = self._programs[path] = parse_program(source, shown_path)
-        if isinstance(known, CudaProgram) and file.endswith(COMPILED):
-            return replace(known, view="compiled")
-        return known
+        return known.in_view("compiled") if file.endswith(COMPILED) else known
 
     def is_text(self, file: str) -> bool:
         """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
@@ -240,7 +230,7 @@ class Library:
     def _as_recorded(self, run: ShownRun, recorded: Recording, state: RunState) -> ShownRun | None:
         """Return the recording where the kernel named does not read what was changed, and does the same in lockstep."""
         program, kernel = run.program, state.kernel or ""
-        read = code_reads(program, kernel)
+        read = frontend_of(program.language).code_reads(program, kernel)
         changed = {name for name, value in program.values.items() if recorded.constants.get(name) != value}
         if read is None or read & changed:
             return None
@@ -296,7 +286,7 @@ class Library:
         What came from a browser or in a recording runs as the editor's texts do: in the sandbox, within its limits.
         """
         trusted = program.trusted and self.local
-        helpers = helper_hashes(program) if trusted else ()
+        helpers = program.helper_hashes() if trusted else ()
         key = ((program.sha256, program.variant, tuple(program.values.items())), helpers, trusted)
         result = self._runs.once(key, lambda: self._result_of(program, key))
         if isinstance(result, SmemvizError):
@@ -317,17 +307,20 @@ class Library:
     def _result_of(self, program: Program, key: _Run) -> Recording | SmemvizError:
         _known, helpers, trusted = key
         try:
-            if isinstance(program, CudaProgram) and not trusted:
+            if not (trusted or program.language.in_sandbox):
                 raise KernelFileError(
                     program.file,
                     1,
-                    _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
+                    _(
+                        "{language} is compiled for you on your own machine only; save it and start smemviz there.",
+                        language=program.language.title,
+                    ),
                 )
             if not trusted:
                 overrides = dict(program.overrides)
                 return self.sandbox.run(program.source, overrides, program.file, visitor=visitor()).recording
             with self._running:  # it may import modules, which all of this process share
-                forget(path for path, _ in helpers)
+                program.forget(path for path, _ in helpers)
                 return self._run_here(program)
         except BusyError as error:
             note_busy(error)
@@ -356,39 +349,6 @@ def _made_otherwise(recording: Recording) -> str:
     if recording.engine == "gpu":
         return _("The GPU recording was made with other constants.")
     return _("The recording was made with other constants.")
-
-
-def _names(paths: Sequence[Path]) -> dict[str, Path]:
-    """Name each file by its stem, with as many folders before it as tell it from the others."""
-    names: dict[str, Path] = {}
-    for path in paths:
-        parts = path.resolve().parts
-        stem = plain_name(path)
-        name, depth = stem, 2
-        while name in names and depth <= len(parts):
-            name = "/".join((*parts[-depth:-1], stem))
-            depth += 1
-        names[name] = path.resolve()
-        if is_cuda_file(path.name):
-            names[name + COMPILED] = path.resolve()
-    return names
-
-
-def _of_the_gallery_too(paths: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the files in the other language that lie beside files of the gallery, which are the same kernels."""
-    folder = kernels_dir().resolve()
-    files: dict[str, Path] = {}
-    for name, path in paths.items():
-        other = path.with_suffix(_OTHER.get(path.suffix, ""))
-        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in paths.values():
-            twin = _other_language(name)
-            files |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
-    return files
-
-
-def _other_language(name: str) -> str:
-    """Return the name that a file's twin has: ``square.cu`` for ``square``, and the reverse."""
-    return name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
 
 
 def is_same(launch: Launch, other: Launch) -> bool:

@@ -15,7 +15,7 @@ from smemviz.engines.sandbox import Supervisor, TextRun, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.engines.sandbox.shared_folder import SharedFolder
 from smemviz.errors import BusyError, InputError, SmemvizError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 
 _MOST_TEXTS = 512 << 20  # bytes of all texts together; a syntax tree takes hundreds of times as many as its source
 _MOST_RUNS = 1 << 30  # bytes of what all runs recorded

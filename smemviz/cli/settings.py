@@ -15,7 +15,7 @@ from smemviz.errors import InputError
 
 if TYPE_CHECKING:
     from smemviz.engines import Engine
-    from smemviz.frontends.numba.program import Program
+    from smemviz.frontends.program import Program
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
@@ -76,9 +76,6 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
     Raises:
         InputError: when they are given for another language.
     """
-    from dataclasses import replace
-
-    from smemviz.frontends.cuda import CudaProgram
     from smemviz.frontends.reading import read_program
 
     path: Path = arguments.file
@@ -86,13 +83,11 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
     options = (*standard, *(f"-D{macro}" for macro in arguments.macros))
     if not (options or arguments.folders or arguments.before):
         return path
-    program = read_program(path)
-    if not isinstance(program, CudaProgram):
-        raise InputError(f"{path}: -I, -D, -include and -std are for CUDA C++; name a file that ends in .cu")
+    program = read_program(path).with_compiler(options, arguments.folders, arguments.before)
     for folder in arguments.folders:
         if not Path(folder).is_dir():
             raise InputError(f"-I {folder}: there is no such folder")
-    return replace(program, options=options, folders=tuple(arguments.folders), before=tuple(arguments.before))
+    return program
 
 
 def add_output(parser: Declares, what: str, **more: Any) -> None:
@@ -244,7 +239,8 @@ def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Reco
         InputError: when there is none, or it cannot be made.
     """
     from smemviz.engines import run
-    from smemviz.engines.script import run_script
+    from smemviz.engines.backend import runner_of
+    from smemviz.engines.options import RunOptions
     from smemviz.frontends.revision import read_revision
     from smemviz.recordings.file import load
 
@@ -254,6 +250,5 @@ def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Reco
         return load(name)
     if ":" in name and not Path(name).exists():
         program = read_revision(name).with_constants(constants)
-        is_script = program.language != "cuda" and not program.has_main
-        return run_script(program, engine=engine) if is_script else run(program, engine=engine)
+        return runner_of(program.language).record(program, engine, RunOptions(), None, may_be_script=True)
     return run(name, constants, engine)

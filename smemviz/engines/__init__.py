@@ -2,6 +2,5 @@
 
 from smemviz.engines.api import cuda_cpp, record, run
 from smemviz.engines.backend import Engine
-from smemviz.engines.script import recording
 
-__all__ = ["Engine", "cuda_cpp", "record", "recording", "run"]
+__all__ = ["Engine", "cuda_cpp", "record", "run"]

@@ -1,36 +1,19 @@
-"""Choosing an engine, and putting what it captured into a recording."""
+"""What others call: a kernel file run, one launch recorded, and the kernels of a file of CUDA C++."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from smemviz.engines.backend import (
-    Engine,
-    assembled,
-    chosen,
-    cut_short_as,
-    gpu_engine,
-    gpu_engine_for_cuda,
-    recording_of,
-)
-from smemviz.engines.host import configuration
+from smemviz.engines.backend import Engine, runner_of
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import LaunchOptions, Progress, RunOptions
-from smemviz.engines.script import run_script
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
-from smemviz.errors import InputError, KernelFileError, LaunchError
-from smemviz.frontends.cuda import CudaProgram, parse_cuda
-from smemviz.frontends.numba.functions import function_of, python_function
-from smemviz.frontends.numba.program import Program
+from smemviz.errors import InputError
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
-from smemviz.messages import english
-from smemviz.recordings.data import Launch
-from smemviz.recordings.findings import Finding
+from smemviz.languages import CUDA_CPP, PYTHON, loaded
 from smemviz.recordings.recording import Recording
 
 if TYPE_CHECKING:
@@ -81,76 +64,11 @@ def run(
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
     options = RunOptions(progress, log_bytes, Picker(selection(blocks, kernels, launch, max_launches)))
-    trusted = not isinstance(program, Program)
+    may_be_script = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)
-    program = program.with_constants(constants or {})
-    if isinstance(program, CudaProgram):
-        return _run_cuda(program, view, engine, options, arguments or ())
-    if view not in (None, "source"):
-        raise InputError(english("{file} is Python, which has one view only; leave out the view", file=program.file))
-    if trusted and (arguments is not None or not program.has_main):
-        return run_script(program, arguments or (), engine, options)
-    main = program.require_main()
-    failed: KernelFileError | LaunchError | None = None
-    launches: Sequence[Launch] = ()
-    findings: Sequence[Finding] = ()
-    kind = chosen(engine)
-    recorded = partial(recording_of, program, kind, options)
-    try:
-        with cut_short_as(recorded):
-            if kind == "gpu":
-                launches, findings = gpu_engine().run(program, options)
-            else:
-                from smemviz.engines import lockstep
-
-                launches, findings = lockstep.run(program, options)
-    except (KernelFileError, LaunchError) as error:
-        failed = error
-    if launches or findings:
-        return recorded(launches, findings)
-    if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
-        return run_script(program, (), engine, options)
-    raise failed or KernelFileError(
-        program.file, main.lineno, english("main() launches no kernel; write kernel[grid, block](...)")
-    )
-
-
-def _run_cuda(
-    program: CudaProgram, view: str | None, engine: Engine, options: RunOptions, arguments: Sequence[str]
-) -> Recording:
-    """Run the launches that a file of CUDA C++ asks for in comments, or where it has none its ``main()``."""
-    from smemviz.engines.lockstep.ptx.host import running
-
-    if view is not None:
-        program = replace(program, view=running.checked_view(view))
-    if program.runs_main:
-        return _run_main(program, engine, options, arguments)
-    kind = chosen(engine)
-    recorded = partial(recording_of, program, kind, options, view=program.view)
-    with cut_short_as(recorded):
-        return recorded(*(gpu_engine_for_cuda().run if kind == "gpu" else running.run)(program, options))
-
-
-def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
-    """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
-    from smemviz.engines.cpp_host import running
-    from smemviz.engines.cpp_host.conversation import Output
-
-    if engine == "gpu":
-        what = english(
-            "its main() is run in lockstep only; on the GPU say its launches in comments: {how}",
-            how="// smemviz: kernel<<<grid, block>>>(...)",
-        )
-        raise KernelFileError(program.file, 1, what)
-    output = Output()
-
-    def recorded(launches: Sequence[Launch], findings: Sequence[Finding]) -> Recording:
-        recording = recording_of(program, "lockstep", options, launches, findings, program.view)
-        return replace(recording, printed=output.kept)
-
-    with cut_short_as(recorded):
-        return recorded(*running.run(program, arguments, options, output))
+    program = program.with_constants(constants or {}).in_view(view)
+    return runner_of(program.language).record(program, engine, options, arguments, may_be_script=may_be_script)
 
 
 def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:
@@ -164,15 +82,8 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
         InputError: for a file or a constant that cannot be used.
         MissingError: when NVRTC is not installed.
     """
-    from smemviz.engines.lockstep.ptx.host.running import CudaFile, checked_view
-
-    is_text = isinstance(text, str) and ("\n" in text or "{" in text)
-    program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
-    if not isinstance(program, CudaProgram):
-        raise InputError(english("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
-    changed = program.with_constants(constants or {})
-    assert isinstance(changed, CudaProgram)
-    return CudaFile(replace(changed, view=checked_view(view)))
+    opened: CudaFile = loaded(CUDA_CPP.runner).cuda_file(text, constants, view)
+    return opened
 
 
 def record(
@@ -195,20 +106,8 @@ def record(
         InputError: when it is no kernel, or its source cannot be found.
         MissingError: when the engine needs what this machine lacks.
     """
-    inner = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
-    if inner is None:
-        raise InputError(f"{kernel!r} is no kernel; pass a function under @cuda.jit")
-    function = function_of(inner)
-    place = (function.file, function.node.lineno)
-    config = configuration(place, (grid, block, 0, dynamic_shared))
-    findings: tuple[Finding, ...] = ()
-    launches: tuple[Launch, ...]
     options = LaunchOptions(log_bytes=log_bytes, logged=as_blocks(blocks))
-    if chosen(engine) == "gpu":
-        launches = gpu_engine().record(function, config, args, options)
-    else:
-        from smemviz.engines import lockstep
-
-        launch, findings = lockstep.launch(function, config, tuple(args), place, options)
-        launches = (launch,)
-    return assembled(Path(function.file).as_posix(), function.source, {}, chosen(engine), launches, findings)
+    recording: Recording = loaded(PYTHON.runner).record_launch(
+        kernel, grid, block, args, dynamic_shared, engine, options
+    )
+    return recording

@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
-from smemviz.engines.host import Configuration
-from smemviz.engines.options import LaunchOptions, RunOptions
+from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import CutShortError, InputError, MissingError
-from smemviz.frontends.cuda.program import CudaProgram, View
-from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.program import Program, source_sha256
+from smemviz.frontends.program import Program, source_sha256
+from smemviz.languages import Language, View, loaded
 from smemviz.recordings.calibration import calibration_of
 from smemviz.recordings.data import Device, Launch
 from smemviz.recordings.findings import Finding
@@ -41,13 +39,35 @@ class GpuEngine(Protocol):
     def device(self) -> Device:
         """Describe the GPU in use."""
 
-    def run(self, program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-        """Run a kernel file's ``main()`` and record its launches."""
+
+After = Callable[[str, Sequence[object]], None]  # a kernel, and its arguments after a launch of it
+RunOutcome = tuple[tuple[Launch, ...], tuple[Finding, ...]]
+
+
+class Runner(Protocol):
+    """What the module of a language does that its entry names as what runs it."""
 
     def record(
-        self, function: Function, config: Configuration, arguments: Sequence[Any], options: LaunchOptions
-    ) -> tuple[Launch, ...]:
-        """Record one launch of a kernel."""
+        self,
+        program: Program,
+        engine: Engine,
+        options: RunOptions,
+        arguments: Sequence[str] | None,
+        *,
+        may_be_script: bool,
+    ) -> Recording:
+        """Run a kernel file and record its launches; as a script where it may be one and has no ``main()`` to call."""
+
+    def run_in_lockstep(self, program: Program, options: RunOptions, after: After | None = None) -> RunOutcome:
+        """Run a kernel file in lockstep; ``after`` is called after each launch."""
+
+    def run_on_gpu(self, program: Program, options: RunOptions) -> RunOutcome:
+        """Run a kernel file on the GPU."""
+
+
+def runner_of(language: Language) -> Runner:
+    """Return what runs a language."""
+    return cast(Runner, loaded(language.runner))
 
 
 def chosen(engine: Engine) -> EngineName:
@@ -63,32 +83,21 @@ def chosen(engine: Engine) -> EngineName:
     return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().is_there() else "lockstep"
 
 
-class CudaGpuEngine(Protocol):
-    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.recorder``."""
-
-    def run(self, program: CudaProgram, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-        """Run the launches that a file asks for and record them."""
-
-
 def gpu_engine() -> GpuEngine:
     """Return the gpu engine, the only part that imports CUDA.
 
     Raises:
         MissingError: when numba-cuda is not installed.
     """
-    return cast(GpuEngine, _gpu_module("smemviz.engines.gpu.running"))
+    return cast(GpuEngine, gpu_module("smemviz.engines.gpu.running"))
 
 
-def gpu_engine_for_cuda() -> CudaGpuEngine:
-    """Return the gpu engine for CUDA C++, which imports CUDA too.
+def gpu_module(name: str) -> object:
+    """Import a module that imports CUDA.
 
     Raises:
         MissingError: when numba-cuda is not installed.
     """
-    return cast(CudaGpuEngine, _gpu_module("smemviz.engines.gpu.ptx.recorder"))
-
-
-def _gpu_module(name: str) -> object:
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
     return importlib.import_module(name)
@@ -131,11 +140,10 @@ def recording_of(
     options: RunOptions,
     launches: Sequence[Launch],
     findings: Sequence[Finding],
-    view: View = "source",
 ) -> Recording:
     """Return the recording of a program's run."""
     skipped = options.picker.skipped
-    return assembled(program.file, program.source, program.values, kind, launches, findings, skipped, view)
+    return assembled(program.file, program.source, program.values, kind, launches, findings, skipped, program.view)
 
 
 @contextmanager

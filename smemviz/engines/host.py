@@ -28,7 +28,7 @@ from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, NoAttributeError, NoImportError, PlaceError, SmemvizError
 from smemviz.frontends.numba.functions import python_function
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 from smemviz.paths import is_packaged
 from smemviz.recordings.data import ArrayInfo, Dim3, Launch, Requests, Site, Totals
@@ -160,7 +160,7 @@ def _libraries() -> tuple[str, ...]:
     return tuple(f"{Path(spec.origin).parent}{os.sep}" for spec in specs if spec and spec.origin)
 
 
-def run_main(program: Program, cuda: ModuleType | None = None) -> None:
+def run_main(program: PythonProgram, cuda: ModuleType | None = None) -> None:
     """Execute a kernel file with ``cuda`` as its ``numba.cuda``, Numba's own if there is none; then call ``main()``.
 
     Raises:

@@ -23,7 +23,7 @@ from smemviz.engines.unrecorded import why_not_recorded
 from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in, function_of
-from smemviz.frontends.numba.program import Program, find_main, no_arguments
+from smemviz.frontends.numba.python_program import PythonProgram, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
@@ -34,7 +34,7 @@ _running: list[EngineName] = []  # the engine of each recording that is under wa
 
 
 def run_script(
-    program: Program,
+    program: PythonProgram,
     arguments: Sequence[str] = (),
     engine: Engine = "auto",
     options: RunOptions | None = None,
@@ -69,7 +69,7 @@ def run_script(
 
 @contextmanager
 def _seeing_script(
-    kind: EngineName, program: Program, options: RunOptions, children: Children | None = None
+    kind: EngineName, program: PythonProgram, options: RunOptions, children: Children | None = None
 ) -> Iterator[Recorder]:
     """Let a recorder see what a script launches, here and in the processes that it starts."""
     from smemviz.engines.lockstep.host.host_memory import bounded
@@ -83,7 +83,7 @@ def _seeing_script(
             yield recorder
 
 
-def _enter_script(kind: EngineName, program: Program, options: RunOptions, children: Children) -> None:
+def _enter_script(kind: EngineName, program: PythonProgram, options: RunOptions, children: Children) -> None:
     """Record, to its end, what a process launches that a script started anew."""
     _entered.enter_context(_seeing_script(kind, program, options, children))
     run_in_child(lambda: execute_as_child(program))
@@ -107,7 +107,7 @@ _entered = ExitStack()
 
 
 @contextmanager
-def _seeing_cuda_cpp(kind: EngineName, program: Program, recorder: Recorder) -> Iterator[None]:
+def _seeing_cuda_cpp(kind: EngineName, program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Let a recorder see the kernels in CUDA C++ that a script launches through CuPy or cuda.core."""
     if kind == "lockstep":
         from smemviz.engines.lockstep.host.stand_ins.seeing import seeing
@@ -121,7 +121,7 @@ def _seeing_cuda_cpp(kind: EngineName, program: Program, recorder: Recorder) -> 
             yield
 
 
-def _nothing_launched(kind: EngineName, program: Program) -> KernelFileError:
+def _nothing_launched(kind: EngineName, program: PythonProgram) -> KernelFileError:
     """Say what a file lacks that was run and launched no kernel."""
     main = find_main(program.tree)
     if program.kernels and main is not None and not program.has_main:

@@ -26,7 +26,7 @@ from smemviz.errors import (
     SmemvizError,
     UnsupportedError,
 )
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _CALL_OF_MAIN = compile("main()", "<smemviz>", "exec")
@@ -34,7 +34,7 @@ _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdli
 
 
 def execute(
-    program: Program, arguments: Sequence[str], refused: Callable[[PlaceError], None], *, has_gpu: bool
+    program: PythonProgram, arguments: Sequence[str], refused: Callable[[PlaceError], None], *, has_gpu: bool
 ) -> None:
     """Run a script as ``__main__`` with its arguments; afterwards the process is as it was.
 
@@ -82,14 +82,14 @@ def _with_its_threads() -> Iterator[None]:
                 thread.join()
 
 
-def execute_as_child(program: Program) -> None:
+def execute_as_child(program: PythonProgram) -> None:
     """Run a script as ``multiprocessing`` does in a process that it has started anew."""
     module = sys.modules["__main__"] = sys.modules["__mp_main__"] = _module("__mp_main__", program)
     for code in program.parts():
         exec(code, module.__dict__)
 
 
-def _module(name: str, program: Program) -> ModuleType:
+def _module(name: str, program: PythonProgram) -> ModuleType:
     """Return the module that a script runs in, its text known by its file's name."""
     module = ModuleType(name)
     module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
@@ -100,7 +100,7 @@ def _module(name: str, program: Program) -> ModuleType:
 
 
 def _execute(
-    program: Program, code: CodeType, module: ModuleType, folder: Path, arguments: Sequence[str], *, has_gpu: bool
+    program: PythonProgram, code: CodeType, module: ModuleType, folder: Path, arguments: Sequence[str], *, has_gpu: bool
 ) -> None:
     try:
         exec(code, module.__dict__)

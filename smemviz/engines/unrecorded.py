@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _INLINE = "torch.utils.cpp_extension"
@@ -24,7 +24,7 @@ _LANGUAGES = {
 }
 
 
-def why_not_recorded(program: Program, error: Exception | None = None) -> tuple[int, str] | None:
+def why_not_recorded(program: PythonProgram, error: Exception | None = None) -> tuple[int, str] | None:
     """Return the line of a script that imports such a language, and what to say of its kernels.
 
     None where none is imported, or an error is not of the language: of its import, or met in its package.

@@ -12,11 +12,11 @@ from smemviz.figures.drawing.cells import Marked, cells, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
+from smemviz.languages import Spelling
 from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.recordings.spelling import Spelling
 from smemviz.views.grid import Fold, fold_of
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, element_name

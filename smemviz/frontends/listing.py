@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from functools import lru_cache
 
-from smemviz.frontends.cuda import is_cuda_file
-from smemviz.frontends.cuda.functions import find_functions
-from smemviz.frontends.cuda.lexing import Lines
+from smemviz.frontends.reading import frontend_of
+from smemviz.languages import language_of
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -45,23 +43,4 @@ def _spans(file: str, source: str, places: set[tuple[str, int]]) -> list[Span]:
 @lru_cache(maxsize=16)
 def functions(file: str, source: str) -> tuple[tuple[str, int, int], ...]:
     """Return every function of a file: its name, its first and its last line."""
-    if is_cuda_file(file):
-        lines = Lines(source)
-        return tuple(
-            (function.name, lines.place(function.start)[0], lines.place(function.end - 1)[0])
-            for function in find_functions(source)
-        )
-    return tuple(
-        (node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or node.lineno)
-        for node in ast.walk(parsed(source))
-        if isinstance(node, ast.FunctionDef)
-    )
-
-
-@lru_cache(maxsize=16)
-def parsed(source: str) -> ast.Module:
-    """Parse a source; one that cannot be has no statement."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # in a stranger's recording
-        return ast.Module([], [])
+    return frontend_of(language_of(file)).functions(source)

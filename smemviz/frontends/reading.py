@@ -4,18 +4,59 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+from typing import Protocol, cast
 
 from smemviz.errors import InputError
-from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse_cuda
-from smemviz.frontends.cuda.launches import planned_launches
-from smemviz.frontends.numba.notebook import NOTEBOOK, script_of, without_magics
-from smemviz.frontends.numba.program import Program, parse_python
+from smemviz.frontends.program import Program
+from smemviz.languages import Language, is_kernel_file, language_of, loaded
 from smemviz.messages import english
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
-_MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024  # with the pictures that its cells drew
+
+
+class Frontend(Protocol):
+    """What the module of a language does that its entry names as its front end."""
+
+    def parse(self, source: str, file: str) -> Program:
+        """Read a kernel file's text; ``file`` is the name that errors show."""
+
+    def code_in(self, text: str, path: Path) -> str:
+        """Return the code in a file's text, of a notebook that of its cells."""
+
+    def most_bytes(self, path: Path, usual: int) -> int:
+        """Return how long a file may be."""
+
+    def is_available(self) -> bool:
+        """Tell whether this machine has what a run needs."""
+
+    def check_runnable(self, program: Program) -> None:
+        """Make sure that a program has what a run needs, and that it can be run here."""
+
+    def functions(self, source: str) -> tuple[tuple[str, int, int], ...]:
+        """Return every function of a source: its name, its first and its last line."""
+
+    def constants_read(self, program: Program, kernel: str) -> frozenset[str] | None:
+        """Return the constants that change what a kernel does or how it is launched; None where that cannot be told."""
+
+    def code_reads(self, program: Program, kernel: str) -> frozenset[str] | None:
+        """Return the constants that a kernel's code reads; None where that cannot be told."""
+
+    def loaded_sites(self, recording: Recording, launch: Launch) -> frozenset[int] | None:
+        """Return the sites of a launch whose index is loaded data; None where that cannot be told."""
+
+
+def frontend_of(language: Language) -> Frontend:
+    """Return the front end of a language."""
+    return cast(Frontend, loaded(language.frontend))
+
+
+def loaded_sites(recording: Recording, launch: Launch) -> frozenset[int]:
+    """Return the sites of a launch that are known to have loaded data as their index; they number the launch's."""
+    language = language_of(recording.file_of(launch))
+    return frontend_of(language).loaded_sites(recording, launch) or frozenset()
 
 
 def read_program(path: str | Path) -> Program:
@@ -35,7 +76,7 @@ def read_source(path: str | Path) -> str:
         InputError: when it is not a readable text file.
     """
     path = Path(path)
-    is_notebook = path.suffix == NOTEBOOK
+    frontend = frontend_of(language_of(path))
     if path.suffix == ".npz":
         raise InputError(
             english("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path)
@@ -44,16 +85,16 @@ def read_source(path: str | Path) -> str:
         status = path.stat()
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # a pipe would be waited for
             raise InputError(english("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
-        if status.st_size > _MAX_SOURCE_BYTES and not (is_notebook and status.st_size <= _MAX_NOTEBOOK_BYTES):
+        if status.st_size > frontend.most_bytes(path, _MAX_SOURCE_BYTES):
             raise InputError(english("{path}: larger than 4 MiB; that is no kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
-        return code_in(text, path)
+        return frontend.code_in(text, path)
     except FileNotFoundError:
         raise InputError(english("{path}: no such file", path=path)) from None
     except IsADirectoryError:
         raise InputError(english("{path}: is a folder; name a kernel file in it", path=path)) from None
     except UnicodeDecodeError:
-        if is_cuda_file(path.as_posix()):
+        if is_kernel_file(path):
             raise InputError(english("{path}: is not UTF-8 text; save it as UTF-8", path=path)) from None
         raise InputError(
             english("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
@@ -62,16 +103,9 @@ def read_source(path: str | Path) -> str:
         raise InputError(english("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
 
 
-def code_in(text: str, path: Path) -> str:
-    """Return the code in a file's text, of a notebook that of its cells; ``path`` tells which it is."""
-    if path.suffix == NOTEBOOK:
-        return script_of(text, path.as_posix())
-    return without_magics(text) if path.suffix == ".py" else text
-
-
 def parse_program(source: str, file: str) -> Program:
     """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
-    return parse_cuda(source, file) if is_cuda_file(file) else parse_python(source, file)
+    return frontend_of(language_of(file)).parse(source, file)
 
 
 def check_runnable(program: Program) -> None:
@@ -79,13 +113,9 @@ def check_runnable(program: Program) -> None:
 
     Raises:
         KernelFileError: naming what is missing.
-        MissingError: when it is CUDA C++ and NVRTC is not installed.
+        MissingError: when this machine lacks a compiler that it needs.
     """
-    if isinstance(program, CudaProgram):
-        nvrtc.require()
-        planned_launches(program)
-    else:
-        program.require_main()
+    frontend_of(program.language).check_runnable(program)
 
 
 def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
@@ -103,8 +133,3 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})
     return program
-
-
-def as_seen(program: Program, view: View) -> Program:
-    """Return a program of CUDA C++ in the view of a recording; any other has one view."""
-    return replace(program, view=view) if isinstance(program, CudaProgram) else program

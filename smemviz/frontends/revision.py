@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 from smemviz.errors import InputError, MissingError
-from smemviz.frontends.numba.program import Program
-from smemviz.frontends.reading import code_in, parse_program
+from smemviz.frontends.program import Program
+from smemviz.frontends.reading import frontend_of, parse_program
+from smemviz.languages import language_of
 
 
 def revision_of(path: Path, revision: str) -> Program:
@@ -45,7 +46,7 @@ def _parsed(name: str, git_show: subprocess.CompletedProcess[bytes], file: str) 
         text = git_show.stdout.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{name}: is not UTF-8 text; name a kernel file") from None
-    return parse_program(code_in(text, Path(file)), file)
+    return parse_program(frontend_of(language_of(file)).code_in(text, Path(file)), file)
 
 
 def _git(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:

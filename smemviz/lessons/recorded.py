@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.playback.request_view import RequestView, playback_order
 from smemviz.paths import kernels_dir, recording_for

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import RecordingError
+from smemviz.languages import is_kernel_file
 from smemviz.recordings.archive import Archive, open_archive
 from smemviz.recordings.checks import check_addresses, check_launch, check_recording, check_totals, decode_fields
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Totals
@@ -61,7 +62,7 @@ def load(path: str | Path) -> Recording:
             raise RecordingError(f"{path}: no such file")
         if not path.is_file():
             raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
-        if path.suffix in (".py", ".cu", ".ipynb"):
+        if is_kernel_file(path):
             raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
         with path.open("rb") as file, open_archive(file) as archive:
             return _read(archive)

@@ -8,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import loaded_sites
+from smemviz.languages import spelling_of
 from smemviz.model.counting.duplicates import duplicates, times_made
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
@@ -20,7 +21,6 @@ from smemviz.model.layout.search import LayoutFix
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import spelling_of
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.views.columns import COUNTS, TRAFFIC
 from smemviz.wording.explanations import Explained, explain

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smemviz.languages import Spelling, spelling_of
 from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.reports.recording import time_facts
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.suggest.answering import Answer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from smemviz.engines.options import Progress
 from smemviz.errors import SmemvizError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.find import suggestions

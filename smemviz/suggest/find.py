@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
+from smemviz.frontends.reading import frontend_of
 from smemviz.messages import english
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -18,8 +19,7 @@ from smemviz.model.layout.candidates import LayoutChange, pads, row_lengths, swi
 from smemviz.model.layout.search import LayoutFix, Score, beats, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
-from smemviz.suggest.languages import language_of
-from smemviz.suggest.rewrites import NotRewrittenError, Rewriter
+from smemviz.suggest.rewrites import NotRewrittenError, Rewriter, writer_of
 from smemviz.suggest.suggestion import Promise, Refused, Suggestion
 
 
@@ -73,7 +73,9 @@ def _of_array(
     accesses = tuple(
         (number, access) for number, launch, index in places for access in recorded(launch, index, hardware)
     )
-    target = _KernelArray(first.kernel, language_of(program).as_declared(program, array), hardware, accesses)
+    writer = writer_of(program.language)
+    declared = writer.as_declared(program, array) if writer else array
+    target = _KernelArray(first.kernel, declared, hardware, accesses)
     excess = sum(cost.excess for cost in target.scores())
     if excess == 0:
         return
@@ -96,9 +98,12 @@ def _refusal(
     others = {launch.sites[access.site].array for _, access in target.accesses} - {target.array.name}
     if others:
         return english("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
-    loaded = language_of(program).data_decides(recording, launch)
+    loaded = frontend_of(program.language).loaded_sites(recording, launch)
     costly = [access for (_, access), now in zip(target.accesses, target.scores(), strict=True) if now.excess]
-    if all(access.site in loaded and mostly_irregular(access.offsets, access.times) for access in costly):
+    if all(
+        (loaded is None or access.site in loaded) and mostly_irregular(access.offsets, access.times)
+        for access in costly
+    ):
         return english("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
@@ -107,9 +112,12 @@ def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: boo
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting: Rewriter | None = None
     reason = english("its kernel stands in {file}", file=launch.file)
-    if not launch.file:
+    writer = writer_of(program.language)
+    if writer is None:
+        reason = english("layouts are not written into {language}", language=program.language.title)
+    elif not launch.file:
         try:
-            rewriting = language_of(program).rewriter(program, target.array)
+            rewriting = writer.rewriter(program, target.array)
         except NotRewrittenError as error:
             reason = error.message
     limit, shared_bytes = target.hardware.row.static_shared, launch.shared_bytes

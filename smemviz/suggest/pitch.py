@@ -6,13 +6,15 @@ import ast
 import math
 from collections.abc import Sequence
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 from smemviz.suggest.rewrites import Change, NotRewrittenError, line_after, replacing
 from smemviz.suggest.uses import Declaration
 
 
-def longer(program: Program, declared: Declaration, size: ast.expr, pitch: int, text: str | None = None) -> Change:
+def longer(
+    program: PythonProgram, declared: Declaration, size: ast.expr, pitch: int, text: str | None = None
+) -> Change:
     """Return the edits that make a size of a declaration another number, and the constants that they set.
 
     ``text`` is what the size becomes in terms of ``{0}``, the name that it is now; left out, so much more is added.
@@ -41,7 +43,7 @@ def longer(program: Program, declared: Declaration, size: ast.expr, pitch: int, 
     return (line_after(_assignment(program, size.id), f"{name} = {value}"), replacing(size, name)), {}
 
 
-def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], pitch: int) -> Change:
+def in_one_line(program: PythonProgram, declared: Declaration, shape: Sequence[int], pitch: int) -> Change:
     """Return the edits that give an array one dimension and so many elements."""
     sizes = size_texts(program, declared, shape)
     constants = [program.constants[size] for size in sizes if size in program.constants]
@@ -58,7 +60,7 @@ def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], p
     return edits, {}
 
 
-def size_texts(program: Program, declared: Declaration, shape: Sequence[int]) -> list[str]:
+def size_texts(program: PythonProgram, declared: Declaration, shape: Sequence[int]) -> list[str]:
     """Return the sizes of an array as they are to be written: the constants of its declaration, else numbers."""
     written = declared.shape.elts if isinstance(declared.shape, ast.Tuple) else []
     names = [size.id if isinstance(size, ast.Name) else "" for size in written] or [""] * len(shape)
@@ -66,7 +68,7 @@ def size_texts(program: Program, declared: Declaration, shape: Sequence[int]) ->
     return [name if values.get(name) == n else str(n) for name, n in zip(names, shape, strict=True)]
 
 
-def as_pad(program: Program, name: str, more: int) -> Change | None:
+def as_pad(program: PythonProgram, name: str, more: int) -> Change | None:
     """Return the change of the part of a sum that is nothing but a pad: ``IPAD`` of ``PITCH = BDIMX + IPAD``."""
     value = _assignment(program, name).value
     if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.right, ast.Name)):
@@ -82,7 +84,7 @@ def as_pad(program: Program, name: str, more: int) -> Change | None:
     return edits, {pad.name: now}
 
 
-def _names_but_in(program: Program, name: str) -> set[str]:
+def _names_but_in(program: PythonProgram, name: str) -> set[str]:
     """Return every name that the file reads but in the assignment of one constant."""
     own = _assignment(program, name)
     return {
@@ -94,7 +96,7 @@ def _names_but_in(program: Program, name: str) -> set[str]:
     }
 
 
-def _constant_for(program: Program, name: str, pitch: int) -> str | None:
+def _constant_for(program: PythonProgram, name: str, pitch: int) -> str | None:
     """Return a constant that is a name and a pad, and has a value: ``PITCH = TILE + 1`` for TILE and 33."""
     for constant in program.constants.values():
         if constant.value == pitch and constant.depends[:1] == (name,) and constant.text.startswith(f"{name} + "):
@@ -102,14 +104,14 @@ def _constant_for(program: Program, name: str, pitch: int) -> str | None:
     return None
 
 
-def _assignment(program: Program, name: str) -> ast.Assign | ast.AnnAssign:
+def _assignment(program: PythonProgram, name: str) -> ast.Assign | ast.AnnAssign:
     """Return the statement that gives a constant its value."""
     line = program.constants[name].line
     assignments = (s for s in program.tree.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.lineno == line)
     return next(assignments)
 
 
-def _new_name(program: Program, preferred: str) -> str:
+def _new_name(program: PythonProgram, preferred: str) -> str:
     """Return a name that the file does not have."""
     used = {node.id for node in ast.walk(program.tree) if isinstance(node, ast.Name)}
     used |= {node.name for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)}

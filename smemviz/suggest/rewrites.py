@@ -6,13 +6,14 @@ import ast
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program
+from smemviz.languages import Language, loaded
 from smemviz.messages import english
 from smemviz.model.layout.candidates import LayoutChange, Pad, laid_out
 from smemviz.model.layout.layouts import Layout
@@ -90,6 +91,25 @@ class Rewriter(ABC):
             raise NotRewrittenError(self.declared_at, str(error)) from None
 
 
+class LayoutWriter(Protocol):
+    """What the module of a language does that its entry names as what writes layouts into it."""
+
+    def as_declared(self, program: Program, array: ArrayInfo) -> ArrayInfo:
+        """Return an array with the dimensions that the text gives it."""
+
+    def rewriter(self, program: Program, array: ArrayInfo) -> Rewriter:
+        """Return what lays an array out anew.
+
+        Raises:
+            NotRewrittenError: when its declaration is not in sight.
+        """
+
+
+def writer_of(language: Language) -> LayoutWriter | None:
+    """Return what writes layouts into a language, None where nothing does."""
+    return cast(LayoutWriter, loaded(language.rewriter)) if language.rewriter else None
+
+
 def pad_constant(
     program: Program, used: Collection[str], pad: Pad, as_pad: Callable[[str, int], Change | None]
 ) -> Change | None:
@@ -112,8 +132,9 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     written = {name for rewrite in rewrites for name in rewrite.constants}
     overrides = {name: value for name, value in program.overrides.items() if name not in written}
     new = parse_program(source, program.file)
-    parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}
-    return replace(program, **parts, overrides={}).with_constants(overrides)
+    # What is not read from the text: its view, and how it is compiled.
+    settings = {part.name: getattr(program, part.name) for part in fields(program) if part.default is not MISSING}
+    return replace(new, **settings).with_constants(overrides)
 
 
 class Edit(NamedTuple):

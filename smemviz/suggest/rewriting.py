@@ -10,8 +10,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from smemviz.frontends.numba.constants import dotted_name
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.frontends.numba.sites.names import source_text
+from smemviz.frontends.program import Program
 from smemviz.messages import english
 from smemviz.model.layout import layouts
 from smemviz.model.layout.candidates import LayoutChange, Pad
@@ -26,6 +27,17 @@ from smemviz.suggest.uses import check_named_once, declaration, elements, views
 _REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once
 
 
+def rewriter(program: Program, array: ArrayInfo) -> Rewriting:
+    """Return what lays an array out anew."""
+    assert isinstance(program, PythonProgram)
+    return Rewriting(program, array)
+
+
+def as_declared(program: Program, array: ArrayInfo) -> ArrayInfo:
+    """Return an array with the dimensions that the text gives it: those that it has."""
+    return array
+
+
 class Rewriting(Rewriter):
     """A shared array of a kernel file, to be laid out anew.
 
@@ -33,7 +45,7 @@ class Rewriting(Rewriter):
         NotRewrittenError: when its declaration is not in sight.
     """
 
-    def __init__(self, program: Program, array: ArrayInfo) -> None:
+    def __init__(self, program: PythonProgram, array: ArrayInfo) -> None:
         self.program = program
         self.array = array
         self.declared = declaration(program, array)
@@ -98,7 +110,7 @@ class Rewriting(Rewriter):
         raise NotRewrittenError(shape.lineno, what)
 
 
-def new_index(program: Program, laid: Layout, parts: Sequence[str], index: ast.expr) -> Edit:
+def new_index(program: PythonProgram, laid: Layout, parts: Sequence[str], index: ast.expr) -> Edit:
     """Return the edit of one index.
 
     Args:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.frontends.numba.constants import dotted_name
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
@@ -28,7 +28,7 @@ class Declaration:
     line: int
 
 
-def declaration(program: Program, array: ArrayInfo) -> Declaration:
+def declaration(program: PythonProgram, array: ArrayInfo) -> Declaration:
     """Find where an array of a launch is declared.
 
     Raises:
@@ -59,7 +59,7 @@ def check_named_once(declared: Declaration) -> None:
             raise NotRewrittenError(node.lineno, _assigned_here(declared.name))
 
 
-def elements(program: Program, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+def elements(program: PythonProgram, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
     """Give every index with which a function, and those it hands the array to, reaches an element of it.
 
     An index is what stands in the brackets, or the second argument of an atomic operation.
@@ -94,7 +94,9 @@ def views(function: ast.FunctionDef, name: str) -> Iterator[tuple[int, str]]:
                 yield child.lineno, _use(node, name)
 
 
-def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: ast.FunctionDef) -> Iterator[ast.expr]:
+def _handed_over(
+    program: PythonProgram, call: ast.Call, array: ast.Name, function: ast.FunctionDef
+) -> Iterator[ast.expr]:
     callers = sum(
         isinstance(node, ast.Call) and dotted_name(node.func) == function.name for node in ast.walk(program.tree)
     )

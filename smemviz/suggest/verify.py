@@ -12,18 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
+from smemviz.engines.backend import runner_of
 from smemviz.engines.options import Progress, RunOptions
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
+from smemviz.measure.meters import meter_of
 from smemviz.messages import english
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, Timing
 from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.recordings.recording import EngineName, Recording
-from smemviz.suggest.languages import language_of
 from smemviz.suggest.rewrites import rewritten
 from smemviz.suggest.suggestion import Check, Suggestion
 
@@ -66,7 +67,7 @@ class Verifier:
         if self.engine == "lockstep":
             return result
         # Atomics of floats give another sum each time.
-        again = language_of(self.program).outputs(self.program, self.kernels)
+        again = meter_of(self.program).outputs(self.program, self.kernels)
         return replace(result, hashes=tuple(map(_same, result.hashes, again)))
 
     def start(self) -> None:
@@ -160,7 +161,7 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     Raises:
         MissingError: when there is none.
     """
-    return language_of(program).times(program, kernels, progress)
+    return meter_of(program).time(program, progress=progress, kernels=kernels).times
 
 
 def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _RunResult:
@@ -170,11 +171,11 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
         def keep(kernel: str, arguments: Sequence[object]) -> None:
             hashes.append(OutputHash(kernel, hashed(arguments)))
 
-        launches, findings = language_of(program).run(program, RunOptions(progress), keep)
+        launches, findings = runner_of(program.language).run_in_lockstep(program, RunOptions(progress), keep)
         return _RunResult(launches, findings, tuple(hashes))
     options = RunOptions(progress, picker=Picker(selection(kernels=sorted(kernels))))
-    launches, findings = language_of(program).run_on_gpu(program, options)
-    return _RunResult(launches, findings, language_of(program).outputs(program, kernels))
+    launches, findings = runner_of(program.language).run_on_gpu(program, options)
+    return _RunResult(launches, findings, meter_of(program).outputs(program, kernels))
 
 
 def _same(first: OutputHash, second: OutputHash) -> OutputHash:

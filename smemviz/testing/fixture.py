@@ -9,7 +9,7 @@ from typing import Any
 from smemviz.engines import record, run
 from smemviz.engines.backend import Engine
 from smemviz.errors import InputError, SmemvizError
-from smemviz.frontends.numba.program import source_sha256
+from smemviz.frontends.program import source_sha256
 from smemviz.frontends.reading import read_source
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, Site

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import loaded_sites
+from smemviz.languages import spelling_of
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import pads, swizzles
@@ -16,7 +17,6 @@ from smemviz.model.layout.search import Score, score, smallest_fix
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import spelling_of
 from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import count, lane_ranges, number, operation_name

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from smemviz.i18n import N_, _
+from smemviz.languages import Spelling, spelling_of
 from smemviz.messages import say
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import Launch
-from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import duration
 from smemviz.wording.layout_changes import change_text

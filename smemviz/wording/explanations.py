@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import _, ngettext, spoken
+from smemviz.languages import PYTHON, Spelling
 from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.counting.pattern import Pattern, different, find_patterns, index_steps, mostly_irregular
@@ -21,7 +22,6 @@ from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import ArrayInfo, Launch, Site
-from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
 from smemviz.wording.layout_changes import fix_text
@@ -47,7 +47,10 @@ class Explained:
 
 
 def explain(
-    launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset(), spelling: Spelling = PYTHON
+    launch: Launch,
+    hardware: Hardware = H200,
+    loaded: frozenset[int] = frozenset(),
+    spelling: Spelling = PYTHON.spelling,
 ) -> tuple[Explained, ...]:
     """Explain every site of a launch, in order, as a compute capability serves it.
 
@@ -65,7 +68,7 @@ class Explaining:
     launch: Launch
     hardware: Hardware = H200
     loaded: frozenset[int] = frozenset()
-    spelling: Spelling = PYTHON
+    spelling: Spelling = PYTHON.spelling
 
     def __post_init__(self) -> None:
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in

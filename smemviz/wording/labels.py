@@ -9,9 +9,9 @@ from datetime import date
 import numpy as np
 
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
+from smemviz.languages import Spelling
 from smemviz.recordings.data import ArrayInfo, Launch, Verdict
 from smemviz.recordings.findings import kind_of
-from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import clauses, names
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smemviz.i18n import _, ngettext
+from smemviz.languages import PYTHON, Spelling
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix, Score
 from smemviz.recordings.data import ArrayInfo
-from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import capital
 from smemviz.wording.labels import count
 
@@ -17,7 +17,7 @@ def fix_text(
     array: ArrayInfo,
     pad: LayoutFix[Pad] | None,
     swizzle: LayoutFix[Swizzle] | None,
-    spelling: Spelling = PYTHON,
+    spelling: Spelling = PYTHON.spelling,
 ) -> str | None:
     """Say what to change and what excess that leaves at all accesses to the array, None without either."""
     changes = [pad_text(array, pad.layout, pad.more_bytes, spelling)] if pad else []
@@ -45,7 +45,7 @@ def change_text(
     layout: Pad | Swizzle,
     more_bytes: int,
     constants: Mapping[str, object],
-    spelling: Spelling = PYTHON,
+    spelling: Spelling = PYTHON.spelling,
     *,
     written: bool,
 ) -> str:
@@ -63,7 +63,7 @@ def change_text(
     return swizzle_text(array, layout, spelling)
 
 
-def pad_text(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = PYTHON) -> str:
+def pad_text(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = PYTHON.spelling) -> str:
     """Say what to pad: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
     more = more_bytes_text(more_bytes)
     if len(array.shape) < 2:
@@ -90,7 +90,7 @@ def more_bytes_text(more_bytes: int) -> str:
     return ngettext("{n:,} byte more", "{n:,} bytes more", more_bytes)
 
 
-def swizzle_text(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON) -> str:
+def swizzle_text(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON.spelling) -> str:
     """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
     elements = array.nbytes // array.itemsize
     change = _swizzled(array, swizzle, elements, spelling)

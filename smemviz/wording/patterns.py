@@ -9,13 +9,13 @@ from math import gcd
 import numpy as np
 
 from smemviz.i18n import N_, _, ngettext
+from smemviz.languages import PYTHON, Spelling
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
-from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import count, lane_ranges
 
@@ -68,7 +68,7 @@ def name(pattern: Pattern) -> str:
     return _(_NAMES[pattern.kind])
 
 
-def described(pattern: Pattern, steps: tuple[int, ...] | None, spelling: Spelling = PYTHON) -> str:
+def described(pattern: Pattern, steps: tuple[int, ...] | None, spelling: Spelling = PYTHON.spelling) -> str:
     """Describe a pattern for a sentence that goes on: ``neighbouring lanes are 32 words apart, one row down``.
 
     ``steps`` is how the array's index changes from lane to lane, None when that differs.

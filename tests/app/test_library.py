@@ -23,7 +23,7 @@ from smemviz.app.state import RunState
 from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
-from smemviz.frontends.numba.program import source_sha256
+from smemviz.frontends.program import source_sha256
 from smemviz.paths import gallery, kernels_dir, plain_name
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording

@@ -14,6 +14,7 @@ from helpers.strategies import a_recording
 
 import smemviz
 from smemviz.frontends.revision import read_revision
+from smemviz.languages import CUDA_CPP
 
 Diff = Callable[..., Text]
 MARKDOWN = """\
@@ -115,7 +116,7 @@ def test_a_revision_is_read_in_the_language_of_its_file(repository: Path) -> Non
     (repository / "k.cu").write_text(commit_text)
     commit(repository / "k.cu")
     program = read_revision("HEAD:k.cu")
-    assert (program.language, list(program.kernels), program.source) == ("cuda", ["k"], commit_text)
+    assert (program.language, list(program.kernels), program.source) == (CUDA_CPP, ["k"], commit_text)
 
 
 def test_recordings_are_compared_as_they_are(here: Path, diff: Diff) -> None:

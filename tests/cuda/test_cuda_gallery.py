@@ -178,8 +178,8 @@ def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
     library = Library(gallery())
     assert f"{name}.cu" not in library.files  # which are the cards of the gallery
     for kernel in library.program(f"{name}.cu").kernels.keys() - WITHOUT_TWIN:
-        assert library.twin(name, kernel) == f"{name}.cu"
-        assert library.twin(f"{name}.cu", kernel) == library.twin(f"{name}.cu@compiled", kernel) == name
+        assert library.twins(name, kernel) == (f"{name}.cu",)
+        assert library.twins(f"{name}.cu", kernel) == library.twins(f"{name}.cu@compiled", kernel) == (name,)
 
 
 def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
@@ -199,17 +199,17 @@ def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
 
 def test_a_kernel_without_a_twin_leads_to_none_and_strangers_see_no_link() -> None:
     library = Library(gallery())
-    assert library.twin("histogram", "shared_bins") is None
-    assert library.twin("matmul", "no_such_kernel") is None
-    assert Library(gallery(), local=False).twin("square", "set_row_read_col") is None
+    assert library.twins("histogram", "shared_bins") == ()
+    assert library.twins("matmul", "no_such_kernel") == ()
+    assert Library(gallery(), local=False).twins("square", "set_row_read_col") == ()
 
 
 def test_files_of_both_languages_are_shown_together() -> None:
     folder = kernels_dir()
     library = Library([folder / "square.cu", folder / "square.py", folder / "reverse.cu"])
     assert library.files == ("square.cu", "square.cu@compiled", "square", "reverse.cu", "reverse.cu@compiled")
-    assert library.twin("square", "set_row_read_col") == "square.cu"
-    assert library.twin("reverse.cu", "static_reverse") == "reverse"
+    assert library.twins("square", "set_row_read_col") == ("square.cu",)
+    assert library.twins("reverse.cu", "static_reverse") == ("reverse",)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.tasks.suggester import Suggester, command
-from smemviz.frontends.cuda import CudaProgram, View, parse_cuda
-from smemviz.frontends.reading import as_seen
+from smemviz.frontends.cuda import CudaProgram, parse_cuda
+from smemviz.languages import View
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
@@ -164,7 +164,7 @@ def test_what_cannot_be_written_is_refused_by_line(
 def answered(folder: Path, text: str, view: View = "source") -> Answer:
     path = folder / "k.cu"
     path.write_text(text)
-    program = as_seen(parse_cuda(text, path.as_posix()), view)
+    program = parse_cuda(text, path.as_posix()).in_view(view)
     return answer(smemviz.run(path, view=view), program, None, "lockstep", H200)
 
 

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.frontends.reading import read_program
+from smemviz.frontends.reading import loaded_sites, read_program
+from smemviz.languages import CUDA_CPP
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import CPP
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.layout_changes import pad_text, swizzle_text
 from smemviz.wording.patterns import described, distance
@@ -340,7 +339,7 @@ def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]],
 def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], text: str) -> None:
     pattern = Pattern("stride", (Level(32, 128),))
     assert described(pattern, steps) == f"neighbouring lanes are 32 words apart, {text}"
-    assert described(pattern, steps, CPP).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
+    assert described(pattern, steps, CUDA_CPP.spelling).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
 
 
 @pytest.mark.parametrize(

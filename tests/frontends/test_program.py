@@ -194,12 +194,14 @@ def test_what_is_no_arithmetic_or_nests_too_deeply_is_no_constant(value: str):
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path: Path):
-    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe\x00")
+    for name in ("bytes.py", "bytes"):
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00")
 
     for path, why in [
         (tmp_path / "absent.py", "no such file"),
         (tmp_path, "is a folder; name a kernel file in it"),
-        (tmp_path / "bytes.py", "is not UTF-8 text; name a Python file with @cuda.jit kernels"),
+        (tmp_path / "bytes.py", "is not UTF-8 text; save it as UTF-8"),
+        (tmp_path / "bytes", "is not UTF-8 text; name a Python file with @cuda.jit kernels"),
     ]:
         with pytest.raises(InputError, match=why.split(";")[0]) as caught:
             read_program(path)

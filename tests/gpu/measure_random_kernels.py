@@ -43,9 +43,9 @@ def written(folder: Path, language: str, first: int, kind: str) -> Path:
 def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]]:
     """Return the launches of a file, and what each left."""
     import smemviz
-    from smemviz.frontends.reading import as_seen, read_program
+    from smemviz.frontends.reading import read_program
 
-    program = as_seen(read_program(path), view)
+    program = read_program(path).in_view(view)
     if path.suffix == ".cu":
         from smemviz.engines.gpu.ptx.recorder import Recorder
         from smemviz.engines.lockstep.ptx.host import running
@@ -108,13 +108,13 @@ def compared(job: tuple[str, str, str]) -> list[dict[str, str]]:
 def verified(job: tuple[str, str, str]) -> list[dict[str, str]]:
     """Verify one file in one view, site by site, and keep what Nsight Compute printed."""
     import smemviz
-    from smemviz.frontends.reading import as_seen, read_program
+    from smemviz.frontends.reading import read_program
     from smemviz.measure.ncu.counters import find_ncu
     from smemviz.measure.ncu.verify import verify
 
     path, view, _ = Path(job[0]), job[1], job[2]
     try:
-        program = as_seen(read_program(path), view)
+        program = read_program(path).in_view(view)
         with contextlib.redirect_stdout(io.StringIO()):
             recording = smemviz.run(program, engine="gpu")
             recording, _ = verify(program, {}, recording, find_ncu(), lambda *_: None)

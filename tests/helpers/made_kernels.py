@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program
 
 HEAD = "import numpy as np\nfrom numba import cuda, float32, float64, int8, int16, int32, uint32\n\n"

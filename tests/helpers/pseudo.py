@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 from helpers.extracting import messages_said
 from smemviz import i18n as language
 from smemviz import messages as said
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.messages import recognised
 from smemviz.model.hardware.compute_capability import known
 from smemviz.paths import assets_dir

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from smemviz.frontends.numba.program import source_sha256
+from smemviz.frontends.program import source_sha256
 from smemviz.recordings.data import ArrayInfo, Device, Launch, Requests, Site, Totals
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording

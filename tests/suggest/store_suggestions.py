@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.backend import chosen
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import Launch

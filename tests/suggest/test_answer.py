@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from helpers.made_kernels import transposing
 from helpers.measured import timing
 
 from smemviz.engines import run
+from smemviz.engines.backend import RunOutcome, runner_of
 from smemviz.engines.options import RunOptions
 from smemviz.engines.output_hashes import OutputHash
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
+from smemviz.languages import LANGUAGES
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import EngineName
 from smemviz.suggest import answering, verify
 from smemviz.suggest.answering import Answer, answer
-from smemviz.suggest.languages import Language, RunOutcome, language_of
 
 
 def answered(program: Program, kernel: str | None = None, engine: EngineName = "lockstep") -> Answer:
@@ -88,10 +90,13 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         fast = ", PITCH)" in program.source.partition("def tile")[2].partition("def padded")[0]
         return tuple(timing(1.0 if fast else 2.0) for _ in launches)
 
-    def language(program: Program) -> Language:
-        return replace(language_of(program), run_on_gpu=record, outputs=hashes)
-
-    monkeypatch.setattr(verify, "language_of", language)
+    lockstep = {language: runner_of(language).run_in_lockstep for language in LANGUAGES}
+    monkeypatch.setattr(
+        verify,
+        "runner_of",
+        lambda language: SimpleNamespace(run_in_lockstep=lockstep[language], run_on_gpu=record),
+    )
+    monkeypatch.setattr(verify, "meter_of", lambda program: SimpleNamespace(outputs=hashes))
     monkeypatch.setattr(answering, "times", times)
     return timed
 

@@ -9,7 +9,7 @@ from helpers.made_kernels import HEAD, transposing
 
 from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle

@@ -8,7 +8,7 @@ import pytest
 from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
-from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import loaded_sites
 from smemviz.suggest.find import suggestions
 from smemviz.suggest.suggestion import Refused
 

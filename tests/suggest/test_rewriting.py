@@ -6,7 +6,7 @@ import pytest
 from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import Edit, NotRewrittenError, edited, rewritten, unified_diff

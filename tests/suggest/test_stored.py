@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir

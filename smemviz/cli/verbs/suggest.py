@@ -37,10 +37,11 @@ from smemviz.cli.settings import (
     require_output,
 )
 from smemviz.errors import InputError
+from smemviz.languages import is_kernel_file, suffixes
 
 if TYPE_CHECKING:
     from smemviz.engines import Engine
-    from smemviz.frontends.numba.program import Program
+    from smemviz.frontends.program import Program
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
     from smemviz.suggest.answering import Answer
@@ -68,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.reports.suggestions import answer_facts, print_answer
     from smemviz.reports.terminal import output_console, print_json
 
-    if arguments.output and arguments.output.suffix in {".py", ".ipynb", ".cu", ".cuh", ".npz"}:
+    if arguments.output and (is_kernel_file(arguments.output) or arguments.output.suffix == ".npz"):
         raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
     if arguments.output and arguments.over:
         raise InputError("a difference is for one choice of constants: -o goes with --set; nothing was run")
@@ -126,7 +127,7 @@ def _answer(
 
 def _file_and_kernel(text: str) -> tuple[Path, str | None]:
     """Take ``FILE:KERNEL`` apart; a template's kernel in C++ is named with its arguments."""
-    match = re.fullmatch(r"(.*\.cuh?):(.+)|(.*):([^\W\d]\w*)", text)
+    match = re.fullmatch(rf"(.*(?:{'|'.join(map(re.escape, suffixes()))})):(.+)|(.*):([^\W\d]\w*)", text)
     if match is None or Path(text).exists():
         return Path(text), None
     file, kernel, *python = match.groups()
@@ -138,14 +139,14 @@ def _recorded(
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
-    from smemviz.frontends.reading import as_seen, check_runnable, read_program, recorded_program, with_values
+    from smemviz.frontends.reading import check_runnable, read_program, recorded_program, with_values
     from smemviz.recordings.file import load
 
     if path.suffix != ".npz":
         program = read_program(path).with_constants(constants)
         check_runnable(program)
         recording = run(program, engine=engine, progress=progress, view=view)
-        return recording, as_seen(program, recording.view), None
+        return recording, program.in_view(recording.view), None
     if constants or view:
         raise InputError(f"{path}: is a recording; constants and a view are set for kernel files")
     recording = load(path)
@@ -155,7 +156,7 @@ def _recorded(
         why = f"its kernel file is not here ({error})"
     else:
         if here.sha256 == recording.sha256 and here.has_main:
-            return recording, as_seen(with_values(here, recording.constants), recording.view), None
+            return recording, with_values(here, recording.constants).in_view(recording.view), None
         changed = here.sha256 != recording.sha256
         why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
     return recording, recorded_program(recording.source, recording.file, recording.constants), why

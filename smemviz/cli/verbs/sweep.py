@@ -28,7 +28,7 @@ from smemviz.cli.settings import (
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
-    from smemviz.frontends.numba.program import Program
+    from smemviz.frontends.program import Program
     from smemviz.recordings.sweep import Size, Sweep
 
 SIZES = "64,128,256,512,1024,2048,4096,8192"
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
-    from smemviz.frontends.numba.digests import digests
+    from smemviz.frontends.digests import digests
     from smemviz.frontends.reading import read_program
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
     from smemviz.reports.terminal import print_json
@@ -136,7 +136,6 @@ def _measure(
 
 def _require_products(program: Program) -> None:
     """Refuse a kernel file that does not multiply matrices of a size that can be set."""
-    from smemviz.frontends.cuda import CudaProgram
     from smemviz.frontends.reading import check_runnable
     from smemviz.recordings.sweep import SIZE_CONSTANTS
 
@@ -144,14 +143,7 @@ def _require_products(program: Program) -> None:
     missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
     if missing:
         raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
-    if isinstance(program, CudaProgram):
-        kernels = {name: (function.line, function.parameters) for name, function in program.kernel_functions.items()}
-    else:
-        kernels = {
-            name: (node.lineno, tuple(argument.arg for argument in node.args.args))
-            for name, node in program.kernels.items()
-        }
-    for name, (line, parameters) in kernels.items():
+    for name, (line, parameters) in program.heads().items():
         if parameters != _PARAMETERS:
             raise KernelFileError(program.file, line, f"a sweep needs kernels of (c, a, b); {name} is none")
 

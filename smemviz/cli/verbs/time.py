@@ -14,7 +14,7 @@ from smemviz.cli.settings import add_file_and_settings, add_output, main_output,
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from smemviz.frontends.numba.program import Program
+    from smemviz.frontends.program import Program
     from smemviz.measure.time.meter import Timed
     from smemviz.recordings.data import Launch, Timing
 
@@ -32,25 +32,17 @@ def execute(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict, replace
 
     from smemviz.engines.backend import gpu_engine
-    from smemviz.frontends.cuda import CudaProgram
-    from smemviz.frontends.reading import read_program
+    from smemviz.frontends.reading import check_runnable, read_program
+    from smemviz.measure.meters import meter_of
     from smemviz.progress import progress_bar
     from smemviz.reports.terminal import print_json
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
-    if not isinstance(program, CudaProgram):
-        program.require_main()
+    check_runnable(program)
     device = gpu_engine().device()
     with main_output(arguments.json), progress_bar() as progress:
         recording = recording_for(program, arguments.output) if arguments.output else None
-        if isinstance(program, CudaProgram):
-            from smemviz.measure.time.cuda import time_cuda
-
-            timed = time_cuda(program, arguments.cold, progress)
-        else:
-            from smemviz.measure.time.timing import time_program
-
-            timed = time_program(program, arguments.cold, progress)
+        timed = meter_of(program).time(program, arguments.cold, progress)
     if recording:
         replace(recording, launches=with_times(recording.launches, timed)).save(arguments.output)
     if arguments.json:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record, profile, reconcile, store, print."""
     from smemviz.engines.backend import gpu_engine
-    from smemviz.frontends.reading import as_seen, check_runnable, read_program
+    from smemviz.frontends.reading import check_runnable, read_program
     from smemviz.measure.ncu.counters import find_ncu
     from smemviz.measure.ncu.verify import verify
     from smemviz.model.hardware.hardware import Hardware
@@ -35,7 +35,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.reports.terminal import print_json
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
-    program = as_seen(program, arguments.view or "source")
+    program = program.in_view(arguments.view)
     check_runnable(program)
     if not gpu_engine().available():
         raise MissingError("no GPU here that Numba can use; verify needs one, and Nsight Compute (ncu)")
@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> int:
         recording = recording_for(program, arguments.output, progress)
         if arguments.view not in (None, recording.view):
             raise InputError(f"{arguments.output}: is of the view {recording.view}; name another file")
-        program = as_seen(program, recording.view)
+        program = program.in_view(recording.view)
         recording, explained = verify(program, dict(arguments.set), recording, ncu, progress)
     if arguments.output:
         recording.save(arguments.output)

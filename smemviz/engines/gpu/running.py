@@ -18,12 +18,12 @@ from smemviz.engines.host import configuration, launch_place, run_main
 from smemviz.engines.options import RunOptions
 from smemviz.engines.replacing import replaced
 from smemviz.frontends.numba.functions import Function, function_in
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 
 
-def run(program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+def run(program: PythonProgram, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
 
     Raises:
@@ -35,7 +35,7 @@ def run(program: Program, options: RunOptions) -> tuple[tuple[Launch, ...], tupl
     return seen.result()
 
 
-def watch(program: Program, watcher: Watcher) -> None:
+def watch(program: PythonProgram, watcher: Watcher) -> None:
     """Run a kernel file's ``main()`` on the device; ``watcher`` sees every launch in it.
 
     Raises:

@@ -22,10 +22,10 @@ from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.pace import Pace
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import LaunchError, PlaceError
+from smemviz.languages import PYTHON, Spelling
 from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Site
 from smemviz.recordings.findings import Finding
-from smemviz.recordings.spelling import PYTHON, Spelling
 
 Place = tuple[str, int]
 
@@ -57,7 +57,7 @@ class RunningLaunch(ABC):
         watched: Mapping[Any, Watched],
         place: Place,
         options: LaunchOptions,
-        spelling: Spelling = PYTHON,
+        spelling: Spelling = PYTHON.spelling,
         tree: ast.FunctionDef | None = None,
         *,
         uses_warps: bool,

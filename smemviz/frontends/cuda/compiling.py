@@ -14,10 +14,11 @@ from smemviz.frontends.cuda.functions import find_functions
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
 from smemviz.frontends.cuda.lexing import one_token_a_line
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
-from smemviz.frontends.cuda.program import CudaProgram, View
+from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
+from smemviz.languages import View
 from smemviz.messages import english
 
 _STANDARD = "--std=c++17"

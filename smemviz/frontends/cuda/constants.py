@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smemviz.frontends.cuda.lexing import Lines, Token, code
-from smemviz.frontends.numba.constants import Constant
+from smemviz.frontends.knobs import Constant
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import ConstantValue
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Literal
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
@@ -16,14 +15,13 @@ from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.functions import Function, find_functions
 from smemviz.frontends.cuda.includes import Missing, own_headers
 from smemviz.frontends.cuda.lexing import code, scan
-from smemviz.frontends.numba.constants import Constant
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.knobs import Constant
+from smemviz.frontends.program import Program
+from smemviz.languages import CUDA_CPP
 from smemviz.messages import english
 from smemviz.recordings.dtypes import ConstantValue
 
-View = Literal["source", "compiled"]
 NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)  # a launch in a comment
-VIEWS: tuple[View, ...] = ("source", "compiled")
 
 
 @dataclass(frozen=True)
@@ -35,15 +33,12 @@ class CudaProgram(Program):
     ``before`` the headers that are read before its text.
     """
 
-    view: View = "source"
+    language = CUDA_CPP
+
+    kernels: Mapping[str, Function] = field(repr=False)
     options: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-
-    @property
-    def variant(self) -> str:
-        """What tells runs of the same file with the same constants apart."""
-        return self.view
 
     @property
     def summary(self) -> str:
@@ -55,10 +50,18 @@ class CudaProgram(Program):
             lines.append(line.strip("/ "))
         return " ".join(lines)
 
-    @property
-    def language(self) -> str:
-        """What the file is written in, by the name that highlighters know."""
-        return "cuda"
+    def with_compiler(self, options: Sequence[str], folders: Sequence[str], before: Sequence[str]) -> CudaProgram:
+        """Return the program as it is compiled with options, with more folders of headers, and headers read first."""
+        return replace(self, options=tuple(options), folders=tuple(folders), before=tuple(before))
+
+    def heads(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """Return the line of each kernel and the names of its parameters."""
+        return {name: (function.line, function.parameters) for name, function in self.kernel_functions.items()}
+
+    def helper_hashes(self) -> tuple[tuple[str, str], ...]:
+        """Return the path and the SHA-256 of every header that it includes."""
+        headers, _ = self.headers()
+        return tuple(sorted((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in headers.items()))
 
     @property
     def has_main(self) -> bool:
@@ -70,16 +73,6 @@ class CudaProgram(Program):
         """Whether its own ``main()`` says what to launch, and no comment does."""
         has_notes = any(token.kind == "comment" and NOTE.fullmatch(token.text) for token in scan(self.source))
         return not has_notes and any(function.name == "main" for function in self.definitions)
-
-    def require_main(self) -> ast.FunctionDef:
-        """Refuse: what asks for Python's ``main()`` does not work for CUDA C++.
-
-        Raises:
-            KernelFileError: always.
-        """
-        raise KernelFileError(
-            self.file, 1, english("is CUDA C++, which has no {main}; this works for kernels in Python", main="main()")
-        )
 
     @cached_property
     def text(self) -> str:
@@ -160,13 +153,5 @@ class CudaProgram(Program):
 def parse_cuda(source: str, file: str) -> CudaProgram:
     """Read the text of a ``.cu`` file; ``file`` is the name that errors show."""
     source = source.replace("\r\n", "\n")
-    # What lists kernels needs their names only.
-    kernels = {function.name: _no_python(function.name) for function in find_functions(source) if function.is_kernel}
-    return CudaProgram(file, source, ast.Module([], []), read_constants(source, {}), kernels, {})
-
-
-def _no_python(name: str) -> ast.FunctionDef:
-    function = ast.parse("def kernel(): ...").body[0]
-    assert isinstance(function, ast.FunctionDef)
-    function.name = name
-    return function
+    kernels = {function.name: function for function in find_functions(source) if function.is_kernel}
+    return CudaProgram(file, source, read_constants(source, {}), kernels)

@@ -1,4 +1,4 @@
-"""Constants of kernel files: reading their values from the syntax tree, and values for them from text.
+"""Constants of kernel files: reading their values from the syntax tree.
 
 ``evaluate`` is a small safe evaluator: numbers, arithmetic, names already known, dtype names and a few pure
 functions. It never calls into the program, and what it makes is bounded: the text may come from anywhere.
@@ -10,17 +10,12 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from smemviz.errors import ConstantError
-from smemviz.messages import english
+from smemviz.frontends.knobs import MAX_BITS
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
-from smemviz.recordings.dtypes import DTYPES, ConstantValue
+from smemviz.recordings.dtypes import DTYPES
 
-# Numba's scalar types by name, and the NumPy type each stands for.
-Kind = Literal["int", "float", "bool", "dtype"]
-_MAX_BITS = 4096
 _MAX_DEPTH = 50
 _MAX_DIGITS = 400
 
@@ -29,72 +24,14 @@ class DtypeName(str):
     """The name of a dtype, told apart from other text."""
 
 
-@dataclass(frozen=True)
-class Constant:
-    """One knob: its value, its kind, the line and text of its assignment, and the constants it is computed from."""
-
-    name: str
-    value: ConstantValue
-    kind: Kind | str
-    line: int
-    text: str
-    depends: tuple[str, ...] = ()
-
-
-def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
-    """Read a value for a constant, from text or from Python.
-
-    Raises:
-        ConstantError: when the value is of another kind than the constant.
-    """
-    parsed = value
-    if isinstance(value, str) and constant.kind != "dtype":
-        parsed = _number(value.strip())
-    elif constant.kind == "dtype":
-        name = value if isinstance(value, str) else str(getattr(value, "__name__", getattr(value, "name", value)))
-        name = name.strip().rpartition(".")[2]
-        if name in DTYPES:
-            return name
-    if constant.kind == "bool" and isinstance(parsed, bool):
-        return parsed
-    parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
-    if isinstance(parsed, int) and parsed.bit_length() > (1023 if constant.kind == "float" else _MAX_BITS):
-        raise ConstantError(file, constant.line, english("{constant} is too large a number", constant=constant.name))
-    if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
-        return parsed
-    if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
-        return float(parsed)
-    raise ConstantError(file, constant.line, _misfit(constant, value))
-
-
-def _misfit(constant: Constant, value: object) -> str:
-    """Say what a constant is, and that a value is none of that kind."""
-    values = {"constant": constant.name, "text": constant.text, "value": repr(value)}
-    match constant.kind:
-        case "int":
-            return english("{constant} is an integer ({text}); {value} is not", **values)
-        case "float":
-            return english("{constant} is a number ({text}); {value} is not", **values)
-        case "bool":
-            return english("{constant} is True or False ({text}); {value} is not", **values)
-    return english("{constant} is a Numba dtype such as float32 ({text}); {value} is not", **values)
-
-
-def _number(text: str) -> object:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError of {[]}
-        return text
-
-
 def _bounded_power(a: Any, b: Any) -> Any:
-    if isinstance(a, int) and isinstance(b, int) and abs(a).bit_length() * max(b, 0) > _MAX_BITS:
+    if isinstance(a, int) and isinstance(b, int) and abs(a).bit_length() * max(b, 0) > MAX_BITS:
         raise OverflowError
     return a**b
 
 
 def _bounded_shift(a: int, b: int) -> int:
-    if b > _MAX_BITS:
+    if b > MAX_BITS:
         raise OverflowError
     return a << b
 
@@ -163,7 +100,7 @@ def _nests_deeper(node: ast.expr, depth: int) -> bool:
 
 def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
     value = _worth(node, scope)
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise OverflowError
     return value
 

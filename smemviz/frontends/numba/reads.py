@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from smemviz.frontends.numba.program import Program, find_main
+from smemviz.frontends.numba.python_program import PythonProgram, find_main
 
 
-def constants_read(program: Program, kernel: str) -> frozenset[str] | None:
+def constants_read(program: PythonProgram, kernel: str) -> frozenset[str] | None:
     """Return the constants that change what a kernel does or how it is launched, with those they are computed from.
 
     None where that cannot be told: the file has no such kernel, or ``main()`` does not launch it by its name.
@@ -21,7 +21,7 @@ def constants_read(program: Program, kernel: str) -> frozenset[str] | None:
     return frozenset((_reached(program.tree, function) | _followed(program.tree, launched)) & program.constants.keys())
 
 
-def code_reads(program: Program, kernel: str) -> frozenset[str] | None:
+def code_reads(program: PythonProgram, kernel: str) -> frozenset[str] | None:
     """Return the constants that a kernel's code reads, wherever it is launched; None where there is no such kernel."""
     function = program.kernels.get(kernel)
     return None if function is None else frozenset(_reached(program.tree, function) & program.constants.keys())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 
 _MOST_THREADS = 1024
 _THREADS = {1: 32, 2: 32, 3: 8}  # along each axis
 
 
-def main_for(program: Program, kernel: str) -> str:
+def main_for(program: PythonProgram, kernel: str) -> str:
     """Write a ``main()`` in one line that launches a kernel of a file."""
     node = program.kernels[kernel]
     axes = _axes(node)
@@ -45,7 +45,7 @@ def _axes(kernel: ast.FunctionDef) -> int:
     return most
 
 
-def _tile(program: Program, kernel: ast.FunctionDef) -> int | None:
+def _tile(program: PythonProgram, kernel: ast.FunctionDef) -> int | None:
     """Return the first size of the first shared array, which is mostly that of the block."""
     for node in ast.walk(kernel):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("shared.array"):

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from smemviz import engines
 from smemviz.errors import LaunchError
-from smemviz.frontends.cuda import CudaProgram, compile_program
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
+from smemviz.measure.meters import meter_of
 from smemviz.measure.ncu import counters
-from smemviz.measure.ncu.clean_cuda import as_written
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.verdicts import plural
@@ -50,11 +49,9 @@ def verify(
     _refuse_harm(recording)
     kernels = [launch.kernel for launch in recording.launches]
     profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
-    if isinstance(program, CudaProgram):
-        compiled = compile_program(program, list(dict.fromkeys(kernels)), "compiled")
-        profiled = tuple(as_written(profile, compiled, program.file) for profile in profiled)
+    profiled = meter_of(program).as_written(program, kernels, profiled)
     reconciled = reconcile_fully(program, recording, profiled, progress)
-    if isinstance(program, CudaProgram) and program.view == "source":
+    if "compiled" in program.language.views and program.view == "source":
         reconciled = _with_compiled_view(program, recording, profiled, reconciled, progress)
     return _with_verdicts(recording, profiled, reconciled), all(compared.sound for compared in reconciled)
 
@@ -81,7 +78,7 @@ def reconcile_fully(
 
 
 def _with_compiled_view(
-    program: CudaProgram,
+    program: Program,
     recording: Recording,
     profiled: tuple[ProfiledLaunch, ...],
     reconciled: list[Reconciled],
@@ -90,7 +87,7 @@ def _with_compiled_view(
     """Explain what the source alone does not by what the compiler makes of it before ptxas sees it."""
     if all(compared.sound for compared in reconciled):
         return reconciled
-    seen = replace(program, view="compiled")
+    seen = program.in_view("compiled")
     compiled = engines.run(seen, engine="gpu", progress=progress)
     through = reconcile_fully(seen, compiled, profiled, progress)
     launches = zip(recording.launches, reconciled, compiled.launches, through, strict=True)

@@ -16,7 +16,7 @@ from smemviz.engines.backend import gpu_engine
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.options import Progress
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.measure.sweep.blas import Blas
 from smemviz.measure.time.replays import ReplayTime, replayed
 from smemviz.messages import english

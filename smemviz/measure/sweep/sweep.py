@@ -9,31 +9,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 from numba import cuda
-from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.backend import gpu_engine
-from smemviz.engines.gpu.launching import Arguments, MarkedKernel, count
-from smemviz.engines.gpu.running import watch
-from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda import CudaProgram
-from smemviz.frontends.numba.digests import digests
-from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.digests import digests
+from smemviz.frontends.program import Program
+from smemviz.measure.meters import meter_of
 from smemviz.measure.sweep.blas import MISSING, by_loops, by_numpy, describe_host, find_blas, loops_expected
 from smemviz.measure.sweep.ceilings import measure_ceilings
-from smemviz.measure.sweep.cuda import watch_cuda
-from smemviz.measure.sweep.launches import LOG_NOTHING, Job, Matrices, Measure, clocked, whole_us
+from smemviz.measure.sweep.launches import Job, Matrices, Measure, clocked, whole_us
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import queued, replayed
-from smemviz.recordings.data import Launch
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Point, Size, Sweep
 from smemviz.version import __version__
 
@@ -107,10 +99,7 @@ def _measure(job: Job, program: Program, size: Size) -> None:
     sized = program.with_constants(dict(zip(SIZE_CONSTANTS, (size.m, size.k, size.n), strict=True)))
     matrices = Matrices()
     try:
-        if isinstance(sized, CudaProgram):
-            watch_cuda(sized, Measure(job, sized, size, matrices))
-        else:
-            watch(sized, _Watcher(Measure(job, sized, size, matrices)))
+        meter_of(sized).measure_products(sized, Measure(job, sized, size, matrices))
     except KernelFileError as error:
         job.notes.append(f"{size.name}: {error.what}")
     _cublas(job, size, matrices)
@@ -148,28 +137,3 @@ def _host(job: Job, size: Size, matrices: Matrices) -> None:
         return
     time, c = by_loops(a, b)
     job.points.append(Point(LOOPS, size, None, "float32", time, *matrices.error(c, a, b)))
-
-
-class _Watcher:
-    """Measures each kernel of Python as ``main()`` launches it, with matrices of its own."""
-
-    def __init__(self, measure: Measure) -> None:
-        self._measure = measure
-
-    def launch(
-        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> None:
-        """Measure one launch."""
-
-        def launch(c: Any, a: Any, b: Any, stream: Any = 0) -> None:
-            dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(c, a, b)
-
-        def counter(arguments: Sequence[Any]) -> Callable[[int], Launch]:
-            kernel = MarkedKernel(function, arguments)
-            count(kernel, config, arguments, LOG_NOTHING)  # compiles
-            return lambda log_bytes: count(kernel, config, arguments, log_bytes)
-
-        if self._measure.takes(function.name, config, arguments):
-            with Arguments(arguments[:1]) as on_device:
-                self._measure.launch(function.name, config, arguments, on_device.values[0], launch, counter)
-                on_device.restore()

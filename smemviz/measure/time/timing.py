@@ -16,7 +16,7 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
 from smemviz.recordings.data import Timing
@@ -25,7 +25,7 @@ _COMPARED_BYTES = 1 << 28
 
 
 def time_program(
-    program: Program, cold: bool = False, progress: Progress | None = None, kernels: Collection[str] = ()
+    program: PythonProgram, cold: bool = False, progress: Progress | None = None, kernels: Collection[str] = ()
 ) -> Timed:
     """Time every launch of a kernel file.
 
@@ -137,7 +137,7 @@ def _copied(value: Any) -> Any:
     return cuda.to_device(value.copy_to_host())
 
 
-def outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+def outputs(program: PythonProgram, kernels: Collection[str]) -> tuple[OutputHash, ...]:
     """Run a kernel file's ``main()`` on the device and hash what each launch of some kernels leaves in its arrays.
 
     Raises:

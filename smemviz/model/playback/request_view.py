@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.languages import PYTHON, Spelling, spelling_of
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import ArrayInfo, Launch, Site
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import PYTHON, Spelling, spelling_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RequestView:
     block: int
     rows: NDArray[np.intp]
     position: int
-    spelling: Spelling = PYTHON
+    spelling: Spelling = PYTHON.spelling
 
     def spelled(self, recording: Recording) -> RequestView:
         """Return it with elements written as the file of its kernel writes them."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.listing import listing
-from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import loaded_sites
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service

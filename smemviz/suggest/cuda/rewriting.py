@@ -13,6 +13,7 @@ import numpy as np
 
 from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.program import Program
 from smemviz.messages import english
 from smemviz.model.layout import layouts
 from smemviz.model.layout.candidates import LayoutChange, Pad
@@ -30,8 +31,15 @@ _CHANGES = {"++", "--", "[", "=", *(f"{sign}=" for sign in ("+", "-", "*", "/", 
 _NUMBER = re.compile(r"(\d+)[uUlL]*")
 
 
-def as_declared(program: CudaProgram, array: ArrayInfo) -> ArrayInfo:
+def rewriter(program: Program, array: ArrayInfo) -> CudaRewriting:
+    """Return what lays an array out anew."""
+    assert isinstance(program, CudaProgram)
+    return CudaRewriting(program, array)
+
+
+def as_declared(program: Program, array: ArrayInfo) -> ArrayInfo:
     """Return an array with the dimensions that the text gives it: of vectors each row is their numbers in a line."""
+    assert isinstance(program, CudaProgram)
     try:
         dimensions = len(SourceText(program).declaration(array).extents)
     except NotRewrittenError:

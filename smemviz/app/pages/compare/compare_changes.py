@@ -14,10 +14,11 @@ from smemviz.app.components.frames import scroller, section
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
-from smemviz.app.library import COMPILED, Library
+from smemviz.app.file_names import COMPILED
+from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.frontends.revision import revision_of
 from smemviz.i18n import N_, _
 from smemviz.model.counting.diff import diff

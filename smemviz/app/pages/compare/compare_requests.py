@@ -14,8 +14,8 @@ from smemviz.app.components.rich import rich
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.sectors import largest_request, sectors
 from smemviz.i18n import N_, _
+from smemviz.languages import spelling_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.recordings.spelling import spelling_of
 from smemviz.views.comparison import Row
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import efficiency_text, operation_name

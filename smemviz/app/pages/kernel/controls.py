@@ -13,9 +13,9 @@ from smemviz.app import ids
 from smemviz.app.components.frames import icon_button
 from smemviz.app.components.written import Written
 from smemviz.app.state import MOST_BANKS
-from smemviz.frontends.numba.constants import Constant
-from smemviz.frontends.numba.program import Program
-from smemviz.frontends.numba.reads import constants_read
+from smemviz.frontends.knobs import Constant
+from smemviz.frontends.program import Program
+from smemviz.frontends.reading import frontend_of
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
@@ -58,7 +58,7 @@ def knob_kinds(program: Program, kernel: str | None = None) -> list[list[str]]:
 
 def _read(program: Program, kernel: str | None) -> Collection[str]:
     """Return the constants that a kernel reads: all where that cannot be told."""
-    read = constants_read(program, kernel) if kernel else None
+    read = frontend_of(program.language).constants_read(program, kernel) if kernel else None
     return program.constants if read is None else read
 
 

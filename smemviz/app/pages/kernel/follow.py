@@ -17,7 +17,6 @@ from smemviz.app.components.connect import fill
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.errors import InputError
-from smemviz.frontends.imported_files import helper_hashes
 from smemviz.frontends.reading import read_program
 
 _MILLISECONDS = 300  # between two questions: a glance from the editor to the browser takes longer
@@ -34,7 +33,7 @@ def version(path: Path) -> str | None:
         program = read_program(path)
     except InputError as error:
         return str(error)
-    return hashlib.sha256(repr((program.sha256, helper_hashes(program))).encode()).hexdigest()
+    return hashlib.sha256(repr((program.sha256, program.helper_hashes())).encode()).hexdigest()
 
 
 def follower() -> list[Component]:

@@ -40,7 +40,7 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import ConstantError
 from smemviz.figures.registry import FIGURES
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
 

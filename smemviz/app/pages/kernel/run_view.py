@@ -26,20 +26,21 @@ from smemviz.app.components.launches import (
 )
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import fact
-from smemviz.app.library import COMPILED, Library, ShownRun
+from smemviz.app.file_names import COMPILED
+from smemviz.app.library import Library, ShownRun
 from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import LaunchError, PlaceError, SmemvizError
 from smemviz.i18n import _, ngettext
+from smemviz.languages import language_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.paths import gallery
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.places import access_of
-from smemviz.recordings.spelling import is_cuda_file
 from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
@@ -94,7 +95,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         f"{ids.KERNELS}.html": _kernel_links(shown_run, launch, query, hardware),
         "eyebrow.html": _eyebrow(shown_run, launch.kernel),
         "twins.html": [
-            *_twin_link(library, launch.kernel, query),
+            *_twin_links(library, launch.kernel, query),
             *_views_link(launch.kernel, query),
             *_copy_link(library, launch.kernel, query),
         ],
@@ -157,22 +158,21 @@ def _kernel_links(shown_run: ShownRun, launch: Launch | None, query: Query, hard
     return [*links, html.A(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
 
 
-def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
-    """Link the kernel in the other language, with those of the constants that are there too."""
-    other = library.twin(query.get("file", ""), kernel)
-    if other is None:
-        return []
-    known = library.program(other).constants
-    rest = {name: query[name] for name in query if name == "cc" or name in known}
-    text = _("The same in CUDA C++") if is_cuda_file(other) else _("The same in Python")
-    href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
-    return [html.A(text, href=href)]
+def _twin_links(library: Library, kernel: str, query: Query) -> list[Component]:
+    """Link the kernel in each other language, with those of the constants that are there too."""
+    links: list[Component] = []
+    for other in library.twins(query.get("file", ""), kernel):
+        program = library.program(other)
+        rest = {name: query[name] for name in query if name == "cc" or name in program.constants}
+        href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
+        links.append(html.A(_("The same in {language}", language=program.language.title), href=href))
+    return links
 
 
 def _views_link(kernel: str, query: Query) -> list[Component]:
-    """Link a kernel in CUDA C++, as it is written and as it is compiled, side by side."""
+    """Link a kernel as it is written and as it is compiled, side by side, where its language has both views."""
     file = query.get("file", "").removesuffix(COMPILED)
-    if not is_cuda_file(file):
+    if "compiled" not in language_of(file).views:
         return []
     picks = [("launch", pick_of(name, kernel, 0)) for name in (file, file + COMPILED)]
     rest = [(name, value) for name, value in query.items() if name not in ("file", "kernel", "launch")]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from dash import html
 from dash.development.base_component import Component
-from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
 from smemviz.app.markup import as_html
-from smemviz.frontends.cuda import is_cuda_file
 from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
+from smemviz.languages import language_of
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
@@ -58,7 +58,7 @@ def _file_view(
 ) -> list[Component]:
     """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
     lines = lines_of(source)
-    classes = _token_classes(source, is_cuda_file(file))
+    classes = _token_classes(source, language_of(file).lexer)
     items: list[Component] = []
     for first, last in spans:
         if items:
@@ -90,7 +90,7 @@ def _short_badge(i: int, site: Site, row: SiteSummary) -> Component:
 
 def refused_source(file: str, source: str, kernel: str, line: int) -> list[Component]:
     """Show a kernel that was not launched, and the line that would have launched it, marked."""
-    lines, classes = lines_of(source), _token_classes(source, is_cuda_file(file))
+    lines, classes = lines_of(source), _token_classes(source, language_of(file).lexer)
     first, last = next((first, last) for name, first, last in functions(file, source) if name == kernel)
     items = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
     if 0 < line <= len(lines) and not first <= line <= last:
@@ -100,11 +100,10 @@ def refused_source(file: str, source: str, kernel: str, line: int) -> list[Compo
 
 
 @lru_cache(maxsize=16)
-def _token_classes(source: str, is_cuda: bool) -> list[list[str]]:
+def _token_classes(source: str, lexer: str) -> list[list[str]]:
     """Give every character of every line a class for its colour, "" for plain text."""
     classes: list[list[str]] = [[]]
-    lexer = (CudaLexer if is_cuda else PythonLexer)(stripnl=False, ensurenl=False)
-    for token, text in lexer.get_tokens(source):
+    for token, text in get_lexer_by_name(lexer, stripnl=False, ensurenl=False).get_tokens(source):
         name = next((short for kind, short in _CLASSES if token in kind), "") if token is not Token.Text else ""
         for character in text:
             if character == "\n":

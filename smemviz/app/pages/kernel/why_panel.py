@@ -16,15 +16,15 @@ from smemviz.app.components.rich import rich
 from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import loaded_sites
 from smemviz.i18n import _
+from smemviz.languages import spelling_of
 from smemviz.lessons.course import lesson_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
-from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 from smemviz.wording.labels import finding_name

@@ -16,7 +16,7 @@ from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError
 from smemviz.figures.matmul.loads import Saving
 from smemviz.figures.matmul.sweep import measured_sizes
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.model.counting.matmul import Counted, counted
 from smemviz.paths import kernels_dir, sweep_for
 from smemviz.recordings.data import Launch

@@ -22,7 +22,7 @@ from smemviz.figures.matmul.loads import claim, loads_bars
 from smemviz.figures.matmul.roofline import roofline
 from smemviz.figures.matmul.scene import scene
 from smemviz.figures.matmul.sweep import measured_sizes, sweep_lines
-from smemviz.frontends.numba.digests import digests
+from smemviz.frontends.digests import digests
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
 from smemviz.views.matmul_products import Product, filled_note, headline, points_at, products

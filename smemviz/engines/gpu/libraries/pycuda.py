@@ -22,14 +22,14 @@ from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _LAUNCHES = ("__call__", "prepared_call", "prepared_async_call", "prepared_timed_call")
 
 
 @contextmanager
-def standing_in_for_pycuda(program: Program, recorder: Recorder) -> Iterator[None]:
+def standing_in_for_pycuda(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Make what a script launches through PyCUDA while this lasts, and let a recorder see it."""
     gpu = GpuRecorder()
 

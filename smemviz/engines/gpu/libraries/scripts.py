@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 
 
 @contextmanager
-def watched(program: Program, recorder: Recorder) -> Iterator[None]:
+def watched(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy

@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.replacing import replaced
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _WRITERS: dict[str, Any] = {"ElementwiseKernel": ElementwiseKernel, "ReductionKernel": ReductionKernel}
@@ -105,7 +105,7 @@ def _noting(name: str, real: Callable[..., Any], recorder: Recorder) -> Callable
 
 
 @contextmanager
-def noting_jit(script: Program, recorder: Recorder) -> Iterator[None]:
+def noting_jit(script: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Say in one line that a kernel of ``cupyx.jit`` is not recorded, while this lasts."""
     if "cupyx" not in script.source or importlib.util.find_spec("cupyx") is None:
         yield

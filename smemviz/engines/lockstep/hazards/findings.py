@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.remedies import Race
+from smemviz.languages import PYTHON, Spelling
 from smemviz.recordings.data import WARP_SIZE, Dim3, Site
 from smemviz.recordings.findings import BENIGN_RACE, Facts, Finding
-from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
 
@@ -30,7 +30,7 @@ class Findings:
         kernel: str,
         configuration: Configuration,
         launch: int,
-        spelling: Spelling = PYTHON,
+        spelling: Spelling = PYTHON.spelling,
         tree: ast.FunctionDef | None = None,
         *,
         uses_warps: bool = True,

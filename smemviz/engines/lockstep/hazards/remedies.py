@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smemviz.languages import PYTHON, Spelling
 from smemviz.recordings.data import Site
-from smemviz.recordings.spelling import PYTHON, Spelling
 
 _ATOMICS = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
 
@@ -30,7 +30,7 @@ class Race:
     apart: bool
     at_once: bool
     loop: int | None
-    spelling: Spelling = PYTHON
+    spelling: Spelling = PYTHON.spelling
     blocks: bool = False
     update: str = ""
     by_warp: bool = True

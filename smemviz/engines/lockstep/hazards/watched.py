@@ -20,9 +20,9 @@ from smemviz.engines.lockstep.hazards.shared_accesses import cells_of
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.languages import Spelling
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Site
-from smemviz.recordings.spelling import Spelling
 
 Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
 Numbers = NDArray[np.int32]  # of site executions

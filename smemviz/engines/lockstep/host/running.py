@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.functions import Function, function_in
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import KEPT, Finding
 
@@ -51,7 +51,7 @@ class Recorder(recorder.Recorder):
 
 
 def run(
-    program: Program,
+    program: PythonProgram,
     options: RunOptions | None = None,
     after: Callable[[str, Sequence[Any]], None] | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:

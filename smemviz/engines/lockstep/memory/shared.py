@@ -11,8 +11,8 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import c_strides
 from smemviz.frontends.numba.sites import Declaration
 from smemviz.frontends.numba.sites.fields import alignment, dtype_name
+from smemviz.languages import Spelling
 from smemviz.recordings.data import ArrayInfo
-from smemviz.recordings.spelling import Spelling
 
 # What a block of compute capability 9.0 finds at the start of its window belongs to the system (seen on an H200).
 WINDOW_START = 1024

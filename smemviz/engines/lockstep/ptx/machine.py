@@ -23,8 +23,8 @@ from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
+from smemviz.languages import CUDA_CPP
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
-from smemviz.recordings.spelling import CPP
 
 WORKSPACE_BYTES = 16
 _CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
@@ -58,7 +58,15 @@ class Machine(RunningLaunch):
     ) -> None:
         """``grid_workspace`` is where blocks count each other at a barrier of the grid."""
         super().__init__(
-            name, configuration, layout, sites.sites, watched, place, options, CPP, uses_warps=kernel.uses_warps
+            name,
+            configuration,
+            layout,
+            sites.sites,
+            watched,
+            place,
+            options,
+            CUDA_CPP.spelling,
+            uses_warps=kernel.uses_warps,
         )
         self.kernel = kernel
         self.sites = sites

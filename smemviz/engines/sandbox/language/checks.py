@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
-from smemviz.frontends.numba.program import Program, check_numbers
-from smemviz.frontends.reading import parse_program
+from smemviz.frontends.numba.python_program import PythonProgram, check_numbers, parse_python
 from smemviz.messages import english
 
 _OPEN, _CLOSE = "([{", ")]}"
 
 
-def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
+def parse_text(source: str, file: str, limits: SandboxLimits) -> PythonProgram:
     """Read a text from elsewhere; the program is not trusted, so that Python never executes it.
 
     Raises:
@@ -25,7 +24,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     if "\0" in source or any("\ud800" <= letter <= "\udfff" for letter in source):
         raise InputError(english("{file}: the text has characters that no Python file has", file=file))
     _check_brackets(source, file, limits.depth)
-    program = parse_program(source, file)
+    program = parse_python(source, file)
     _check_tree(program.tree, file, limits)
     check_numbers(file, program.tree)
     return replace(program, trusted=False)

@@ -16,7 +16,7 @@ from smemviz.engines.sandbox.language.scope import modules
 from smemviz.engines.sandbox.language.sizes import KnownFunction, elements, together
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 
@@ -31,7 +31,7 @@ class Language:
 class Host:
     """The state of one run. ``launcher`` starts a kernel, ``printed`` is what was printed."""
 
-    def __init__(self, language: Language, program: Program, limits: SandboxLimits, launcher: Launcher) -> None:
+    def __init__(self, language: Language, program: PythonProgram, limits: SandboxLimits, launcher: Launcher) -> None:
         self._language = language
         self.file, self.source, self.tree = program.file, program.source, program.tree
         self.limits = limits

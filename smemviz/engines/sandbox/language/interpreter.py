@@ -25,7 +25,7 @@ from smemviz.engines.sandbox.language.host import Host, Language
 from smemviz.engines.sandbox.language.scope import imported
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 from smemviz.model.layout.operators import UNARY
 
@@ -51,7 +51,7 @@ _REFUSED: dict[type[ast.AST], str] = {
 }
 
 
-def run_module(host: Host, program: Program) -> None:
+def run_module(host: Host, program: PythonProgram) -> None:
     """Execute the module's statements, then ``main()``.
 
     Raises:
@@ -175,6 +175,6 @@ def _bring(host: Host, node: ast.Import | ast.ImportFrom) -> None:
 PYTHON = Language(_value, _execute)
 
 
-def host_of(program: Program, limits: SandboxLimits, launcher: Launcher) -> Host:
+def host_of(program: PythonProgram, limits: SandboxLimits, launcher: Launcher) -> Host:
     """Return the host part of a program before it runs; ``printed`` is what it is going to print."""
     return Host(PYTHON, program, limits, launcher)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.constants import dotted_name
-from smemviz.frontends.numba.program import parse_python
+from smemviz.frontends.numba.python_program import parse_python
 from smemviz.frontends.numba.syntax import positional, stored
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.dtypes import DTYPES

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothi
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.frontends.numba.program import Program as Script
+from smemviz.frontends.numba.python_program import PythonProgram as Script
 from smemviz.messages import english
 
 _Real = devices.Device

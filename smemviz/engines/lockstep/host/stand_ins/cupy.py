@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _Real = devices.Device
@@ -205,7 +205,7 @@ def _from_dlpack(array: Any, **_: Any) -> Any:
     return on_device(np.from_dlpack(array) if held is None else held)
 
 
-def modules_of_cupy(script: Program, kernels: RawKernels) -> list[Module]:
+def modules_of_cupy(script: PythonProgram, kernels: RawKernels) -> list[Module]:
     """Return the modules of CuPy whose raw kernels ``kernels`` launches, for one script."""
     numbers.begin()
 

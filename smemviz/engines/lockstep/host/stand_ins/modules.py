@@ -12,7 +12,7 @@ from typing import Any
 from smemviz.engines.host import launch_place
 from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 Rule = Callable[[str], Any]  # finds what a module has by a rule; returns None for what it has not
@@ -34,7 +34,7 @@ def _unknown(name: str) -> str:
 class Module(ModuleType):
     """A module, or one in it, of which a part is known."""
 
-    def __init__(self, name: str, script: Program, known: dict[str, Any], rule: Rule = lambda name: None) -> None:
+    def __init__(self, name: str, script: PythonProgram, known: dict[str, Any], rule: Rule = lambda name: None) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
         self.__dict__.update(known)

@@ -13,7 +13,7 @@ from typing import Any
 
 from smemviz.engines.lockstep.host.stand_ins.modules import Module, Nothing, imported, nothing, tree
 from smemviz.engines.packages import is_installed
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 
 
 class _Uploaded(dict[str, bytes]):
@@ -24,7 +24,7 @@ class _Uploaded(dict[str, bytes]):
 
 
 @contextmanager
-def notebook_modules(script: Program) -> Iterator[None]:
+def notebook_modules(script: PythonProgram) -> Iterator[None]:
     """Let a script import ``google.colab`` and ``IPython`` while this lasts, unless it can do without them itself."""
     modules = {"google.colab": _colab(script), "IPython": _ipython(script)}
     missing = [name for name in modules if _needs(script.tree, name) and not is_installed(name)]
@@ -32,7 +32,7 @@ def notebook_modules(script: Program) -> Iterator[None]:
         yield
 
 
-def _colab(script: Program) -> list[Module]:
+def _colab(script: PythonProgram) -> list[Module]:
     parts: dict[str, dict[str, Any]] = {
         "auth": {"authenticate_user": nothing},
         "data_table": dict.fromkeys(("enable_dataframe_formatter", "disable_dataframe_formatter"), nothing),
@@ -49,7 +49,7 @@ def _colab(script: Program) -> list[Module]:
     ]
 
 
-def _ipython(script: Program) -> list[Module]:
+def _ipython(script: PythonProgram) -> list[Module]:
     shown = {"display": print, "clear_output": nothing, "get_ipython": lambda: None}
     return [
         Module(name, script, shown, lambda name: Nothing if name[:1].isupper() else nothing)

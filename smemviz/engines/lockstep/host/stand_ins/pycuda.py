@@ -30,7 +30,7 @@ from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda.program import CudaProgram
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 
@@ -128,7 +128,7 @@ def _passed(number: int, value: Any) -> Any:
     raise LaunchError(*launch_place(""), what)
 
 
-def modules_of_pycuda(script: Program, kernels: RawKernels) -> list[Module]:
+def modules_of_pycuda(script: PythonProgram, kernels: RawKernels) -> list[Module]:
     """Return the modules of PyCUDA whose kernels ``kernels`` launches, for one script."""
     source_module = functools.partial(SourceModule, kernels)
     automatic = {"context": Context(), "device": Device()}

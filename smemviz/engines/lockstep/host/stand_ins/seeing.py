@@ -14,11 +14,11 @@ from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, PYCUDA, RawKernels
 from smemviz.engines.recorder import Recorder
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 
 
 @contextmanager
-def seeing(program: Program, recorder: Recorder) -> Iterator[None]:
+def seeing(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Run what a script launches through CuPy, cuda.core or PyCUDA in lockstep, and let a recorder see it."""
     cupy = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)
     core = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE)

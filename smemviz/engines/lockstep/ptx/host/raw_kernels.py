@@ -26,7 +26,7 @@ from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.program import parse_cuda
 from smemviz.frontends.cuda.shapes import Parameter
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 
 _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
@@ -62,7 +62,7 @@ class RawKernels:
     passed for. The libraries pass numbers alike, ``library`` is the one that messages name.
     """
 
-    script: Program
+    script: PythonProgram
     recorder: Recorder
     make: Make
     row_bytes: int
@@ -247,7 +247,7 @@ def macros(options: Any) -> tuple[str, ...]:
 
 
 def embedded(
-    code: str, name: str, options: Sequence[str], script: Program, others: MutableMapping[str, str]
+    code: str, name: str, options: Sequence[str], script: PythonProgram, others: MutableMapping[str, str]
 ) -> CudaProgram:
     """Return a text of CUDA C++ as a program.
 

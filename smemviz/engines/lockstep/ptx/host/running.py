@@ -15,29 +15,17 @@ from smemviz.engines.lockstep.ptx.host.launching import Make, launch
 from smemviz.engines.lockstep.ptx.host.structure_values import structure_values
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
-from smemviz.errors import InputError, LaunchError
+from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
 from smemviz.frontends.cuda.launches import LaunchPlan, argument_array, planned_launches, written_structure
-from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
+from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.structures import Structure
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
-
-
-def checked_view(view: str) -> View:
-    """Return a view by its name.
-
-    Raises:
-        InputError: when there is none of that name.
-    """
-    for known in VIEWS:
-        if view == known:
-            return known
-    raise InputError(english("there is no view {view}; use source or compiled", view=repr(view)))
 
 
 def run(

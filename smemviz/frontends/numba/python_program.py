@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import ast
 import copy
-import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import CodeType
 
-from smemviz.errors import ConstantError, KernelFileError
-from smemviz.frontends.numba.constants import Constant, DtypeName, evaluate, parse_value
+from smemviz.errors import KernelFileError
+from smemviz.frontends.knobs import Constant
+from smemviz.frontends.numba.constants import DtypeName, evaluate
+from smemviz.frontends.numba.imported_files import forget, hashes_of_imports
 from smemviz.frontends.numba.notebook import NOTEBOOK, cell_lines
+from smemviz.frontends.program import Program
+from smemviz.languages import PYTHON
 from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
@@ -27,72 +31,26 @@ _MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits
 
 
 @dataclass(frozen=True)
-class Program:
-    """A kernel file with values for its constants.
+class PythonProgram(Program):
+    """A kernel file in Python.
 
     ``kernels`` and ``functions`` name the module-level functions under ``@cuda.jit``: those a launch starts, and
-    those declared ``device=True``. ``overrides`` are the constants that differ from the source. What is not
-    ``trusted`` came from a browser or in a recording: Python never executes it, the sandbox walks its tree.
+    those declared ``device=True``. What is not trusted Python never executes: the sandbox walks its tree.
     """
 
-    file: str
-    source: str
-    tree: ast.Module = field(repr=False)
-    constants: Mapping[str, Constant]
+    language = PYTHON
+
     kernels: Mapping[str, ast.FunctionDef] = field(repr=False)
+    tree: ast.Module = field(repr=False)
     functions: Mapping[str, ast.FunctionDef] = field(repr=False)
-    overrides: Mapping[str, ConstantValue] = field(default_factory=dict)
-    trusted: bool = True
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the source, as hexadecimal."""
-        return source_sha256(self.source)
-
-    @property
-    def values(self) -> dict[str, ConstantValue]:
-        """The value of every constant, overrides and what follows from them included."""
-        return {name: constant.value for name, constant in self.constants.items()}
-
-    def with_constants(self, values: Mapping[str, object]) -> Program:
-        """Return the program with constants replaced; text is read as on the command line (``"2"``, ``"float32"``).
-
-        Raises:
-            ConstantError: for a name the file does not have, or a value of another kind.
-        """
-        if not values:
-            return self
-        own = self._constants({}) if self.overrides else self.constants
-        overrides = dict(self.overrides)
-        for name, value in values.items():
-            if name not in self.constants:
-                known = ", ".join(self.constants) or "none"
-                raise ConstantError(
-                    self.file, 1, english("there is no constant {name}; the file has: {known}", name=name, known=known)
-                )
-            constant = self.constants[name]
-            overrides[name] = parse_value(self.file, constant, value)
-            if not constant.depends and overrides[name] == own[name].value:
-                del overrides[name]
-        return replace(self, overrides=overrides, constants=self._constants(overrides))
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
         return _read_constants(self.file, self.tree, overrides)
 
     @property
-    def variant(self) -> str:
-        """What tells runs of the same file with the same constants apart."""
-        return ""
-
-    @property
     def summary(self) -> str:
         """What the file says of itself, in the first paragraph of its docstring."""
         return (ast.get_docstring(self.tree) or "").partition("\n\n")[0].replace("\n", " ")
-
-    @property
-    def language(self) -> str:
-        """What the file is written in, by the name that highlighters know."""
-        return "python"
 
     @property
     def is_notebook(self) -> bool:
@@ -103,6 +61,23 @@ class Program:
     def has_main(self) -> bool:
         """Whether the file has a kernel and a ``main()`` that can be called; any other is a script, and a notebook."""
         return bool(self.kernels) and self._main_can_be_called
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it has no ``main()`` that can be called."""
+        return not self.has_main
+
+    def heads(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """Return the line of each kernel and the names of its parameters."""
+        return {name: (node.lineno, tuple(a.arg for a in node.args.args)) for name, node in self.kernels.items()}
+
+    def helper_hashes(self) -> tuple[tuple[str, str], ...]:
+        """Return the path and the SHA-256 of every module beside it that it imports, or that those import."""
+        return hashes_of_imports(self.source, Path(self.file).resolve().parent)
+
+    def forget(self, helpers: Iterable[str]) -> None:
+        """Let the next import read these files anew."""
+        forget(helpers)
 
     @property
     def leaves_main(self) -> bool:
@@ -196,12 +171,7 @@ def _text(function: ast.FunctionDef) -> str:
     return "\n".join([function.name, *map(ast.unparse, (*function.decorator_list, function.args, *body))])
 
 
-def source_sha256(source: str) -> str:
-    """Hash a source text, line ends normalised so that a checkout on Windows hashes the same."""
-    return hashlib.sha256(source.replace("\r\n", "\n").encode()).hexdigest()
-
-
-def parse_python(source: str, file: str) -> Program:
+def parse_python(source: str, file: str) -> PythonProgram:
     """Read the text of a kernel file in Python.
 
     Raises:
@@ -224,7 +194,7 @@ def parse_python(source: str, file: str) -> Program:
             if kind is not None:
                 check_numbers(file, statement)
                 (functions if kind == "device" else kernels)[statement.name] = statement
-    return Program(file, source, tree, _read_constants(file, tree, {}), kernels, functions)
+    return PythonProgram(file, source, _read_constants(file, tree, {}), kernels, tree, functions)
 
 
 def check_numbers(file: str, tree: ast.AST) -> None:

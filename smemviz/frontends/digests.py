@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.program import Program
 from smemviz.recordings.sweep import SIZE_CONSTANTS
 
 

@@ -11,18 +11,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from smemviz.frontends.cuda import CudaProgram
-from smemviz.frontends.numba.program import Program
 
-
-def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
-    """Return the path and the SHA-256 of every module beside the kernel file that it imports, or that those import."""
-    folder = Path(program.file).resolve().parent
-    if isinstance(program, CudaProgram):
-        headers, _ = program.headers()
-        return tuple(sorted((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in headers.items()))
+def hashes_of_imports(source: str, folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return the path and the SHA-256 of every module in a folder that a source imports, or that those import."""
     digests: dict[Path, str] = {}
-    waiting = list(_files(_imported(program.source), folder))
+    waiting = list(_files(_imported(source), folder))
     while waiting:
         path = waiting.pop()
         if path in digests:

@@ -1,0 +1,94 @@
+"""What runs files of CUDA C++: the launches that their comments ask for, their ``main()``, and single kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol, cast
+
+from smemviz.engines.backend import (
+    After,
+    Engine,
+    RunOutcome,
+    chosen,
+    cut_short_as,
+    gpu_module,
+    recording_of,
+)
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.options import RunOptions
+from smemviz.errors import InputError, KernelFileError
+from smemviz.frontends.cuda.program import CudaProgram, parse_cuda
+from smemviz.frontends.program import Program
+from smemviz.frontends.reading import read_program
+from smemviz.messages import english
+from smemviz.recordings.data import Launch
+from smemviz.recordings.findings import Finding
+from smemviz.recordings.recording import Recording
+
+
+class _GpuEngine(Protocol):
+    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.recorder``."""
+
+    def run(self, program: CudaProgram, options: RunOptions) -> RunOutcome:
+        """Run the launches that a file asks for and record them."""
+
+
+def record(
+    program: Program, engine: Engine, options: RunOptions, arguments: Sequence[str] | None, *, may_be_script: bool
+) -> Recording:
+    """Run the launches that a file of CUDA C++ asks for in comments, or where it has none its ``main()``."""
+    program = _cuda(program)
+    if program.runs_main:
+        return _run_main(program, engine, options, arguments or ())
+    kind = chosen(engine)
+    recorded = partial(recording_of, program, kind, options)
+    with cut_short_as(recorded):
+        return recorded(*(run_on_gpu if kind == "gpu" else run_in_lockstep)(program, options))
+
+
+def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
+    """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
+    from smemviz.engines.cpp_host.conversation import Output
+    from smemviz.engines.cpp_host.running import run as run_main
+
+    if engine == "gpu":
+        what = english(
+            "its main() is run in lockstep only; on the GPU say its launches in comments: {how}",
+            how="// smemviz: kernel<<<grid, block>>>(...)",
+        )
+        raise KernelFileError(program.file, 1, what)
+    output = Output()
+
+    def recorded(launches: Sequence[Launch], findings: Sequence[Finding]) -> Recording:
+        recording = recording_of(program, "lockstep", options, launches, findings)
+        return replace(recording, printed=output.kept)
+
+    with cut_short_as(recorded):
+        return recorded(*run_main(program, arguments, options, output))
+
+
+def run_in_lockstep(program: Program, options: RunOptions, after: After | None = None) -> RunOutcome:
+    """Run the launches that a file asks for in lockstep."""
+    return running.run(_cuda(program), options, after)
+
+
+def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
+    """Run the launches that a file asks for on the GPU."""
+    return cast(_GpuEngine, gpu_module("smemviz.engines.gpu.ptx.recorder")).run(_cuda(program), options)
+
+
+def cuda_file(text: str | Path, constants: Mapping[str, object] | None, view: str) -> running.CudaFile:
+    """Return the kernels of a file of CUDA C++, or of its text, as ``engines.cuda_cpp`` says."""
+    is_text = isinstance(text, str) and ("\n" in text or "{" in text)
+    program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
+    if not isinstance(program, CudaProgram):
+        raise InputError(english("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
+    return running.CudaFile(program.with_constants(constants or {}).in_view(view))
+
+
+def _cuda(program: Program) -> CudaProgram:
+    assert isinstance(program, CudaProgram)
+    return program

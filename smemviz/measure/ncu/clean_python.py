@@ -1,0 +1,39 @@
+"""What Nsight Compute runs of a kernel file in Python: its ``main()``, with line information in every kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numba import cuda
+from numba.cuda.dispatcher import CUDADispatcher
+
+from smemviz.engines.gpu.running import watch
+from smemviz.engines.host import Configuration
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_program import PythonProgram
+
+
+def run_clean(program: PythonProgram) -> None:
+    """Run a kernel file."""
+    _give_line_information()
+    watch(program, _Onlooker())
+
+
+class _Onlooker:
+    """Lets every launch pass."""
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> None:
+        """See one launch and do nothing."""
+
+
+def _give_line_information() -> None:
+    """Let every ``@cuda.jit`` of this process say which line an instruction comes from, imported files included."""
+    plain = cuda.jit
+
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        return plain(*args, **kwargs | {"lineinfo": not kwargs.get("debug")})
+
+    cuda.jit = jit
