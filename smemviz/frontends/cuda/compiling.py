@@ -18,6 +18,7 @@ from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
+from smemviz.frontends.cuda.vectors import with_vectors
 from smemviz.languages import View
 from smemviz.messages import english
 
@@ -134,7 +135,8 @@ def _compile(
     except CompileError as error:
         line = sizes.line(error.line) if error.file == name else 1
         raise KernelFileError(file, line, english("its types cannot be read: {why}", why=error.what)) from None
-    return Compiled(ptx.text, ptx.names, texts, shared, parameters)
+    text = with_vectors(ptx.text) if view == "source" else ptx.text
+    return Compiled(text, ptx.names, texts, shared, parameters)
 
 
 def compile_structures(program: CudaProgram, kernel: str, values: Mapping[int, Structure], line: int) -> str:

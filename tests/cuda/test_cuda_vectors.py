@@ -1,0 +1,87 @@
+"""Vector types are loaded and stored whole, whatever expression makes them: as wide as a compiler that optimizes does."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import smemviz
+
+TEXT = """
+struct Plain {{ float x, y, z, w; }};
+struct __align__(16) Aligned {{ float x, y, z, w; }};
+struct Two {{ float2 a, b; }};
+template <class T> __device__ T made(float a) {{ T made; made.x = a; made.y = 1; made.z = 2; made.w = 3; return made; }}
+__device__ Two made_two(float a) {{ Two made; made.a = make_float2(a, 1); made.b = make_float2(2, 3); return made; }}
+template <class T> __device__ T same(T a, int i) {{ return a; }}
+__global__ void k({type} *out) {{
+    __shared__ {type} s[64];
+    int t = threadIdx.x;
+    s[t] = {made};
+    __syncthreads();
+    {type} *p = s + t, v = s[63 - t];
+    __syncthreads();
+    *p = t > 3 ? v : {made};
+    __syncthreads();
+    v = same(s[63 - t], t);
+    out[t] = t < 100 ? v : out[t];
+}}
+"""
+TYPES = [
+    ("float4", "make_float4(t, 1, 2, 3)", [16]),
+    ("float2", "make_float2(t, 1)", [8]),
+    ("double2", "make_double2(t, 1)", [16]),
+    ("double4", "make_double4(t, 1, 2, 3)", [16]),
+    ("longlong2", "make_longlong2(t, 1)", [16]),
+    ("short4", "make_short4(t, 1, 2, 3)", [8]),
+    ("uchar4", "make_uchar4(t, 1, 2, 3)", [4]),
+    ("uchar2", "make_uchar2(t, 1)", [2]),
+    ("float3", "make_float3(t, 1, 2)", [4]),
+    ("Plain", "made<Plain>(t)", [4]),
+    ("Aligned", "made<Aligned>(t)", [16]),
+    ("Two", "made_two(t)", [8]),
+]
+
+
+@pytest.mark.parametrize(("kind", "made", "widths"), TYPES)
+def test_a_vector_is_one_request_whatever_makes_it(kind: str, made: str, widths: list[int]) -> None:
+    text = TEXT.format(type=kind, made=made)
+    results, shared = [], []
+    for view in ("source", "compiled"):
+        out = np.zeros(64 * 32, np.uint8)
+        (launch,) = smemviz.cuda_cpp(text, view=view)["k"][1, 64](out).launches
+        results.append(out)
+        here = [site for site in launch.sites if site.space == "shared"]
+        numbers = np.bincount(launch.requests.site, minlength=len(launch.sites))
+        requests = Counter[str]()
+        for number, site in enumerate(launch.sites):
+            if site.space == "shared":
+                requests[site.op] += int(numbers[number])
+        assert sorted({site.width for site in here}) == widths
+        shared.append(requests)
+    assert results[0].any()
+    assert np.array_equal(*results)
+    assert shared[0] == shared[1]
+
+
+def test_elements_of_arrays_stay_apart() -> None:
+    """Operands of assembly, what memcpy copies, and characters: nothing says that they are aligned to more than one."""
+    text = """
+struct Text { int length; char text[8]; };
+__global__ void k(float *out, Text *texts) {
+    __shared__ float s[68];
+    float *p = s + 1 + threadIdx.x;
+    asm("mov.f32 %0, 1.0; mov.f32 %1, 2.0; mov.f32 %2, 3.0; mov.f32 %3, 4.0;"
+        : "=f"(p[0]), "=f"(p[1]), "=f"(p[2]), "=f"(p[3]));
+    memcpy(p + 4, p, 16);
+    texts[0] = texts[1];
+    out[threadIdx.x] = s[5] + s[6] + s[7] + s[8];
+}
+"""
+    out, texts = np.zeros(1, np.float32), np.arange(24, dtype=np.uint8)
+    (launch,) = smemviz.cuda_cpp(text)["k"][1, 1](out, texts).launches
+    assert out == [10]
+    assert texts.tolist() == [*range(12, 24), *range(12, 24)]
+    assert {site.width for site in launch.sites} == {1, 4}
