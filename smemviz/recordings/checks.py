@@ -106,8 +106,9 @@ def _check_site(site: Site, where: str) -> None:
         raise ValueError(f"{where} has a site with a width of {site.width} bytes in line {site.line}")
     if site.op not in OPERATIONS or site.dtype not in _DTYPES:
         raise ValueError(f"{where} has a site of no known operation or type in line {site.line}")
-    bytewise = site.width == 1 and site.op in ("load", "store")
-    if site.width != (16 if site.op in MATRICES else np.dtype(site.dtype).itemsize) and not bytewise:
+    size, moves = np.dtype(site.dtype).itemsize, site.op in ("load", "store")
+    elements = (size, 2 * size, 4 * size) if moves else (16 if site.op in MATRICES else size,)  # a vector has several
+    if site.width not in elements and not (moves and site.width == 1):
         raise ValueError(f"{where} has a site that accesses {site.width} bytes of {site.dtype} in line {site.line}")
     if min(site.column, site.end_column) < 0 or site.end_line < site.line:
         raise ValueError(f"{where} has a site that ends before it begins in line {site.line}")

@@ -1,8 +1,9 @@
-"""Vector types are loaded and stored whole, whatever expression makes them: as wide as a compiler that optimizes does."""
+"""Vector types are loaded and stored whole, whatever expression makes them, as they are where a compiler optimizes."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,3 +86,19 @@ __global__ void k(float *out, Text *texts) {
     assert out == [10]
     assert texts.tolist() == [*range(12, 24), *range(12, 24)]
     assert {site.width for site in launch.sites} == {1, 4}
+
+
+def test_a_recording_of_vectors_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+    text = """
+__global__ void k(float *out, const float *in) {
+    __shared__ float4 s[32];
+    s[threadIdx.x] = reinterpret_cast<const float4 *>(in)[threadIdx.x];
+    out[threadIdx.x] = s[threadIdx.x].y;
+}
+"""
+    kernel = smemviz.cuda_cpp(text)["k"]
+    recording = kernel[1, 32](np.zeros(32, np.float32), np.zeros(128, np.float32))
+    recording.save(tmp_path / "k.smem.npz")
+    (launch,) = smemviz.load(tmp_path / "k.smem.npz").launches
+    assert launch.sites == recording.launches[0].sites
+    assert [(site.op, site.width) for site in launch.sites] == [("load", 16), ("store", 16), ("load", 4), ("store", 4)]
