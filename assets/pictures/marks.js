@@ -10,8 +10,6 @@ window.pictures = (function () {
   const MOST = 64; // rows and columns that are drawn
   const WIDEST = 44; // a cell in a room
   const HIGHEST = 36;
-  const LEAST = 10; // pixels of type that can be read
-  const EDGES = 4; // pixels of a cell that its frame takes, left and right
   const LETTER = 0.62; // of its size is a letter wide
 
   const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -45,34 +43,23 @@ window.pictures = (function () {
     return { width: fit(room.width - left - 4, columns, WIDEST), height: fit(room.height - FOOT, rows, HIGHEST) };
   }
 
-  // Write texts into a row of cells, as large as a cell lets them be. What does not fit stands beside its cell where that is
-  // free, else in the middle of it, as many as there is room for, in the row that begins at `free`. Cells: { x, said, kind };
-  // `end` is where the row ends, `most` the letters of the longest text of the picture; what does not fit hides what is
-  // below it, in whole steps of `covers` pixels, so that no half of a number stays beside it; 0 for nothing.
-  function line(cells, y, width, height, end = Infinity, most = 0, free = y, covers = 0) {
-    const tall = Math.max(height - 2, LEAST);
-    let from = -Infinity;
-    return cells.map(({ x, said, kind }, i) => {
-      const letters = Math.max(String(said).length, 1);
-      const fits = LETTER * Math.max(letters, most) * LEAST + EDGES <= width;
-      const next = Math.min(i + 1 < cells.length ? cells[i + 1].x : end, end);
-      const beside = !fits && x + width + 3 + LETTER * letters * LEAST <= next;
-      const room = fits ? width - EDGES : beside ? next - x - width - 3 : 0;
-      const size = Math.min(Math.max(room / (LETTER * Math.max(letters, most)), LEAST), tall, fits ? 13 : 11);
-      const long = LETTER * letters * size;
-      const middle = beside ? x + width + 3 + long / 2 : x + width / 2;
-      if (middle - long / 2 < from) return "";
-      from = middle + long / 2 + (fits ? 0 : 3);
-      const centre = (fits || beside ? y : free) + height / 2;
-      const left = x + Math.floor((middle - long / 2 - 1 - x) / covers) * covers;
-      const until = x + Math.ceil((middle + long / 2 + 1 - x) / covers) * covers;
-      const plate = covers && !fits ? box(left, centre - size * 0.6, until - left, size * 1.2, 'class="plate"') : "";
-      return plate + text(middle - 0.5, centre + size * 0.36, said, kind, size);
-    }).join("");
+  // The type at which so many letters fit a cell, 0 where they do not: smemviz/views/lane_labels.py has the rule.
+  const RULE = JSON.parse(document.getElementById("label-rule").textContent);
+  function labelSize(letters, width, height) {
+    const size = Math.min((width - RULE.edges) / (RULE.letter * Math.max(letters, 1)), height - RULE.lines, RULE.most);
+    return size >= RULE.least ? size : 0;
   }
 
-  // Every how many rows can be written in, so that what stands in one does not run into the next.
-  const every = (height) => Math.max(Math.ceil((LEAST + 2) / height), 1);
+  // Name the lanes of cells [{ x, y, said, kind }] in these: all of them, or none where one does not fit.
+  function named(cells, width, height) {
+    const size = labelSize(Math.max(0, ...cells.map(({ said }) => said.length)), width, height);
+    if (!size) return "";
+    return cells.map(({ x, y, said, kind }) =>
+      text(x + (width - 1) / 2, y + height / 2 + size * 0.36, said, kind, size)).join("");
+  }
+
+  // Every how many rows can be named, so that no name runs into the next.
+  const every = (height) => Math.max(Math.ceil(12 / height), 1);
 
   const box = (x, y, width, height, look) =>
     `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(width - 1, 1).toFixed(1)}" height="${Math.max(height - 1, 1).toFixed(1)}" ${look}/>`;
@@ -102,5 +89,5 @@ window.pictures = (function () {
   // Numbers along an axis: each that there is room for, in steps that people count in.
   const step = (pixels) => [1, 2, 4, 8, 16, 32].find((n) => n * pixels >= 22) || 64;
 
-  return { CELL, ROW, LEFT, FOOT, MOST, LEAST, LETTER, escaped, ranges, badge, text, sized, line, every, box, fills, put, upright, svg, step };
+  return { CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fills, put, upright, svg, step };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, line, every, box, fills, put, upright, svg, step } = window.pictures;
+  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fills, put, upright, svg, step } = window.pictures;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -64,15 +64,9 @@
     const places = new Map();
     cells.forEach((one, row) => one.forEach(({ lanes }, bank) =>
       put(places, lanes.length ? `fill="var(--bank${bank})"` : 'class="idle"', LEFT + bank * width, row * height)));
-    const written = every(height);
-    const parts = [fills(places, width, height)];
-    const most = Math.max(0, ...cells.flat().map(({ lanes }) => (lanes.length ? badge(lanes).length : 0)));
-    cells.forEach((one, row) => {
-      if (row % written) return;
-      const said = one.flatMap(({ lanes, hot }, bank) =>
-        lanes.length ? [{ x: LEFT + bank * width, said: badge(lanes), kind: hot ? "hot" : "here" }] : []);
-      parts.push(line(said, row * height, width, height, LEFT + banks * width, most));
-    });
+    const said = cells.flatMap((one, row) => one.flatMap(({ lanes, hot }, bank) =>
+      lanes.length ? [{ x: LEFT + bank * width, y: row * height, said: badge(lanes), kind: hot ? "hot" : "here" }] : []));
+    const parts = [fills(places, width, height), named(said, width, height)];
     for (let row = 0; row < rows; row += step(height * 1.1)) {
       parts.push(text(LEFT - 14, (row + 0.5) * height + 4, row + 1, "axis"));
     }
@@ -134,6 +128,7 @@
     const moved = lines.map(({ used }) => new Set([...used].map((byte) => Math.floor(byte / SECTOR))));
     const isMoved = (row, i) => moved[row].has(Math.floor((i * size) / SECTOR));
     const names = lines.map(({ start, used }) => request.named(start + Math.min(...used)));
+    const said = [];
     const parts = lines.flatMap(({ cells, used }, row) => {
       const y = row * height;
       const name = names[row].length <= LONGEST ? names[row] : `…${names[row].slice(1 - LONGEST)}`;
@@ -149,24 +144,23 @@
           drawn.push(`<path class="waste" d="M${x + width * 0.18} ${low}L${x + width * 0.78} ${high}"/>`);
         }
       });
-      const said = cells.flatMap((lanes, i) =>
-        lanes.length ? [{ x: NAMES + i * width, said: badge(lanes), kind: "here" }] : []);
-      if (row % every(height) === 0) drawn.push(line(said, y, width, height, Infinity, 0, y, 1));
+      cells.forEach((lanes, i) => lanes.length && said.push({ x: NAMES + i * width, y, said: badge(lanes), kind: "here" }));
       return [...drawn, ...[...moved[row]].map((sector) => box(NAMES + sector * each, y + 1, each, height - 2, 'class="sector"'))];
     });
+    parts.push(named(said, width, height));
     const high = lines.length * height;
     for (let byte = 0; byte < LINE; byte += SECTOR) {
       parts.push(text(NAMES + (byte / SECTOR + 0.5) * each, high + 13, spanned(byte, SECTOR), "axis"));
     }
     const across = gettext("bytes of the 128-byte line, a sector each");
     parts.push(text(NAMES + 2 * each, high + FOOT - 4, across, "axis"));
-    const said = (lanes, row, i) =>
+    const state = (lanes, row, i) =>
       lanes.length ? ranges(lanes) : isMoved(row, i) ? gettext("moved and not used") : gettext("not moved");
     const table = () => ({
       across,
       columns: counted(count).map((i) => spanned(i * size, size)),
       heads: names,
-      rows: lines.map(({ cells }, row) => cells.map((lanes, i) => said(lanes, row, i))),
+      rows: lines.map(({ cells }, row) => cells.map((lanes, i) => state(lanes, row, i))),
     });
     const byLane = () =>
       laneByLane(request, [gettext("sector")], (_, address) => [Math.floor((address - lines[0].start) / SECTOR)]);
@@ -189,7 +183,7 @@
         const lanes = lines[row] && lines[row].cells[i];
         if (!lanes) return null;
         const bytes = gettext("bytes {bytes}", { bytes: spanned(i * size, size) });
-        return [names[row], bytes, lanes.length ? gettext("lane {lanes}", { lanes: ranges(lanes) }) : said(lanes, row, i)];
+        return [names[row], bytes, lanes.length ? gettext("lane {lanes}", { lanes: ranges(lanes) }) : state(lanes, row, i)];
       },
       tables: () => [table(), byLane()],
     };

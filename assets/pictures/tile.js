@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, line, every, box, fills, put, upright, svg, step } =
+  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, upright, svg, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
   const SMALLEST = 7.5; // pixels of type of what a cell holds, which it also says when one points at it
@@ -75,16 +75,16 @@
 
   const lookOf = ({ touched, kept, bank }) => `fill="var(--${!touched ? "unused" : kept ? `bank${bank}` : `faint${bank}`})"`;
 
-  // Frames, corners and lanes over the cells of a row; lanes that do not fit stand clear of the frames, in a row that is free.
-  function marked(cells, y, width, height, isWritten, most, free, covers) {
-    const there = cells.map((cell, column) => ({ ...cell, x: LEFT + column * width })).filter(({ here }) => here);
+  // Frames, corners and names of the lanes, in their cells.
+  function marked(cells, width, height) {
+    const there = cells.flatMap((one, row) =>
+      one.map((cell, column) => ({ ...cell, x: LEFT + column * width, y: row * height }))).filter(({ here }) => here);
     const corner = Math.min(7, width / 2, height / 2).toFixed(1);
-    const frames = there.map(({ here, x }) =>
+    const frames = there.map(({ here, x, y }) =>
       box(x, y, width, height, `class="${here.hot ? "bad" : "lane"}"`) +
       (here.hot ? `<path class="corner" d="M${x.toFixed(1)} ${y.toFixed(1)}h${corner}l-${corner} ${corner}z"/>` : ""));
-    const said = there.map(({ here, x }) => ({ x, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
-    const end = LEFT + cells.length * width;
-    return frames.join("") + (isWritten ? line(said, y, width, height, end, most, free, covers) : "");
+    const said = there.map(({ here, x, y }) => ({ x, y, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
+    return frames.join("") + named(said, width, height);
   }
 
   // The values, where all of them can be read.
@@ -135,18 +135,7 @@
     const places = new Map();
     cells.forEach((one, row) =>
       one.forEach((cell, column) => cell && put(places, lookOf(cell), LEFT + column * width, row * height)));
-    const written = every(height);
-    let since = written;
-    const most = Math.max(0, ...[...lanes.values()].map((one) => badge(one.lanes).length));
-    const held = values(cells, width, height);
-    const parts = [fills(places, width, height), held];
-    cells.forEach((one, row) => {
-      const isWritten = one.some((cell) => cell && cell.here) && since >= written;
-      since = isWritten ? 1 : since + 1;
-      const beside = [row + 1, row - 1].find((other) => cells[other] && !cells[other].some((cell) => cell && cell.here));
-      const free = (beside === undefined ? row : beside) * height;
-      parts.push(marked(one, row * height, width, height, isWritten, most, free, held ? width : 0));
-    });
+    const parts = [fills(places, width, height), values(cells, width, height), marked(cells, width, height)];
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {
       parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, firstRow + row, "axis"));

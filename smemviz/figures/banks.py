@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
-from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
+from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
-from smemviz.wording.labels import lane_ranges, lanes_briefly, lanes_named
+from smemviz.views.lane_labels import label_size, lane_label
+from smemviz.wording.labels import lane_ranges, lanes_named
 from smemviz.wording.sentences import present
 
 _MOST_WAVEFRONTS = 64
@@ -48,20 +49,16 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
-    room = PLOT_WIDTH / banks * _free(busy)
-    badges = np.vectorize(lane_badge, otypes=[object])(lanes, room)
-    lanes_fit = [
-        fitting_size(len(text), 1, row_height / 2, pixels)
-        for text, pixels in zip(badges[busy], room[busy], strict=True)
-    ]
+    badges = np.vectorize(lane_label, otypes=[object])(lanes)
+    lanes_fit = label_size(max(map(len, badges.ravel().tolist())), PLOT_WIDTH / banks, row_height / 2)
     words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2)
     for text, line, chosen, colour, weight in (
         (badges, 0, busy & ~crowded, colours.ink, 600),
         (badges, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
-        size = words_fit if line else min(lanes_fit)
-        if line and not size:  # the words can be read off the cells by pointing at them
+        size = words_fit if line else lanes_fit
+        if not size:  # they can be read off the cells by pointing at them
             continue
         here, kind = np.where(chosen, text, ""), None if line else LANES
         texts.append(cell_text(x, lines[line::2], here, size=size, colour=colour, weight=weight, meta=kind))
@@ -81,16 +78,6 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
     )
-
-
-def _free(busy: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return how many cells a text in the middle of each can take: more where nothing stands beside it."""
-    idle = np.pad(~busy, ((0, 0), (1, 1)), constant_values=True)
-    alone = idle[:, :-2] & idle[:, 2:]
-    free = np.where(alone, 2.6, 1.0)
-    for edge in (0, -1):  # beside it stands the axis
-        free[:, edge] = np.where(alone[:, edge], 1.65, 1.0)
-    return free
 
 
 def _ticks(rows: int) -> list[int]:
@@ -115,7 +102,7 @@ def _texts(
         if w >= rows:
             break
         word = lane_ranges(of)
-        lanes[w, b] = lanes_briefly(who)
+        lanes[w, b] = lane_ranges(who)
         words[w, b] = word
         where = place.format(bank=b, wavefront=w + 1)
         hover[w, b] = f"<b>{where}</b><br>{lanes_named(who)}<br>{_('word {words}', words=word)}"

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from smemviz.figures.banks import draw_banks
 from smemviz.figures.drawing.projected import relabel
 from smemviz.figures.drawing.style import THEMES, ThemeName
+from smemviz.figures.drawing.text import PLOT_WIDTH
 from smemviz.figures.tile import draw_grid
 from smemviz.i18n import _, pgettext
 from smemviz.views.grid import Grid
 from smemviz.views.layouts.layout_grid import LabView, layout_grid
 from smemviz.views.layouts.layout_lab import RequestPicture, element_text, request_text
 
-_WIDTH = 362  # pixels between the margins, of the narrowest
 _TALL, _LOW, _TYPE, _LEAST = 600, 470, 11, 9  # pixels of a picture that is drawn lower, so that it is seen at once
 
 
@@ -65,5 +65,5 @@ def _low(figure: go.Figure) -> go.Figure:
     small = any(0 < (trace.textfont.size or 0) < _LEAST for trace in figure.select_traces({"mode": "text"}))
     height = _LOW if is_tall else figure.layout.height
     if is_tall or small:
-        relabel(figure, _WIDTH, height - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
+        relabel(figure, PLOT_WIDTH, height - figure.layout.margin.t - figure.layout.margin.b, _TYPE, _LEAST)
     return figure.update_layout(height=height)

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.cells import Marked, cells, key, strikes
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
-from smemviz.figures.drawing.text import LANES, cell_text, fitting_size, lane_badge
+from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text
 from smemviz.i18n import _
 from smemviz.model.counting.element_counts import elements
 from smemviz.model.counting.global_traffic import Traffic
 from smemviz.model.counting.sectors import sectors as count_sectors
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import SECTOR_BYTES, Launch
+from smemviz.views.lane_labels import label_size, lane_label
 from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
+from smemviz.wording.labels import count, efficiency_text, element_name, lane_ranges, lanes_named
 from smemviz.wording.sentences import present
 
 LINE_BYTES = 128
@@ -45,7 +46,8 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
     z, texts, size = placed.states(), placed.texts(), placed.size
     x, y = np.arange(z.shape[1]), np.arange(z.shape[0])
     height = 40 if len(y) == 1 else 26 if len(y) <= 8 else 19
-    font = fitting_size(max(map(len, texts.ravel().tolist())), len(x), height)
+    font = label_size(max(map(len, texts.ravel().tolist())), PLOT_WIDTH / len(x), height)
+    texts[:] = texts if font else ""
     names = _names(now, placed.first)
     return go.Figure(
         [
@@ -117,7 +119,7 @@ class _Placed:
         """Return the lanes of each cell, written briefly."""
         texts = np.full((len(self.used), LINE_BYTES // self.size), "", dtype=object)
         for cell, those in self.lanes.items():
-            texts[cell] = lane_badge(lanes_briefly(those))
+            texts[cell] = lane_label(lane_ranges(those))
         return texts
 
     def _by_cell(self) -> NDArray[np.bool_]:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, Marked, badges, cells, corners, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
-from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
+from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
 from smemviz.views.grid import Grid, around, declared, lanes_in, physical
+from smemviz.views.lane_labels import label_size, lane_label
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import present
 
@@ -31,11 +32,10 @@ _MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window 
 _MOST_VALUES = 400  # values written into cells; more are a grey haze that hides the lanes, and slow to draw
 _ROW, _TOP, _BOTTOM = 17, 30, 44
 _ROOMY, _MOST_ROOMY = 30, 20  # pixels of a row that has room for a lane above a value, and how many rows have it
-_LOWEST, _HIGHEST = 72, 600
+_LOWEST, _HIGHEST = 72, 704  # so that each of 64 rows has room for a lane
 _MARK = 7  # pixels of the mark in a corner of such a cell
 _KEY_LINE, _KEY_ENTRY, _KEY_CHARACTER = 19, 42, 6.2  # pixels: a row of the key, its symbol with its gaps, a letter
 _AVERAGE = 0.54  # of the letters of a name, in font sizes
-_AROUND = 0.6  # characters left free beside a lane
 
 
 def tile(
@@ -93,8 +93,11 @@ def draw_grid(
     plain = (lanes != "") & ~conflict
     first, wide = _runs(lanes)
     roomy = lanes.size <= _MOST_VALUES and len(y) <= _MOST_ROOMY
+    badges_of = np.vectorize(lane_label, otypes=[object])(np.where(first, lanes, ""))
     height = int(np.clip(len(y) * (_ROOMY if roomy else _ROW), _LOWEST, _HIGHEST))
     row = min(height / len(y), _ROOMY)
+    width = PLOT_WIDTH / lanes.shape[1] * wide
+    named = label_size(max(map(len, badges_of.ravel())), width, row / 2 if roomy else row)
     values = fitting_size(grid.longest, lanes.shape[1], row / 2) if lanes.size <= _MOST_VALUES else 0
     corner = (min(_MARK * lanes.shape[1] / PLOT_WIDTH, 0.3), _MARK / row)
     colliding = Marked(x, y, conflict & first)
@@ -104,11 +107,11 @@ def draw_grid(
     written_on = ((plain, colours.frame), (conflict, colours.conflict))  # above the values of their cells
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, with_names, values),
-        *(badges(Marked(x, y, which & first), colour, wide=wide) for which, colour in written_on if roomy),
+        *(badges(Marked(x, y, which & first), colour, wide=wide) for which, colour in written_on if roomy and named),
         frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide),
         frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(colliding, colours, lower=corner if roomy else None),
-        *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, roomy),
+        *(_lanes(x + (wide - 1) / 2, y, badges_of, conflict, named, colours, roomy) if named else ()),
         *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
         key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
@@ -149,23 +152,18 @@ def _runs(lanes: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
 
 
 def _lanes(
-    x: NDArray[np.int64],
+    x: NDArray[np.float64],
     y: NDArray[np.int64],
-    lanes: NDArray[np.object_],
-    wide: int,
+    texts: NDArray[np.object_],
     conflict: NDArray[np.bool_],
-    height: float,
+    size: float,
     colours: Theme,
     roomy: bool,
 ) -> list[go.Scatter]:
-    """Write the lanes into their cells, in ``height`` pixels: those in conflict bold; above the values if ``roomy``."""
-    columns = lanes.shape[1] / wide
-    texts = np.array([lane_badge(text, PLOT_WIDTH / columns) for text in lanes.ravel()], object).reshape(lanes.shape)
-    size = fitting_size(max(map(len, texts.ravel())) + _AROUND, columns, height)
-    middle, line = x + (wide - 1) / 2, y + BADGE_MIDDLE if roomy else y
-    colour = colours.paper if roomy else colours.ink
+    """Name the lanes in their cells: those in conflict bold; above the values if ``roomy``."""
+    line, colour = (y + BADGE_MIDDLE, colours.paper) if roomy else (y, colours.ink)
     return [
-        cell_text(middle, line, np.where(chosen, texts, ""), size=size, colour=colour, weight=weight, meta=LANES)
+        cell_text(x, line, np.where(chosen, texts, ""), size=size, colour=colour, weight=weight, meta=LANES)
         for chosen, weight in ((~conflict, 500), (conflict, 800))
     ]
 

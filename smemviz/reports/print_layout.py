@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES, ThemeName
-from smemviz.figures.drawing.text import CHARACTERS, LANES, characters, text_at
+from smemviz.figures.drawing.text import CHARACTERS, characters, text_at
 from smemviz.reports.vectors import in_vectors
 
 _BODY = 12  # pixels: the type of a figure as it is drawn
@@ -166,9 +166,6 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float, stroke: float) -
         texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
         room = unit - _BETWEEN if not stroke else _INSIDE * unit - stroke
         size = min(trace.textfont.size, _largest(texts, room))
-        if size < smallest and trace.meta == LANES:  # numbers alone: cells this small have no others in them
-            trace.text = [text.removeprefix("L") for text in texts]
-            size = min(trace.textfont.size, _largest(trace.text, room))
         trace.textfont.size = max(size, 1)
         if size < smallest:
             trace.update(texttemplate="") if is_cells else trace.update(visible=False)

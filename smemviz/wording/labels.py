@@ -127,11 +127,6 @@ def lanes_named(lanes: Collection[int]) -> str:
     return ngettext("lane {lanes}", "lanes {lanes}", len(set(lanes)), lanes=lane_ranges(lanes))
 
 
-def lanes_briefly(lanes: Collection[int]) -> str:
-    """Write lanes in at most five characters: ``3``, ``4-7``, or the first and the last with dots between."""
-    return ranges_briefly(lane_ranges(lanes))
-
-
 def ranges_briefly(text: str) -> str:
     """Write what ``lane_ranges`` gives in at most five characters."""
     return text if len(text) <= 5 else "…".join(re.findall(r"^\d+|\d+$", text))

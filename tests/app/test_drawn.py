@@ -69,25 +69,25 @@ def test_a_large_array_is_drawn_around_its_request(page: Page) -> None:
     expect(page.locator("#lab-A-tile svg .here").first).to_be_visible()
 
 
-# What stands in a cell and is covered in part by the ground of a lane's mark.
-HALF_COVERED = """() => {
+# Of the lanes that are named: whether each stands within one cell that is framed; and how many are framed.
+NAMED = """() => {
   const boxes = (of) =>
-    [...document.querySelectorAll(`.own-figure svg .${of}`)].map((one) => one.getBoundingClientRect());
-  const plates = boxes("plate");
-  const meet = (a, b) => a.left < b.right && b.left < a.right && Math.abs(a.top + a.bottom - b.top - b.bottom) < 6;
-  const within = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1;
-  return [plates.length, boxes("value").filter((one) => plates.some((on) => meet(one, on) && !within(one, on))).length];
+    [...document.querySelectorAll(`#lab-A-tile svg .${of}`)].map((one) => one.getBoundingClientRect());
+  const frames = [...boxes("lane"), ...boxes("bad")];
+  const within = (a, b) =>
+    a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 3 && a.bottom <= b.bottom + 3;
+  const said = [...boxes("here"), ...boxes("hot")];
+  return [frames.length, said.length, said.filter((one) => !frames.some((cell) => within(one, cell))).length];
 }"""
 
 
-def test_a_lane_beside_its_cell_leaves_no_half_of_a_number(page: Page) -> None:
-    page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto("/lab")
+@pytest.mark.parametrize(("width", "columns", "lanes"), [(1440, 32, 0), (1440, 8, 32)])
+def test_a_lane_is_named_in_its_own_cell_or_nowhere(page: Page, width: int, columns: int, lanes: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"/lab?A=32x{columns}%20float32&A-access=column")
     settle(page)
     expect(page.locator("#lab-A-tile svg")).to_be_visible()
-    plates, half_covered = page.evaluate(HALF_COVERED)
-    assert plates == 32
-    assert half_covered == 0
+    assert page.evaluate(NAMED) == [32, lanes, 0]
 
 
 # How far the edges of the swatches stand out of the paper, at least; and what stands before the first of them.

@@ -42,19 +42,15 @@ def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
     assert 12 * sheet.scale * POINTS == pytest.approx(7.0)
 
 
-def test_lanes_can_be_read_at_8_cm(square: Recording) -> None:
-    shown = print_layout(drawn(square, "tile").figure, Sheet())
-    sizes = texts_of(shown.figure)
-    assert {str(lane) for lane in range(32)} <= set(sizes)  # on a screen L0 to L31, for which there is no room
-    cell = (shown.width - 52 - 16) / 32
-    assert all(2 * 0.62 * sizes[str(lane)] <= cell for lane in range(32))  # two bold digits in a cell
-    assert min(sizes[str(lane)] for lane in range(32)) * shown.scale * POINTS >= 3.5
+def test_lanes_are_named_where_a_sheet_is_wide_enough_and_not_at_8_cm(square: Recording) -> None:
+    narrow, wide = (texts_of(print_layout(drawn(square, "tile").figure, Sheet(width)).figure) for width in (8.0, 18.0))
+    assert not any(text.startswith("L") for text in narrow)
+    assert {f"L{lane}" for lane in range(32)} <= set(wide)
 
 
 def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square: Recording) -> None:
     narrow, wide = (texts_of(print_layout(drawn(square, "banks").figure, Sheet(width)).figure) for width in (8.0, 18.0))
     assert "992" not in narrow  # the word of lane 31
-    assert "31" in narrow
     assert "992" in wide
 
 
@@ -171,7 +167,6 @@ def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recordi
     printed = print_layout(shown, Sheet()).figure
     assert printed.layout.margin.l == pytest.approx(8 + 0.6 * 11 * len("out[0]"))
     assert shown.layout.margin.l == 112
-    assert {str(lane) for lane in range(32)} <= set(texts_of(printed))  # there is room for the lanes
 
 
 def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(square: Recording) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.cells import BADGES
 from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
+from smemviz.views.lane_labels import label_size
 
 WIDTH, HEIGHT = 1216, 496  # pixels of the pictures on a slide of 1280 x 720
 GAP = 24  # pixels between two pictures
@@ -24,27 +24,8 @@ _LEFT, _RIGHT, _BOTTOM, _TOP = 84, 20, 68, 14
 _MOST_STRETCHED = 2.6
 _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
-_CLEAR = 0.6  # of a cell, from its middle to beyond its frame
+_LEAST_TYPE = 12  # pixels of a lane's name
 _EVERY = (1, 2, 4, 8, 16, 32)
-
-
-@dataclass(frozen=True)
-class _Label:
-    """A text of a trace and the column of its cell, with its middle and its size in pixels."""
-
-    trace: int
-    number: int
-    cell: float
-    beside: bool
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def covers(self, other: _Label) -> bool:
-        """Tell whether two texts touch."""
-        beside = abs(self.x - other.x) < (self.width + other.width) / 2
-        return beside and abs(self.y - other.y) < self.height
 
 
 def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
@@ -70,7 +51,7 @@ def projected(figure: go.Figure, width: int, height: int) -> go.Figure:
     natural = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     across = width - margin["l"] - margin["r"]
     down = min(height - margin["t"] - margin["b"], round(natural * _MOST_STRETCHED))
-    relabel(drawn, across, down, TYPE)
+    relabel(drawn, across, down, TYPE, _LEAST_TYPE)
     _project_bars(drawn, across)
     _project_axis(drawn.layout.xaxis, across, lambda text: characters(text) * _LETTER * TYPE + TYPE / 2)
     _project_axis(drawn.layout.yaxis, down, lambda _text: TYPE * _LINE)
@@ -122,68 +103,26 @@ def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> Non
         axis.nticks = min(axis.nticks or _EVERY[-1], max(2, int(pixels / room(longest) / 2)))
 
 
-def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
-    """Write the lanes in that size, those that have room in the plot, and not what the cells hold; bold ones first.
-
-    A lane that is wider than its cell stands beside it where no other is there, clear of frame and corner.
-    """
+def relabel(figure: go.Figure, width: float, height: float, size: int, least: int) -> None:
+    """Name the lanes in that size, at ``least`` that, if all fit their cells in the plot; what cells hold goes."""
     figure.data = [trace for trace in figure.data if trace.meta != BADGES]
     figure.update_traces(texttemplate=None, text=None, selector={"type": "heatmap"})
-    texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
-    if any(figure.data[i].meta == LANES and figure.data[i].text is not None for i in texts):
-        figure.data = [t for i, t in enumerate(figure.data) if i not in texts or t.meta == LANES]
-        texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
-    figure.update_yaxes(ticks="outside", ticklen=size // 2, tickcolor="rgba(0,0,0,0)")  # labels reach out of cells
+    texts = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "text"]
+    lanes = any(trace.meta == LANES and trace.text is not None for trace in texts)
+    if lanes:
+        figure.data = [t for t in figure.data if t.type != "scatter" or t.mode != "text" or t.meta == LANES]
+        texts = [t for t in figure.data if t.type == "scatter" and t.mode == "text" and t.text is not None]
+    written = [text for trace in texts for text in trace.text]
     (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
     unit = width / (right - left)
-    for i in texts:  # whose cells they belong to, also where they were moved before
-        figure.data[i].customdata = figure.data[i].x if figure.data[i].customdata is None else figure.data[i].customdata
-    occupied = {
-        (round(x), round(y)) for i in texts for x, y in zip(figure.data[i].customdata, figure.data[i].y, strict=True)
-    }
-
-    def is_beside(cell: float, y: float, long: float, longest: float) -> bool:
-        """Tell whether a text of so many pixels stands beside its cell, as there is room for it and not within."""
-        end = cell + _CLEAR + long / unit
-        beyond = range(round(cell) + 1, round(end) + 1)
-        # An access that takes several cells has their room.
-        narrow = longest > unit and float(cell).is_integer()
-        return narrow and end <= right and not any((place, round(y)) in occupied for place in beyond)
-
-    drawn: list[_Label] = []
-    for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
-        trace = figure.data[i]
-        longs = [characters(text) * _LETTER * size + 4 for text in trace.text]
-        labels = []
-        for number, (cell, y, long) in enumerate(zip(trace.customdata, trace.y, longs, strict=True)):
-            beside = is_beside(cell, y, long, max(longs))
-            middle = (cell + _CLEAR * beside - left) * unit + long / 2 * beside
-            down = (round(y) - top) / (bottom - top) * height
-            labels.append(_Label(i, number, cell, beside, middle, down, long, size * _LINE))
-        drawn += [label for label in _thinned(labels) if not any(label.covers(other) for other in drawn)]
-    for i in texts:
-        trace = figure.data[i]
-        here = [label for label in drawn if label.trace == i]
-        trace.update(
-            customdata=[label.cell for label in here],
-            x=[label.cell + _CLEAR * label.beside for label in here],
-            y=[round(trace.y[label.number]) for label in here],
-            text=[trace.text[label.number] for label in here],
-            # However wide the plot turns out to be, one that stands beside its cell begins where that ends.
-            textposition=["middle right" if label.beside else "middle center" for label in here],
-        )
-        trace.textfont.update(size=size, color=figure.layout.font.color)
-
-
-def _thinned(labels: list[_Label]) -> list[_Label]:
-    """Keep the labels of each row and column, or of each second, fourth and so on, until none covers another."""
-    columns = {x: i for i, x in enumerate(sorted({label.cell for label in labels}))}
-    rows = {y: i for i, y in enumerate(sorted({label.y for label in labels}))}
-    for across, down in sorted(product(_EVERY, _EVERY), key=lambda steps: steps[0] * steps[1]):
-        thinned = [label for label in labels if columns[label.cell] % across == 0 and rows[label.y] % down == 0]
-        if not any(label.covers(other) for i, label in enumerate(thinned) for other in thinned[:i]):
-            return thinned
-    return labels[:1]
+    cells = sorted({(round(y), x) for trace in texts for x, y in zip(trace.x, trace.y, strict=True)})
+    # A lane whose middle lies between cells takes several: all up to its neighbour.
+    apart = [b[1] - a[1] for a, b in pairwise(cells) if a[0] == b[0] and a[1] % 1]
+    longest = max(map(characters, written), default=0)
+    fitting = label_size(longest, unit * min(apart, default=1), height / (bottom - top), least=least, most=size)
+    for trace in texts:
+        trace.update(visible=bool(fitting), y=[round(y) for y in trace.y])
+        trace.textfont.update(size=fitting or size, color=figure.layout.font.color)
 
 
 def _project_bars(figure: go.Figure, width: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import ceil
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -10,13 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.wording.labels import ranges_briefly
-
 PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
 _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6
 
-LANES = "lanes"  # the meta of a trace whose texts are lanes as ``lane_badge`` writes them
+LANES = "lanes"  # the meta of a trace whose texts are lanes as ``views.lane_labels`` writes them
 CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
 
 
@@ -30,14 +28,6 @@ def fitting_size(longest: float, columns: float, height: float, width: int = PLO
     """Return the font size at which texts fit cells ``height`` pixels high in a plot ``width`` wide, 0 for none."""
     size = min(_LARGEST, width / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
     return int(size) if size >= _SMALLEST else 0
-
-
-def lane_badge(lanes: str, room: float = inf) -> str:
-    """Mark lanes as such, ``L3`` or ``L0-7``, "" where there are none; just that some are where they need more room."""
-    if not lanes:
-        return ""
-    badges = (f"L{lanes}", f"L{ranges_briefly(lanes)}")
-    return next((badge for badge in badges if len(badge) * _CHARACTER * _SMALLEST <= room), "L…")
 
 
 def written(x: Any, y: Any, texts: Any, font: dict[str, Any], **more: Any) -> go.Scatter:
@@ -61,7 +51,7 @@ def cell_text(
     y: NDArray[np.generic],
     texts: NDArray[np.object_],
     *,
-    size: int,
+    size: float,
     colour: str,
     weight: int = 400,
     meta: str | None = None,

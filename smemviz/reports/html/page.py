@@ -19,6 +19,7 @@ from plotly.offline import get_plotlyjs
 from smemviz.figures.drawing.style import THEMES, ThemeName, font
 from smemviz.i18n import English, _, script_messages, spoken
 from smemviz.paths import assets_dir
+from smemviz.views.lane_labels import RULE
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -98,8 +99,11 @@ def embedded(data: Any) -> str:
 
 
 def messages_element() -> str:
-    """Return the element that holds the translations of what scripts say, in the spoken language."""
-    return f'<script type="application/json" id="messages">{embedded(script_messages(spoken()))}</script>'
+    """Return the elements that scripts read: what they say in the spoken language, and where they name lanes."""
+    parts = {"messages": script_messages(spoken()), "label-rule": RULE}
+    return "".join(
+        f'<script type="application/json" id="{name}">{embedded(part)}</script>' for name, part in parts.items()
+    )
 
 
 def language_script() -> str:
