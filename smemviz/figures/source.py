@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
 from smemviz.figures.drawing.text import CHARACTERS, characters, written
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Launch, SiteSummary
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.sentences import badge

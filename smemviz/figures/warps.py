@@ -13,9 +13,9 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.wording.labels import count, operation_name, space_name
 from smemviz.wording.sentences import headline
 

@@ -5,15 +5,13 @@ A whole recording is in ``recording``, reading its file in ``file``, counting in
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from smemviz.model.counting.summary import SiteSummary
 
 Dim3 = tuple[int, int, int]
 Space = Literal["shared", "global"]
@@ -189,6 +187,25 @@ class Timing:
         return self.median_us - self.floor_us
 
 
+@dataclass(frozen=True)
+class SiteSummary:
+    """What one site did in a launch.
+
+    A global site has sectors and None for the rest, a shared one the reverse. Where the wavefronts cannot be told from
+    the addresses they are None and ``reason`` says why. ``complete`` is False when part of the requests was not
+    logged and the counts cover only the rest.
+    """
+
+    requests: int
+    wavefronts: int | None
+    ideal: int | None
+    excess: int | None
+    max_degree: int | None
+    sectors: int | None
+    complete: bool = True
+    reason: str | None = None
+
+
 Verdict = Literal["agrees", "explained", "inflated", "unexplained"]
 
 
@@ -278,9 +295,9 @@ class Launch:
 
     def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
         """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
-        from smemviz.model.counting.summary import summarize_for
-
-        return summarize_for(self, cc)
+        counting = importlib.import_module("smemviz.model.counting.summary")  # which stands above what it counts
+        rows: tuple[SiteSummary, ...] = counting.summarize_for(self, cc)
+        return rows
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ holds them. The same recording always gives the same bytes. ``file`` reads it.
 
 from __future__ import annotations
 
+import importlib
 import io
 import itertools
 import json
@@ -125,9 +126,8 @@ class Recording:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows; see ``smemviz.reports.notebook``."""
-        from smemviz.reports.notebook import to_html
-
-        return to_html(self)
+        shown: str = importlib.import_module("smemviz.reports.notebook").to_html(self)
+        return shown
 
     def save(self, path: str | Path) -> None:
         """Write the recording to a ``*.smem.npz`` file; a file of that name is replaced only when it is complete.

@@ -12,13 +12,13 @@ from smemviz.frontends.reading import loaded_sites
 from smemviz.languages import spelling_of
 from smemviz.model.counting.duplicates import duplicates, times_made
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import Basis
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
-from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
+from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary, Timing
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.reports.terminal import output_console, print_json, table_of

@@ -11,9 +11,9 @@ import numpy as np
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import sectors
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Launch, Site, Space
+from smemviz.recordings.data import Launch, Site, SiteSummary, Space
 from smemviz.recordings.recording import Recording
 from smemviz.testing.witness import Exceeding, Quantity, Witness, witness
 

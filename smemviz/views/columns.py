@@ -12,9 +12,9 @@ from typing import Literal
 
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import Traffic, add_traffic, traffic_of
-from smemviz.model.counting.summary import SiteSummary, bytes_wasted, summarize
+from smemviz.model.counting.summary import bytes_wasted, summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch, Space
+from smemviz.recordings.data import Launch, SiteSummary, Space
 from smemviz.wording.labels import efficiency_text
 from smemviz.wording.sentences import degree_of, facts
 

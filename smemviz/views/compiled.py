@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from smemviz.i18n import N_, _
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.wording.labels import access_name
 
 HEADS = ("line", "access", "operation", "requests", "wavefronts", "bytes", "compiler")

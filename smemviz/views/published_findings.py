@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import traffic
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Launch, SiteSummary
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import explain
 from smemviz.wording.grammar import sentences

@@ -11,12 +11,12 @@ from smemviz.messages import say
 from smemviz.model.counting.costs import cost_and_least, rule_at, unit_of
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.sectors import bytes_used
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.model.playback.request_view import RequestView
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import capital, names, sentences

@@ -9,9 +9,9 @@ import pytest
 from helpers import launches
 
 from smemviz.errors import InputError
-from smemviz.model.counting.summary import SiteSummary, added, summarize, totals_of
+from smemviz.model.counting.summary import added, summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch, Totals
+from smemviz.recordings.data import Launch, SiteSummary, Totals
 
 LANE = np.arange(32)
 SITES = (

@@ -16,10 +16,9 @@ from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import english
 from smemviz.model.counting.costs import own_counts
-from smemviz.model.counting.summary import SiteSummary
 from smemviz.model.hardware.operations import effect_of
 from smemviz.progress import Callback
-from smemviz.recordings.data import Launch, Site, SiteHardware
+from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary
 from smemviz.recordings.recording import Recording
 
 DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording, numbered
 from smemviz.recordings.text import lines_of

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Launch, SiteSummary
 from smemviz.recordings.sweep import Size, Traffic
 
 _WHOLE = 64  # the side of a block's part of c, and what it loads at a time, divide this

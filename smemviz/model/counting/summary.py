@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,31 +15,12 @@ from smemviz.model.counting.sectors import bytes_used
 from smemviz.model.counting.service import serve, serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.rules import same_rules, shared_rule
-from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Requests, Site, Totals
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Requests, Site, SiteSummary, Totals
 
 _Counts = TypeVar("_Counts")
 
 # Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
 TOTALS_FOR = H200
-
-
-@dataclass(frozen=True)
-class SiteSummary:
-    """What one site did in a launch.
-
-    A global site has sectors and None for the rest, a shared one the reverse. Where the wavefronts cannot be told from
-    the addresses they are None and ``reason`` says why. ``complete`` is False when part of the requests was not
-    logged and the counts cover only the rest.
-    """
-
-    requests: int
-    wavefronts: int | None
-    ideal: int | None
-    excess: int | None
-    max_degree: int | None
-    sectors: int | None
-    complete: bool = True
-    reason: str | None = None
 
 
 @cached

@@ -16,8 +16,7 @@ from smemviz.app.markup import as_html
 from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
 from smemviz.languages import language_of
-from smemviz.model.counting.summary import SiteSummary
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of

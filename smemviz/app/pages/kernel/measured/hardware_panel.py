@@ -14,11 +14,11 @@ from smemviz.app.components.tables import table
 from smemviz.app.components.written import Written
 from smemviz.app.library import ShownRun
 from smemviz.i18n import N_, _, ngettext
-from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.recordings.data import Launch, Site, SiteHardware
+from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary
 from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.labels import count, verdict_name
 from smemviz.wording.sentences import access_kind, origin
