@@ -148,7 +148,7 @@ def _square_indices() -> Published:
         _("may violate memory"),
         "",
         _("out of bounds"),
-        _("Found in square.cu with BDIMY = 16, in each transpose that declares its tile by rows."),
+        _("Found with BDIMY = 16 in each transpose that declares its tile by rows."),
     )
 
 

@@ -28,6 +28,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.progress import LINES
 from smemviz.recordings.sweep import Size, Sweep, sweep_facts
+from smemviz.views.matmul_steps import loaded
 
 SOURCE = read_program(kernels_dir() / "matmul.py").sha256
 
@@ -124,6 +125,18 @@ def test_a_step_beyond_the_last_is_the_last(data: Products) -> None:
     # 4 blocks, each twice a load, 8 multiplications and 2 barriers, and a store.
     assert filling["step-count.data"] == {"count": 92, "now": 92}
     assert filling["step-text.children"].startswith("Step 92 of 92, block (1, 1): store.")
+
+
+def test_the_smallest_product_is_of_4_by_4_by_tiles_of_2_by_2(data: Products) -> None:
+    launch, steps = data.steps("4-2")
+    first = [step for step in steps if step.block == 0]
+    assert [step.kind for step in first] == [*["load", "wait", "multiply", "multiply", "wait"] * 2, "store"]
+    cells = {(row, column) for row in (0, 1) for column in (0, 1)}
+    assert [(part.array.name, part.cells) for part in loaded(launch, first[0].rows)][:2] == [
+        ("a", cells),
+        ("a_tile", cells),
+    ]
+    assert len(steps) == 4 * len(first)
 
 
 # Measuring, with a command of ours in place of ``smemviz sweep``

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.gallery import RECORDINGS, h200
 from helpers.same_requests import relative_requests
 from plotly.utils import PlotlyJSONEncoder
 
@@ -18,9 +19,8 @@ import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.model.layout.array_requests import relative_addresses
-from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.data import Launch
-from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
 _LONG = ("matmul", "submatrix", "latency")
@@ -35,7 +35,6 @@ FILES = but_the_long(("square", "rectangle", "transpose", "reduce", "reverse", "
 
 # What only C++ can write: Numba declares shared arrays in functions only.
 OF_FILE = {"set_row_read_col_file": "set_row_read_col", "set_row_read_col_dyn_file": "set_row_read_col_dyn"}
-WITHOUT_TWIN = {*OF_FILE, "by_whole_strips"}
 
 
 @cache
@@ -45,7 +44,7 @@ def both(name: str) -> tuple[Recording, Recording]:
 
 
 def with_twins(recording: Recording) -> tuple[Launch, ...]:
-    return tuple(launch for launch in recording.launches if launch.kernel not in WITHOUT_TWIN)
+    return tuple(launch for launch in recording.launches if launch.kernel not in OF_FILE)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -177,7 +176,7 @@ def test_counts_are_those_of_the_h200(view: str) -> None:
 def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
     library = Library(gallery())
     assert f"{name}.cu" not in library.files  # which are the cards of the gallery
-    for kernel in library.program(f"{name}.cu").kernels.keys() - WITHOUT_TWIN:
+    for kernel in library.program(f"{name}.cu").kernels.keys() - OF_FILE.keys():
         assert library.twins(name, kernel) == (f"{name}.cu",)
         assert library.twins(f"{name}.cu", kernel) == library.twins(f"{name}.cu@compiled", kernel) == (name,)
 
@@ -213,14 +212,11 @@ def test_files_of_both_languages_are_shown_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", but_the_long(sorted(path.stem for path in kernels_dir().glob("*.cu") if path.stem != "mistakes"))
+    "name", but_the_long(sorted(path.name.partition(".")[0] for path in RECORDINGS.glob("*.cu.*")))
 )
-def test_the_recordings_of_the_gallery_say_what_lockstep_says(name: str) -> None:
-    path = kernels_dir() / f"{name}.cu"
-    file = recording_for(path)
-    assert file is not None
-    recorded = load(file)
-    expected = smemviz.run(path, engine="lockstep")
+def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
+    recorded = h200(f"{name}.cu")
+    expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")
 
     assert recorded.engine == "gpu"
     assert recorded.sha256 == expected.sha256

@@ -1,15 +1,14 @@
 """Lockstep against an H100: what Nsight Compute counted there of the gallery, and what its own clock said."""
 
 import pytest
-from helpers.gallery import H100, RECORDINGS, h200
+from helpers.gallery import H100, h200
 
 import smemviz
 from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.recordings.calibration import load_calibration
 
-OF_GALLERY = kernels_dir() / "recordings" / "h100"
-FILES = sorted(path.name.removesuffix(".smem.npz") for folder in (H100, OF_GALLERY) for path in folder.glob("*.npz"))
+FILES = sorted(path.name.removesuffix(".smem.npz") for path in H100.glob("*.smem.npz"))
 
 
 @pytest.fixture(scope="module", params=FILES)
@@ -19,8 +18,7 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def recorded(name):
-    file = f"{name}.smem.npz"
-    return smemviz.load(H100 / file if (H100 / file).exists() else OF_GALLERY / file)
+    return smemviz.load(H100 / f"{name}.smem.npz")
 
 
 def test_it_was_made_from_this_kernel_file(name, recorded):
@@ -45,8 +43,6 @@ def test_every_site_was_held_against_the_hardware_counters(name, recorded):
 
 
 def test_an_h200_counted_the_same(name, recorded):
-    if not (RECORDINGS / f"{name}.smem.npz").exists():
-        pytest.skip("recorded on an H100 alone")
     for here, there in zip(recorded.launches, h200(name).launches, strict=True):
         for one, other in zip(here.hardware, there.hardware, strict=True):
             seen, expected = ((row.requests, row.wavefronts, row.ideal, row.sectors) for row in (one, other))

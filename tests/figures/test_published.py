@@ -37,7 +37,7 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
         ("no conflict", "32 and 32"),
         ("about 2 times", "2.2 times"),
         ("no difference", "no difference"),
-        ("dynamic has little overhead", "1.272 µs against 1.306 µs"),
+        ("dynamic has little overhead", "1.271 µs against 1.316 µs"),
         ("one element is not always enough", "32 and 48"),
         ("may violate memory", "out of bounds"),
         ("either, in CUDA C++", "in the kernel"),
@@ -58,17 +58,19 @@ def test_a_pad_of_one_leaves_conflicts_with_banks_of_64_bits_and_a_pad_of_two_no
     assert [row.wavefronts for row in summarize(padded.launches[0], Hardware((3, 5), 8))][:2] == [32, 32]
 
 
-def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle() -> None:
-    run = smemviz.run(kernels_dir() / "square.cu", constants={"BDIMY": 16}, engine="lockstep")
-    outside = ["set_row_read_col", "set_row_read_col_pad", "set_row_read_col_dyn_pad", "set_row_read_col_file"]
+@pytest.mark.parametrize("file", ["square.py", "square.cu"])
+def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle(file: str) -> None:
+    run = smemviz.run(kernels_dir() / file, constants={"BDIMY": 16}, engine="lockstep")
+    outside = ["set_row_read_col", "set_row_read_col_pad", "set_row_read_col_dyn_pad"]
+    of_file = ["set_row_read_col_file"] if file.endswith(".cu") else []
     assert [(finding.kind, finding.kernel) for finding in run.findings] == [
-        ("out_of_bounds", kernel) for kernel in outside
+        ("out_of_bounds", kernel) for kernel in outside + of_file
     ]
-    assert len(run.launches) == 8
+    assert len(run.launches) == 6 + 2 * len(of_file)
 
 
 def test_all_of_a_height_takes_more_memory_and_no_wavefront_less() -> None:
-    *_, whole = published(smemviz.run(kernels_dir() / "submatrix.cu", engine="lockstep"))
+    *_, whole = published(smemviz.run(kernels_dir() / "submatrix.py", engine="lockstep"))
     assert (whole.published, whole.ours) == ("as fast, and more memory", "not measured")
     assert whole.note == "9,216 bytes of shared memory instead of 2,048, 17,408 wavefronts against 17,408."
 
@@ -103,7 +105,7 @@ def test_the_claim_of_sub_matrices_stands_beside_what_the_hardware_counted() -> 
 
 def test_the_overhead_of_a_dynamic_array_is_a_few_percent() -> None:
     overhead = published(h200("square"))[8]
-    assert overhead.note == "3 % more for the dynamic array."
+    assert overhead.note == "4 % more for the dynamic array."
 
 
 @pytest.mark.parametrize("name", ["latency.py", "square.py", "reduce.py"])

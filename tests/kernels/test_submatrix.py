@@ -16,8 +16,10 @@ SIDE = 64
 def test_sub_matrices_divide_what_is_loaded_by_their_side(tile, sectors):
     run = smemviz.run(FILE, constants={"TILE": tile}, engine="lockstep")
 
-    alone, shared = (traffic(launch) for launch in run.launches)
+    alone, shared, strips = (traffic(launch) for launch in run.launches)
     assert run.findings == ()
+    assert strips == shared  # all tiles at once are loaded as often
+    assert run["by_whole_strips"].shared_bytes == 4 * (tile * (SIDE + tile) + SIDE * tile)
     assert (alone.elements_loaded, shared.elements_loaded) == (2 * SIDE**3, 2 * SIDE**3 // tile)
     assert (alone.load_sectors, shared.load_sectors) == sectors
     assert (shared.excess, shared.shared_loads) == (0, 2 * SIDE**3 // 32)
