@@ -48,7 +48,7 @@ def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> Profile
 
     def placed(instruction: Instruction) -> Instruction:
         text = compiled.text(instruction.file)
-        access = text.access(instruction.line, stores=instruction.kind == "store") if text else None
+        access = text.access(instruction.line, instruction.kind) if text else None
         if text is None or access is None:
             return instruction
         return replace(instruction, file=text.file or file, line=access.line, column=access.column)

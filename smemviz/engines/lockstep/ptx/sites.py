@@ -87,7 +87,7 @@ class SiteMap:
     def _site(self, place: Place, space: Space, op: str, width: int, dtype: str, kernel: str) -> Site:
         place = written_at(place, self._sources)
         text = self._sources.get(place.file)
-        access = text.access(place.line, stores=op == "store") if text else None
+        access = text.access(place.line, op) if text else None
         if text is None or access is None:
             line, column = self.line_of(self._fallback)
             return Site(line, column, line, column, "", "", space, op, width, dtype, kernel)

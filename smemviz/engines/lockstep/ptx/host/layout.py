@@ -17,6 +17,9 @@ from smemviz.recordings.data import ArrayInfo
 
 _DYNAMIC_ALIGNMENT = 16
 _NUMBER = re.compile(r"(\d+)")
+# Numbers in a mangled name that are no length of a name: values of template arguments, what is named again, sizes.
+_VALUE = re.compile(r"L[a-z]n?[0-9a-f]+E|[ST][0-9A-Z]*_|A\d+_")
+_ENUMERATOR = re.compile(r"n?\d+E")
 
 
 def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> tuple[SharedLayout, dict[str, int]]:
@@ -76,14 +79,15 @@ def identifiers(symbol: str) -> list[str]:
         return [symbol]
     names, at = [], 2
     while at < len(symbol):
-        match = _NUMBER.match(symbol, at)
-        if match is None:
-            at += 1
+        value, match = _VALUE.match(symbol, at), _NUMBER.match(symbol, at)
+        if value or match is None:
+            at = value.end() if value else at + 1
             continue
         start, length = match.end(), int(match[1])
         if length == 0 or start + length > len(symbol):
             at = match.end()
             continue
         names.append(symbol[start : start + length])
-        at = start + length
+        enumerator = _ENUMERATOR.match(symbol, start + length) if symbol[at - 1] == "L" else None
+        at = enumerator.end() if enumerator else start + length
     return names or [symbol]
