@@ -43,11 +43,10 @@ class Language:
     """A language.
 
     ``title`` is its name in sentences, ``lexer`` the one it has for highlighters. ``suffixes`` are the endings of its
-    files. ``in_sandbox`` tells whether
-    strangers' texts can be run. ``frontend`` names the module that reads it, a ``frontends.reading.Frontend``;
-    ``runner`` what runs it, an ``engines.backend.Runner``; ``meter`` what measures it on a GPU, a
-    ``measure.meters.LanguageMeter``; ``rewriter`` what writes layouts into it, a ``suggest.rewrites.LayoutWriter``. A
-    language that cannot be measured or rewritten leaves these empty.
+    files; ``in_sandbox`` tells whether strangers' texts can be run. ``frontend`` names the module that reads it, a
+    ``frontends.reading.Frontend``; ``runner`` what runs it, an ``engines.backend.Runner``; ``meter`` what measures it
+    on a GPU, a module in each ``{room}`` that ``measure.meters`` names; ``rewriter`` what writes layouts into it, a
+    ``suggest.rewrites.LayoutWriter``. A language that is not measured or rewritten leaves these empty.
     """
 
     title: str
@@ -71,7 +70,7 @@ PYTHON = Language(
     ),
     frontend="smemviz.frontends.numba.frontend",
     runner="smemviz.engines.python_runner",
-    meter="smemviz.measure.python_meter",
+    meter="smemviz.measure.{room}.python_{room}",
     rewriter="smemviz.suggest.rewriting",
     in_sandbox=True,
 )
@@ -84,7 +83,7 @@ CUDA_CPP = Language(
     ),
     frontend="smemviz.frontends.cuda.frontend",
     runner="smemviz.engines.cuda_runner",
-    meter="smemviz.measure.cuda_meter",
+    meter="smemviz.measure.{room}.cuda_{room}",
     rewriter="smemviz.suggest.cuda.rewriting",
     views=("source", "compiled"),
 )

@@ -25,7 +25,7 @@ from smemviz.frontends.knobs import Constant
 from smemviz.frontends.program import Program
 from smemviz.frontends.reading import Frontend, parse_program
 from smemviz.languages import LANGUAGES, Language, Spelling
-from smemviz.measure.meters import LanguageMeter, meter_of
+from smemviz.measure.meters import meter_of
 from smemviz.model.hardware.hardware import H200
 from smemviz.suggest.answering import answer
 from smemviz.suggest.rewrites import LayoutWriter
@@ -147,7 +147,7 @@ def test_the_page_shows_it(toy: Path) -> None:
 def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
     program = parse_program(TEXT, "mine.toy")
     with pytest.raises(InputError, match=r"^mine\.toy: Toy is not measured$"):
-        meter_of(program)
+        meter_of(program, "time")
     with pytest.raises(InputError, match=r"^mine\.toy is Toy, which has one view only; leave out the view$"):
         program.in_view("compiled")
 
@@ -155,7 +155,7 @@ def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.title)
 @pytest.mark.parametrize(
     ("part", "asked"),
-    [("frontend", Frontend), ("runner", Runner), ("meter", LanguageMeter), ("rewriter", LayoutWriter)],
+    [("frontend", Frontend), ("runner", Runner), ("rewriter", LayoutWriter)],
 )
 def test_the_modules_that_entries_name_have_what_is_asked_of_them(language: Language, part: str, asked: type) -> None:
     module = languages.loaded(getattr(language, part))

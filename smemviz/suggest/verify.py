@@ -19,6 +19,7 @@ from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.program import Program
 from smemviz.measure.meters import meter_of
+from smemviz.measure.time.meter import Timed
 from smemviz.messages import english
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
@@ -67,7 +68,7 @@ class Verifier:
         if self.engine == "lockstep":
             return result
         # Atomics of floats give another sum each time.
-        again = meter_of(self.program).outputs(self.program, self.kernels)
+        again = _outputs(self.program, self.kernels)
         return replace(result, hashes=tuple(map(_same, result.hashes, again)))
 
     def start(self) -> None:
@@ -161,7 +162,8 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     Raises:
         MissingError: when there is none.
     """
-    return meter_of(program).time(program, progress=progress, kernels=kernels).times
+    timed: Timed = meter_of(program, "time").time_program(program, progress=progress, kernels=kernels)
+    return timed.times
 
 
 def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _RunResult:
@@ -175,7 +177,12 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
         return _RunResult(launches, findings, tuple(hashes))
     options = RunOptions(progress, picker=Picker(selection(kernels=sorted(kernels))))
     launches, findings = runner_of(program.language).run_on_gpu(program, options)
-    return _RunResult(launches, findings, meter_of(program).outputs(program, kernels))
+    return _RunResult(launches, findings, _outputs(program, kernels))
+
+
+def _outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+    hashes: tuple[OutputHash, ...] = meter_of(program, "time").outputs(program, kernels)
+    return hashes
 
 
 def _same(first: OutputHash, second: OutputHash) -> OutputHash:

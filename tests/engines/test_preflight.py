@@ -58,7 +58,7 @@ def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
     ],
 )
 def test_what_is_timed_may_do_no_harm(body, safe):
-    from smemviz.measure.time.timing import _Careful
+    from smemviz.measure.time.python_time import _Careful
 
     careful = _Careful()
     arguments = (np.zeros(32, np.int32),)

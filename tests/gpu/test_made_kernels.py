@@ -128,7 +128,7 @@ def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path: Path
 
 def test_kernels_that_numba_makes_are_timed_once_each_and_none_for_being_timed(tmp_path: Path) -> None:
     from smemviz.frontends.reading import read_program
-    from smemviz.measure.time.timing import time_program
+    from smemviz.measure.time.python_time import time_program
 
     path = tmp_path / "kernels.py"
     path.write_text(HEAD + WITH_MAIN)

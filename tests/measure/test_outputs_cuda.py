@@ -21,7 +21,7 @@ __global__ void tripled(int *a) { a[threadIdx.x] *= 3; }
 
 
 def test_the_arrays_of_the_kernels_asked_for_are_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = pytest.importorskip("smemviz.measure.time.cuda", reason="numba-cuda is not installed")
+    measured = pytest.importorskip("smemviz.measure.time.cuda_time", reason="numba-cuda is not installed")
     made: list[str] = []
 
     def make_clean(card: object, entry: Any, *launch: Any) -> None:
@@ -31,6 +31,6 @@ def test_the_arrays_of_the_kernels_asked_for_are_hashed(monkeypatch: pytest.Monk
     monkeypatch.setattr(measured, "device", lambda: None)
     monkeypatch.setattr(measured, "Gpu", object)
     monkeypatch.setattr(measured, "make_clean", make_clean)
-    found = measured.outputs_of_cuda(parse_cuda(TEXT, "k.cu"), {"tripled"})
+    found = measured.outputs(parse_cuda(TEXT, "k.cu"), {"tripled"})
     assert found == (OutputHash("tripled", hashed([3 * np.arange(32, dtype=np.int32)])),)
     assert made == ["doubled", "tripled"]

@@ -14,8 +14,8 @@ import smemviz
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.reading import read_program
-from smemviz.measure.ncu.clean_cuda import as_written, run_clean
 from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.cuda_ncu import placed, run_clean
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.sass import Instruction, function_name
 from smemviz.measure.ncu.verify import through_compiled
@@ -89,7 +89,7 @@ def test_instructions_stand_at_the_accesses_that_they_make(program: CudaProgram)
         n for n, place in enumerate(text.places, 1) if place.line == 10 and text.lines.split("\n")[n - 1] == "["
     )
     given = ProfiledLaunch("turned", (instruction("load", number), instruction("load", 7777)), {})
-    first, other = as_written(given, compiled, program.file).instructions
+    first, other = placed(given, compiled, program.file).instructions
     assert (first.file, first.line, first.column) == (program.file, 10, TEXT.split("\n")[9].index("tile"))
     assert (other.file, other.line, other.column) == ("/somewhere/turned.cu", 7777, None)
 
@@ -122,7 +122,7 @@ def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it()
     counts: dict[str, int] = {}
     for launch, profiled in zip(recording.launches, captured.profiled("reduce_cu"), strict=True):
         moved = tuple(replace(one, line=one.line - left_out) for one in profiled.instructions)
-        given = as_written(replace(profiled, instructions=moved), compiled, recording.file)
+        given = placed(replace(profiled, instructions=moved), compiled, recording.file)
         found = reconcile(launch, given, recording.source, recording.file, CC)
         assert found.sound
         assert found.unaccounted == ()

@@ -96,7 +96,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         "runner_of",
         lambda language: SimpleNamespace(run_in_lockstep=lockstep[language], run_on_gpu=record),
     )
-    monkeypatch.setattr(verify, "meter_of", lambda program: SimpleNamespace(outputs=hashes))
+    monkeypatch.setattr(verify, "meter_of", lambda program, room: SimpleNamespace(outputs=hashes))
     monkeypatch.setattr(answering, "times", times)
     return timed
 

@@ -42,7 +42,7 @@ def execute(arguments: argparse.Namespace) -> int:
     device = gpu_engine().device()
     with main_output(arguments.json), progress_bar() as progress:
         recording = recording_for(program, arguments.output) if arguments.output else None
-        timed = meter_of(program).time(program, arguments.cold, progress)
+        timed = meter_of(program, "time").time_program(program, arguments.cold, progress)
     if recording:
         replace(recording, launches=with_times(recording.launches, timed)).save(arguments.output)
     if arguments.json:

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         program = read_program(Path(file).resolve())
         program = program.with_constants(dict(setting.split("=", 1) for setting in settings))
-        meter_of(program).run_clean(program, Path(folder))
+        meter_of(program, "ncu").run_clean(program, Path(folder))
     except SmemvizError as error:
         print(f"smemviz: {error}", file=sys.stderr)
         return error.exit_code

@@ -48,7 +48,7 @@ def verify(
     _refuse_harm(recording)
     kernels = [launch.kernel for launch in recording.launches]
     profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
-    profiled = meter_of(program).as_written(program, kernels, profiled)
+    profiled = meter_of(program, "ncu").as_written(program, kernels, profiled)
     reconciled = reconcile_fully(program, recording, profiled, progress)
     if "compiled" in program.language.views and program.view == "source":
         reconciled = _with_compiled_view(program, recording, profiled, reconciled, progress)

@@ -99,7 +99,7 @@ def _measure(job: Job, program: Program, size: Size) -> None:
     sized = program.with_constants(dict(zip(SIZE_CONSTANTS, (size.m, size.k, size.n), strict=True)))
     matrices = Matrices()
     try:
-        meter_of(sized).measure_products(sized, Measure(job, sized, size, matrices))
+        meter_of(sized, "sweep").measure_products(sized, Measure(job, sized, size, matrices))
     except KernelFileError as error:
         job.notes.append(f"{size.name}: {error.what}")
     _cublas(job, size, matrices)

@@ -16,7 +16,7 @@ from smemviz.measure.sweep.launches import LOG_NOTHING, Measure
 from smemviz.recordings.data import Launch
 
 
-def watch_python(program: PythonProgram, measure: Measure) -> None:
+def measure_products(program: PythonProgram, measure: Measure) -> None:
     """Measure each kernel as ``main()`` launches it."""
     watch(program, _Watcher(measure))
 

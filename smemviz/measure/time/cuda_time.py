@@ -31,12 +31,12 @@ from smemviz.messages import english
 from smemviz.recordings.data import Timing
 
 
-def time_cuda(
+def time_program(
     program: CudaProgram, cold: bool = False, progress: Progress | None = None, kernels: Collection[str] = ()
 ) -> Timed:
     """Time every launch that a file of CUDA C++ asks for; what is timed is the compiled view, whatever the program's.
 
-    The arguments are as for ``time_program``.
+    The arguments are as for Python's.
 
     Raises:
         MissingError: when there is no GPU, or NVRTC is not installed.
@@ -54,7 +54,7 @@ def time_cuda(
     return Timed(tuple(timer.kernels), tuple(timer.times), walls[0], walls[1], tuple(timer.unsafe))
 
 
-def outputs_of_cuda(program: CudaProgram, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+def outputs(program: CudaProgram, kernels: Collection[str]) -> tuple[OutputHash, ...]:
     """Make the launches that a file asks for on the device and hash what each of some kernels leaves in its arrays.
 
     Raises:

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome
-from smemviz.frontends.cuda import Compiled, CudaProgram
+from smemviz.frontends.cuda import Compiled, CudaProgram, compile_program
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction
 
@@ -43,14 +43,22 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
     running.run(replace(program, view="compiled"), make=make)
 
 
-def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
+def as_written(
+    program: CudaProgram, kernels: Sequence[str], profiled: tuple[ProfiledLaunch, ...]
+) -> tuple[ProfiledLaunch, ...]:
+    """Return launches whose instructions stand at the accesses of the text before it was compiled."""
+    compiled = compile_program(program, list(dict.fromkeys(kernels)), "compiled")
+    return tuple(placed(launch, compiled, program.file) for launch in profiled)
+
+
+def placed(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
     """Return a launch whose instructions stand at the accesses that they make, in the text as it was written."""
 
-    def placed(instruction: Instruction) -> Instruction:
+    def place(instruction: Instruction) -> Instruction:
         text = compiled.text(instruction.file)
         access = text.access(instruction.line, instruction.kind) if text else None
         if text is None or access is None:
             return instruction
         return replace(instruction, file=text.file or file, line=access.line, column=access.column)
 
-    return replace(launch, instructions=tuple(map(placed, launch.instructions)))
+    return replace(launch, instructions=tuple(map(place, launch.instructions)))

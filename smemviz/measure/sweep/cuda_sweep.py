@@ -24,7 +24,7 @@ from smemviz.measure.sweep.launches import Measure
 from smemviz.recordings.data import Launch
 
 
-def watch_cuda(program: CudaProgram, measure: Measure) -> None:
+def measure_products(program: CudaProgram, measure: Measure) -> None:
     """Measure each launch that a file asks for."""
 
     def make(
