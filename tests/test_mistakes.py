@@ -195,6 +195,7 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_the_table_marks_the_line_of_a_mistake(command: Command) -> None:
     cells = [
         [cell.strip() for cell in line.split("│")]

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import smemviz
 from smemviz.reports.recording import facts
 
@@ -73,6 +75,7 @@ def test_what_the_gpu_ran_is_all_of_the_gallery_but_the_mistakes() -> None:
     assert "every kernel that the H200 ran, all of the gallery but `mistakes.py`" in PROSE
 
 
+@pytest.mark.exhaustive
 def test_the_requests_of_a_tiled_product_are_counted_with_the_tile_that_is_named() -> None:
     (size, tile, millions) = re.findall(
         r"product of (\d+) x \1 with tiles of (\d+) and its ([\d.]+) million requests", PROSE

@@ -45,6 +45,7 @@ def test_no_text_of_a_message_is_known_as_one_of_another() -> None:
     assert wrong == {}
 
 
+@pytest.mark.exhaustive
 def test_the_texts_of_all_but_the_most_general_messages_are_known() -> None:
     general = {pattern.message for pattern in (pattern_of(*one) for one in FORMS) if pattern.general and pattern.open}
     unknown = {message for message, form in FORMS if any(recognised(text) is None for text in texts(form))}

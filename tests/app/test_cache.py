@@ -102,6 +102,7 @@ def used_by(make: object) -> tuple[object, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", [pytest.param("a;" * 2000, marks=pytest.mark.exhaustive), f"x = [{'1, ' * 2000}]"])
 def test_a_syntax_tree_weighs_what_it_takes(text: str) -> None:
     tree, used = used_by(lambda: ast.parse(text))

@@ -36,6 +36,7 @@ def _text(part: Any) -> str:
     return part if isinstance(part, str) else str(part.children)
 
 
+@pytest.mark.exhaustive
 def test_two_launches_show_the_same_access(library: Library) -> None:
     assert said(compare(library, "square", "set_row_read_col", "set_row_read_col_pad")) == [
         ("set_row_read_col", "tile[tx, ty]: Load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"),

@@ -21,7 +21,6 @@ def check(page: Page, answer: str) -> None:
     page.get_by_role("button", name="Check").click()
 
 
-@pytest.mark.smoke
 def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page: Page) -> None:
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("How many wavefronts does that take?")

@@ -61,6 +61,7 @@ def _is_source(figure: go.Figure) -> bool:
     return any(trace.meta == CHARACTERS for trace in figure.data)
 
 
+@pytest.mark.exhaustive
 def test_a_handout_has_the_question_before_the_answer() -> None:
     with pseudo():
         for lesson in LESSONS:

@@ -132,6 +132,7 @@ def test_while_a_recording_is_loaded_the_others_are_shown(monkeypatch: pytest.Mo
         assert coming.result(60).from_file
 
 
+@pytest.mark.exhaustive
 def test_a_recording_that_was_made_anew_is_loaded_anew_and_the_old_one_let_go(tmp_path: Path) -> None:
     path = tmp_path / "mine.smem.npz"
     shutil.copy(RECORDING, path)
@@ -296,6 +297,7 @@ def test_python_never_executes_what_a_recording_brings(tmp_path: Path, texts: Te
     assert not trace.exists()
 
 
+@pytest.mark.exhaustive
 def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor(texts: Texts) -> None:
     """Whoever reaches the server chooses the constants, and with them how much a file asks of the machine."""
     served = Library(gallery(), texts, local=False)

@@ -113,6 +113,7 @@ def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytes
     assert note.children == "tiled changed since; the times are of what stood there before."
 
 
+@pytest.mark.exhaustive
 def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Products, "recorded", None)
     filling = view_counted(data, {"TILE": "16"}, "light", True)

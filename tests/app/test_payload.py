@@ -96,6 +96,7 @@ def test_what_a_page_could_hold_is_answered(
 _SOMETHING: list[Any] = [None, True, 7, -1.5, float("inf"), "text", "\ud800", [], [["x"]], {}, {"x": 1}, {"file": "x"}]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("followed", [False, True])
 def test_whatever_a_property_holds_is_answered_or_refused(followed: bool) -> None:
     """Every property that a callback asks for, with a value of every kind that JSON has."""

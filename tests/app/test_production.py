@@ -96,6 +96,7 @@ def test_who_asks_letter_by_letter_is_hung_up_on(running: Running, monkeypatch: 
         drip(connection)
 
 
+@pytest.mark.exhaustive
 def test_who_does_not_take_an_answer_is_hung_up_on(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_connection(running[1]) as connection:
         connection.sendall(POST.replace(b"POST /", b"POST /large"))

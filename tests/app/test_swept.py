@@ -43,6 +43,7 @@ def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(libra
     assert links == ["/matmul?SIZE=64&TILE=16"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "constants",
     [{"M": "48"}, pytest.param({"TILE": "16", "DEPTH": "16"}, marks=pytest.mark.exhaustive)],

@@ -85,6 +85,7 @@ def test_nothing_is_started_where_others_reach_the_server(
     )
 
 
+@pytest.mark.exhaustive
 def test_for_others_products_are_counted_within_the_limits_of_the_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smemviz.app.library.run", None)  # the engine without limits
     counted = Products(Job(allowed=False), local=False).counted(ProductState(Size(16, 16, 16), 8, "16-8"))

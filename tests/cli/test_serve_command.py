@@ -92,6 +92,7 @@ def alone(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]
     return subprocess.run(["sh", "-c", f"{before}exec {command}"], capture_output=True, text=True, timeout=LONGEST)
 
 
+@pytest.mark.exhaustive
 def test_without_room_for_temporary_files_nothing_is_started() -> None:
     done = alone(before="ulimit -f 1; ")
     said = done.stderr.splitlines()[-1]

@@ -201,6 +201,7 @@ def test_run_of_a_recording_says_what_prints_it(command: Command) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
     with open("/dev/full", "w") as full:
@@ -246,6 +247,7 @@ def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
     assert "tile[[2J]0;title" in said["show"]
 
 
+@pytest.mark.exhaustive
 def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None:
     """As on Windows, where a pipe takes the letters of one code page only."""
     launch = a_launch(4)

@@ -44,6 +44,7 @@ def test_the_difference_can_be_applied_and_leaves_nothing_to_suggest(square: Pat
     assert out == "square.py: no shared array has excess; there is nothing to change\n"
 
 
+@pytest.mark.exhaustive
 def test_a_difference_has_the_line_ends_of_its_file(square: Path, command: Command) -> None:
     square.write_bytes(square.read_bytes().replace(b"\n", b"\r\n"))
     command("suggest", square, *LOCKSTEP, "-o", "better.patch")

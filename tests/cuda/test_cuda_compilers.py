@@ -118,6 +118,7 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> 
         compile_ptx(BOMB, "k.cu", (), {}, ())
 
 
+@pytest.mark.exhaustive
 @on_linux
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> None:
     monkeypatch.setattr(compilers, "_BYTES", 100_000_000)
@@ -152,6 +153,7 @@ def test_threads_compile_beside_each_other() -> None:
     assert len(compilers._idle) <= 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
 def test_a_forked_process_has_its_own() -> None:
     script = f"""

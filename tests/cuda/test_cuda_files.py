@@ -335,6 +335,7 @@ def test_what_is_declared_for_the_host_is_left_out() -> None:
     assert (out == 2 * np.arange(32)).all()
 
 
+@pytest.mark.exhaustive
 def test_device_code_may_use_the_types_of_the_standard_library() -> None:
     text = """
     #include <limits>

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from helpers.gallery import RECORDINGS, h200
+from helpers.gallery import RECORDINGS, SLOW, h200
 from helpers.same_requests import relative_requests
+from helpers.tiers import but
 from plotly.utils import PlotlyJSONEncoder
 
 import smemviz
@@ -23,14 +22,7 @@ from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 
-_LONG = ("matmul", "submatrix", "latency")
-
-
-def but_the_long(names: Iterable[str]) -> list[Any]:
-    return [pytest.param(one, marks=[pytest.mark.exhaustive] if one in _LONG else []) for one in names]
-
-
-FILES = but_the_long(("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix"))
+FILES = but(SLOW, ("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix"))
 
 
 # What only C++ can write: Numba declares shared arrays in functions only.
@@ -127,6 +119,7 @@ def test_shared_arrays_have_the_shapes_and_types_of_the_source(name: str) -> Non
         assert shapes[0] == shapes[1], one.kernel
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FILES)
 def test_the_compiled_view_runs_every_kernel(name: str) -> None:
     source, compiled = (smemviz.run(kernels_dir() / f"{name}.cu", view=view) for view in ("source", "compiled"))
@@ -211,9 +204,7 @@ def test_files_of_both_languages_are_shown_together() -> None:
     assert library.twins("reverse.cu", "static_reverse") == ("reverse",)
 
 
-@pytest.mark.parametrize(
-    "name", but_the_long(sorted(path.name.partition(".")[0] for path in RECORDINGS.glob("*.cu.*")))
-)
+@pytest.mark.parametrize("name", but(SLOW, sorted(path.name.partition(".")[0] for path in RECORDINGS.glob("*.cu.*"))))
 def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
     recorded = h200(f"{name}.cu")
     expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")

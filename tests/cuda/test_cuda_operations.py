@@ -195,6 +195,7 @@ __global__ void k(float *out, const float *a) { out[threadIdx.x] = __bfloat162fl
     assert np.array_equal(out, expected)
 
 
+@pytest.mark.exhaustive
 def test_asynchronous_copies_load_and_store() -> None:
     text = """#include <cuda_pipeline.h>
 __global__ void k(float *out, const float *in) {

@@ -47,6 +47,7 @@ def test_data_has_a_row_for_each_lane(square: Path, command: Command) -> None:
     assert [int(row["address"]) - start for row in first] == [128 * lane for lane in range(32)]
 
 
+@pytest.mark.exhaustive
 def test_a_figure_and_a_page_are_exported(square: Path, command: Command) -> None:
     command("export", square, "--kernel", "set_row_read_col", "--figure", "banks", "-o", "banks.html")
     command("export", square, "-o", "square.html")
@@ -94,6 +95,7 @@ def test_a_notebook_shows_the_table(square: Path) -> None:
     assert "1,024" in shown
 
 
+@pytest.mark.exhaustive
 def test_two_files_of_cuda_are_compared(square: Path, command: Command) -> None:
     other = Path("padded.cu")
     other.write_text(square.read_text().replace("tile[BDIMY][BDIMX]", "tile[BDIMY][PITCH]"))

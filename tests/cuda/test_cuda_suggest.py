@@ -264,6 +264,7 @@ __global__ void unwritten(float *out) {
 """
 
 
+@pytest.mark.exhaustive
 def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(tmp_path: Path, command: Command) -> None:
     (tmp_path / "k.cu").write_text(WRITTEN)
     said = command("run", tmp_path / "k.cu", "--json", code=1).out  # it makes mistakes

@@ -1,7 +1,8 @@
 """Lockstep against an H100: what Nsight Compute counted there of the gallery, and what its own clock said."""
 
 import pytest
-from helpers.gallery import H100, h200
+from helpers.gallery import H100, SLOW, h200
+from helpers.tiers import but
 
 import smemviz
 from smemviz.frontends.reading import read_program
@@ -11,7 +12,7 @@ from smemviz.recordings.calibration import load_calibration
 FILES = sorted(path.name.removesuffix(".smem.npz") for path in H100.glob("*.smem.npz"))
 
 
-@pytest.fixture(scope="module", params=FILES)
+@pytest.fixture(scope="module", params=but(SLOW, FILES))
 def name(request):
     return request.param
 

@@ -6,7 +6,8 @@ shared store and load, and sectors of the global store.
 
 import numpy as np
 import pytest
-from helpers.gallery import h200
+from helpers.gallery import SLOW, h200
+from helpers.tiers import but
 
 import smemviz
 from smemviz.frontends.reading import read_program
@@ -30,7 +31,7 @@ SECTORS = {"square": 128, "rectangle": 64}
 CHANGED = ("became one", "is two floats", "is two doubles")
 
 
-@pytest.fixture(scope="module", params=[path.stem for path in gallery() if path.stem != "mistakes"])
+@pytest.fixture(scope="module", params=but(SLOW, (path.stem for path in gallery() if path.stem != "mistakes")))
 def pair(request):
     """A kernel file's H200 recording and a lockstep run of the same file."""
     path = kernels_dir() / f"{request.param}.py"

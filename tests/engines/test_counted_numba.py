@@ -10,7 +10,7 @@ from helpers.random_kernels import SIZE, python_file
 import smemviz
 from smemviz.model.counting.summary import totals_of
 
-QUICK = ("below_zero", "moving_by_bytes", "product_of_rows", "a_part_that_a_function_returns")
+QUICK = ("below_zero", "a_part_that_a_function_returns")
 # Numba orders nothing within a warp, and PTX is looked at for races; it ends a thread after it has counted.
 FOUND_FAULTY = ("views_and_swaps", "wide_patterns", "early_return_before_a_barrier")
 
@@ -36,9 +36,8 @@ def test_as_many_requests_are_counted_as_lockstep_sees(kernel, grid, block, argu
 
 
 @NEEDS_NUMBA
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (2, 5, 8, 13, 21, 34, 55))]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", [1, 2, 5, 8, 13, 21, 34, 55])
 def test_as_many_requests_of_conditions_are_counted_as_lockstep_sees(seed, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(python_file([conditional_kernel(seed)], before=PICK["py"]), encoding="utf-8")

@@ -39,6 +39,7 @@ def counted(kernel, grid, block, arguments):
     return passes.count(), passes.sites
 
 
+@pytest.mark.exhaustive
 def test_vectorized_functions_have_the_text_that_lockstep_gives_them():
     def plus(a, b):
         return a + 2 * b

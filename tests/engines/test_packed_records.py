@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import body
 from helpers.packed_records import ALIGNED, PACKED, THREADS, over_records, records_of
+from helpers.tiers import one_in
 
 import smemviz
 from smemviz.model.counting.summary import totals_of
@@ -101,7 +102,7 @@ def counted(launch):
 
 
 @compiling
-@pytest.mark.parametrize(("types", "text"), list(cases()))
+@pytest.mark.parametrize(("types", "text"), one_in(4, cases()))
 def test_as_many_accesses_are_counted_as_numba_compiles(types, text):
     scope = {"np": np}
     exec(types, scope)
@@ -112,7 +113,10 @@ def test_as_many_accesses_are_counted_as_numba_compiles(types, text):
 
 
 @compiling
-@pytest.mark.parametrize("dtype", [PACKED, ALIGNED], ids=["packed", "aligned"])
+@pytest.mark.parametrize(
+    "dtype",
+    [pytest.param(PACKED, id="packed", marks=pytest.mark.exhaustive), pytest.param(ALIGNED, id="aligned")],
+)
 def test_the_gpu_engine_counts_what_lockstep_counts(dtype):
     from helpers.counted_numba import passes_of
 

@@ -168,6 +168,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "method", ["spawn", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("fork", "forkserver"))]
 )

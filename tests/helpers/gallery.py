@@ -9,6 +9,7 @@ from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
 RECORDINGS = kernels_dir() / "recordings" / "h200"
+SLOW = ("matmul", "matmul.cu", "submatrix", "submatrix.cu", "latency", "latency.cu")  # to run
 H100 = Path(__file__).resolve().parents[1] / "data" / "h100"
 
 

@@ -100,6 +100,7 @@ def test_integers_cost_what_floats_of_as_many_bytes_cost(run):
         assert cost(run["naive_integer"], space, op) == cost(run["naive"], space, op)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "tile", [pytest.param(8, marks=pytest.mark.exhaustive), 16, pytest.param(32, marks=pytest.mark.exhaustive)]
 )

@@ -108,6 +108,7 @@ def test_a_padded_column_takes_what_its_words_take(knobs: dict[str, str]) -> Non
     assert int(answer("padding", **knobs)) == wavefronts([lane * pitch for lane in range(32)])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [4, 8, 16, 32])
 def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> None:
     smallest = int(answer("rectangles", BDIMY=str(rows)))

@@ -259,6 +259,7 @@ def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
         assert tuple(map(int, found)) == brute_force.count(one, width, op, cc, mode)
 
 
+@pytest.mark.exhaustive
 @given(cases(), st.lists(st.integers(0, 5000), max_size=5), st.booleans())
 def test_the_first_requests_of_a_process_are_served_as_later_ones(
     case: tuple[list[int], int, str, tuple[int, int], int], moves: list[int], assigns: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def check_one_line(error: InputError) -> None:
     assert len(str(error).splitlines()) == 1
 
 
+@pytest.mark.exhaustive
 @given(st.one_of(LAYOUTS, ACCESSES, SWIZZLES, st.text(max_size=30)))
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     for read in (layout_of, access_of, swizzle_of):

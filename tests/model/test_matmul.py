@@ -59,6 +59,7 @@ def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
         assert traffic(recording[kernel]).elements_loaded == 2 * 64**3 // tile
 
 
+@pytest.mark.exhaustive
 # Per warp and k the naive kernel moves a sector of a for each of its 32/T rows and T/8 of b; a warp of the tiled kernel
 # moves 4 of each once per T. The quotients are 5, 8 and 20: less than T, for a warp's lanes share sectors anyway.
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros(size: Size, shapes:
     assert filled(size, (size.m, size.k), (size.k, size.n)) is None
 
 
+@pytest.mark.exhaustive
 def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
     size = Size(20, 24, 36)
     live = {launch.kernel: counted(launch, size) for launch in product(16, 20, 24, 36).launches}

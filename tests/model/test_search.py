@@ -221,6 +221,7 @@ def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[L
             assert promised == Score(wavefronts, wavefronts - int(counts.ideal @ one.times), counts.degree.max())
 
 
+@pytest.mark.exhaustive
 @given(tiles())
 def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
     layout, wanted = drawn

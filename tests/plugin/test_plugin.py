@@ -342,6 +342,7 @@ def test_paths_start_at_the_test_file_or_at_the_root(pytester: pytest.Pytester, 
     run("--rootdir", str(pytester.path)).assert_outcomes(passed=1)
 
 
+@pytest.mark.exhaustive
 def test_a_session_that_does_not_use_it_loads_nothing_of_it(
     pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +379,7 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
         assert ("@pytest.mark.smem_budget(max_degree, excess" in done.stdout) == found
 
 
+@pytest.mark.exhaustive
 def test_the_example_of_the_readme_passes(pytester: pytest.Pytester, run) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     example = re.search(r"## In pytest\n.*?```python\n(.*?)```", readme, re.DOTALL)

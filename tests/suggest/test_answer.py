@@ -101,6 +101,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     return timed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("file", ["square.py", "square.cu"])
 def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[set[str]], file: str) -> None:
     found = answered(read_program(kernels_dir() / file), "set_row_read_col", "gpu")

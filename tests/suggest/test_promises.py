@@ -69,6 +69,7 @@ def test_every_promise_of_the_gallery_is_kept(file: str, kept: dict[str, tuple[i
     assert {kernel: (before, after) for kernel, before, after in found} == kept
 
 
+@pytest.mark.exhaustive
 def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for() -> None:
     program = read_program(kernels_dir() / "rectangle.py").with_constants({"IPAD": 0})
     pads = [one for one in written(program) if one.rewrite and one.rewrite.constants]
@@ -79,6 +80,7 @@ def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for(
     hold_to_it(program)
 
 
+@pytest.mark.exhaustive
 def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
     program = read_program(kernels_dir() / "rectangle.py").with_constants({"IPAD": 1})
     one = next(one for one in written(program) if one.kernel == "set_row_read_col_pad")

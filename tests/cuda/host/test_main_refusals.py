@@ -37,11 +37,17 @@ def program(body: str) -> str:
             "main() ended with segmentation fault: the host reads or writes memory of the device here; copy it with "
             "cudaMemcpy",
         ),
-        ("int *none = nullptr; *(volatile int *)none = 1;", 5, "main() ended with segmentation fault"),
-        (
+        pytest.param(
+            "int *none = nullptr; *(volatile int *)none = 1;",
+            5,
+            "main() ended with segmentation fault",
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param(
             "abort();",
             5,
             "main() ended with abort (a failed assertion, or an exception that nothing catches)",
+            marks=pytest.mark.exhaustive,
         ),
         (
             "if (argc < 2) return 3;",
@@ -82,7 +88,7 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
             "6: its host code calls cublasStrsm(), which is not here",
         ),
         (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
-        (HEAD + "int main() { return 4; }\n", "4: exits with status 4"),
+        pytest.param(HEAD + "int main() { return 4; }\n", "4: exits with status 4", marks=pytest.mark.exhaustive),
         *(
             (
                 HEAD + f"int main(int argc, char **argv) {{ {body} }}\n",
@@ -94,9 +100,10 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
                 ("return atoi(argv[1]);", "segmentation fault"),
             )
         ),
-        (
+        pytest.param(
             HEAD + "int main() {\n  auto f = [=] __device__ (int i) { return i; };\n  k<<<1, 32>>>(nullptr, f);\n}\n",
             "6:",
+            marks=pytest.mark.exhaustive,
         ),
     ],
 )
@@ -130,6 +137,7 @@ def test_the_gpu_engine_says_that_it_runs_no_main(write: Write) -> None:
         smemviz.run(write(p_cu=program("")), engine="gpu")
 
 
+@pytest.mark.exhaustive
 def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     touched = 'FILE *file = fopen("touched", "w"); fclose(file);'
     path = write(p_cu=program(touched))

@@ -200,6 +200,7 @@ def test_a_long_time_is_a_line_among_lines(monkeypatch, capsys):
     assert capsys.readouterr().err == "tiled will take about 40 s\n1/8 tiled\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
     """The run would take minutes; it has said so before it is stopped."""

@@ -61,7 +61,9 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize("threads", [1 << 15, 64], ids=["one batch", "two batches"])
+@pytest.mark.parametrize(
+    "threads", [pytest.param(1 << 15, id="one batch", marks=pytest.mark.exhaustive), pytest.param(64, id="two batches")]
+)
 @pytest.mark.parametrize(
     "text",
     [*(wait + ADD for wait in WAITS.values()), TRY.replace("FENCE", "cuda.threadfence()")],
@@ -260,7 +262,7 @@ LEFT = {  # in s and in total, by so many threads
 
 
 @pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.parametrize("block", [3, 40])
+@pytest.mark.parametrize("block", [3, pytest.param(40, marks=pytest.mark.exhaustive)])
 def test_loops_are_guarded_as_well(name, block):
     start = "shared = cuda.shared.array(1, int32)\ns = cuda.shared.array(4, int32)\ni = cuda.threadIdx.x\n"
     start += "if i == 0:\n    shared[0] = 0\n    for k in range(4):\n        s[k] = 0\ncuda.syncthreads()\n"

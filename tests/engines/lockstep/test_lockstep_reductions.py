@@ -131,6 +131,7 @@ def test_methods_of_complex_arrays_are_those_of_numba():
     np.testing.assert_allclose(in_lockstep(a, [f"a.{name}()" for name in names], "complex128"), wanted, rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_functions_of_python_take_arrays_of_one_axis(dtype):
     a = (np.arange(9) % 5 * 25.4).astype(dtype)

@@ -8,6 +8,7 @@ import ast
 import itertools
 import operator
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -59,14 +60,20 @@ def element(name):
     return np.ones(1, name)
 
 
+@cache
+def typing_context():
+    """Return what knows Numba's rules, with those of all that was imported."""
+    cpu_target.typing_context.refresh()
+    return cpu_target.typing_context
+
+
+@cache
 def resolved(function, *names):
     """Return the type Numba gives, as NumPy's name; None where it has none."""
-    context = cpu_target.typing_context
-    context.refresh()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = context.resolve_function_type(function, tuple(map(numba_type, names)), {})
+            found = typing_context().resolve_function_type(function, tuple(map(numba_type, names)), {})
     except Exception:
         return None
     return None if found is None else str(found.return_type)

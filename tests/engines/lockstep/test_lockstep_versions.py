@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from helpers.lockstep_text import launch_text, result
+from helpers.tiers import one_in
 from helpers.typed_expressions import inputs
 from helpers.typed_programs import RESULTS, TYPES, function, kernel, program
 from hypothesis import Phase, given, settings
@@ -97,13 +98,12 @@ def several(text):
     return [one.strip() for line in text.strip().splitlines() for one in line.split(";")]
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [f"if {condition}:\n    x = 2\nelse:\n    x = 2.5" for condition in several(CONDITIONS)]
-    + [f"if {condition}:\n    x = 2.5\nelse:\n    x = 2" for condition in several(CONDITIONS)]
-    + [f"x = {value}" for value in several(VALUES)]
-    + LINES,
-)
+LEFT_OUT = [f"if {condition}:\n    x = 2\nelse:\n    x = 2.5" for condition in several(CONDITIONS)]
+LEFT_OUT += [f"if {condition}:\n    x = 2.5\nelse:\n    x = 2" for condition in several(CONDITIONS)]
+LEFT_OUT += [f"x = {value}" for value in several(VALUES)] + LINES
+
+
+@pytest.mark.parametrize("lines", one_in(4, LEFT_OUT))
 def test_what_numba_leaves_out_is_left_out(lines):
     compiler, types = pytest.importorskip("numba.cuda.compiler"), pytest.importorskip("numba.cuda.types")
     text = f"i = cuda.threadIdx.x\nc = 1\nd = 1 + i\n{lines}\nlast = x\n"

@@ -73,6 +73,7 @@ def test_packages_outside_the_environment_are_read_where_they_lie(
     assert tmp_path in confine.readable()
 
 
+@pytest.mark.exhaustive
 def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) -> None:
     own = Path(confine.__file__).with_name("new.txt")
     made = [f"open({str(own)!r}, 'w')", f"open({str(tmp_path / 'new')!r}, 'w')", f"os.mkdir({str(own)!r})"]

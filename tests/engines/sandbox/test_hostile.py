@@ -11,6 +11,7 @@ from contextlib import closing
 
 import pytest
 from helpers.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
+from helpers.tiers import one_in
 
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
 from smemviz.engines.sandbox import supervisor as supervisor_module
@@ -32,7 +33,14 @@ def test_there_are_fifty_hostile_texts_and_more() -> None:
     assert len(ESCAPES) + len(GREEDY) >= 50
 
 
-@pytest.mark.parametrize("hostile", [*ESCAPES, *GREEDY], ids=lambda one: one.name)
+@pytest.mark.parametrize("hostile", ESCAPES, ids=lambda one: one.name)
+def test_no_escape_is_part_of_the_language(hostile: Hostile) -> None:
+    with pytest.raises(SmemvizError) as caught:
+        run_text(hostile.source)
+    assert hostile.says in str(caught.value)
+
+
+@pytest.mark.parametrize("hostile", [*one_in(12, ESCAPES), *one_in(4, GREEDY)], ids=lambda one: one.name)
 def test_a_hostile_text_gets_one_line_and_no_further(hostile: Hostile, supervisor: Supervisor) -> None:
     seconds = _SECONDS if hostile.endless else _PATIENT_SECONDS
     supervisor.limits = SandboxLimits(seconds=seconds)

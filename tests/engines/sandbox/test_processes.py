@@ -38,6 +38,7 @@ def test_each_run_has_a_process_of_its_own_from_the_same_one() -> None:
     assert forks[0] is forks[1] is forks[2] is not None
 
 
+@pytest.mark.exhaustive
 @forking
 def test_a_process_holds_nothing_of_the_one_that_it_was_forked_from() -> None:
     with closing(Supervisor()) as supervisor:
@@ -81,6 +82,7 @@ def test_what_was_forked_is_ended_by_its_limit_and_with_the_supervisor() -> None
     assert not any(map(alive, processes))
 
 
+@pytest.mark.exhaustive
 def test_where_none_can_be_forked_each_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor_module, "can_fork", lambda: False)
     with closing(Supervisor()) as supervisor:
@@ -91,6 +93,7 @@ def test_where_none_can_be_forked_each_is_started(monkeypatch: pytest.MonkeyPatc
         assert worker.process.poll() is not None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_process_that_was_killed_while_it_waited_is_replaced() -> None:
     with closing(Supervisor()) as supervisor:

@@ -273,6 +273,7 @@ def main():
 """
 
 
+@pytest.mark.exhaustive
 def test_a_line_that_is_refused_in_a_device_function_is_named() -> None:
     refused = ("math.comb(5, 2)", "np.mean(x)", "np.linalg.norm(x)", "'a' + x", "{1: x}[1]")
     with closing(Supervisor()) as supervisor:
@@ -282,6 +283,7 @@ def test_a_line_that_is_refused_in_a_device_function_is_named() -> None:
             assert "failed" not in str(raised.value)
 
 
+@pytest.mark.exhaustive
 def test_a_refusal_loads_no_numba_which_a_confined_process_cannot() -> None:
     refused = _IN_A_DEVICE_FUNCTION.replace("{code}", "np.mean(x)")
     code = f"""
