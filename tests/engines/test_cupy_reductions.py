@@ -76,6 +76,17 @@ def test_blocks_are_as_cupy_takes_them(tmp_path: Path, shape: tuple[int, ...], a
     assert launch.grid == (grid, 1, 1)
 
 
+@pytest.mark.exhaustive  # the headers of complex numbers take seconds
+def test_complex_numbers_are_multiplied(tmp_path: Path) -> None:
+    recorded(
+        tmp_path,
+        """\
+        product = cp.ReductionKernel("T x", "T y", "x", "a * b", "y = a", "1", "product")
+        assert product(cp.full(4, 1j, dtype=cp.complex64)) == 1
+        """,
+    )
+
+
 def test_types_several_inputs_identities_and_outputs(tmp_path: Path) -> None:
     recorded(
         tmp_path,
