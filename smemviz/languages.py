@@ -43,7 +43,8 @@ class Language:
     """A language.
 
     ``title`` is its name in sentences, ``lexer`` the one it has for highlighters. ``suffixes`` are the endings of its
-    files; ``in_sandbox`` tells whether strangers' texts can be run. ``frontend`` names the module that reads it, a
+    files; ``in_sandbox`` tells whether strangers' texts can be run, ``is_compiled`` whether files are compiled
+    with options and started with arguments on the page as well. ``frontend`` names the module that reads it, a
     ``frontends.reading.Frontend``; ``runner`` what runs it, an ``engines.backend.Runner``; ``meter`` what measures it
     on a GPU, a module in each ``{room}`` that ``measure.meters`` names; ``rewriter`` what writes layouts into it, a
     ``suggest.rewrites.LayoutWriter``. A language that is not measured or rewritten leaves these empty.
@@ -59,6 +60,7 @@ class Language:
     rewriter: str = ""
     views: tuple[View, ...] = ("source",)
     in_sandbox: bool = False
+    is_compiled: bool = False
 
 
 PYTHON = Language(
@@ -86,6 +88,7 @@ CUDA_CPP = Language(
     meter="smemviz.measure.{room}.cuda_{room}",
     rewriter="smemviz.suggest.cuda.rewriting",
     views=("source", "compiled"),
+    is_compiled=True,
 )
 LANGUAGES: tuple[Language, ...] = (PYTHON, CUDA_CPP)
 

@@ -20,7 +20,7 @@ from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.frame import above, below, drawn
-from smemviz.app.library import Library
+from smemviz.app.library import Library, Started
 from smemviz.app.markup import marked, marks_english, markup
 from smemviz.app.page import Address, Services
 from smemviz.app.router import NOWHERE, page_at, pages, title_at
@@ -121,6 +121,7 @@ def create_app(
     sandbox: Supervisor | None = None,
     shared: Path | None = None,
     prefix: str = "",
+    started: Started | None = None,
 ) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
@@ -129,12 +130,12 @@ def create_app(
     reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
-    ``prefix`` is a path below which a proxy shows all of it.
+    ``prefix`` is a path below which a proxy shows all of it. ``started`` says how programs are compiled and started.
     """
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    library = Library(paths or gallery(), texts, local=local, sandbox=sandbox)
+    library = Library(paths or gallery(), texts, local=local, sandbox=sandbox, started=started)
     services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,6 +104,14 @@ class ShownRun:
         return numbered(self.recording.launches)
 
 
+@dataclass(frozen=True)
+class Started:
+    """How programs in CUDA C++ are compiled, and the arguments that their ``main()`` gets."""
+
+    compiled: Callable[[Program], Program] = lambda program: program
+    arguments: Sequence[str] | None = None
+
+
 class Library:
     """Kernel files and recordings by the name they have in a URL; the latest runs are kept.
 
@@ -118,7 +126,9 @@ class Library:
         *,
         local: bool = True,
         sandbox: Supervisor | None = None,
+        started: Started | None = None,
     ) -> None:
+        self._started = started or Started()
         self.texts = texts
         self.local = local
         self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
@@ -184,7 +194,7 @@ class Library:
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
             shown_path = path.as_posix() if self.local else path.name
-            known = self._programs[path] = parse_program(source, shown_path)
+            known = self._programs[path] = self._started.compiled(parse_program(source, shown_path))
         return known.in_view("compiled") if file.endswith(COMPILED) else known
 
     def is_text(self, file: str) -> bool:
@@ -334,7 +344,8 @@ class Library:
     def _run_here(self, program: Program) -> Recording:
         self.now = TimeLimit(program.file)
         try:
-            return run(program, engine="lockstep", progress=self.now)
+            arguments = self._started.arguments if program.language.is_compiled else None
+            return run(program, engine="lockstep", progress=self.now, arguments=arguments)
         finally:
             self.now = None
 

@@ -49,7 +49,7 @@ def _executed(verb: str | None, arguments: list[str], saved: _Saved) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
     command = import_module(f"smemviz.cli.verbs.{verb or 'dashboard'}")
-    own, script = _split(arguments) if verb == "run" else (arguments, None)
+    own, script = _split(arguments) if verb in ("run", None) else (arguments, None)
     parsed = _parser(verb, command).parse_args(own)
     parsed.arguments = script
     saved.watch(parsed)

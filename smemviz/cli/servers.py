@@ -6,12 +6,16 @@ import argparse
 import errno
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smemviz.app.server.hosts import is_loopback
 from smemviz.cli.settings import whole
 from smemviz.errors import InputError
+
+if TYPE_CHECKING:
+    from smemviz.frontends.program import Program
 
 _PORTS_TRIED = 100
 _HIGHEST_PORT = 65535
@@ -33,8 +37,11 @@ def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None
     parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
 
 
-def check(path: Path) -> None:
-    """Read a path as the dashboard will, so that what is wrong with it is said before anything starts."""
+def check(path: Path, compiled: Callable[[Program], Program] | None = None) -> None:
+    """Read a path as the dashboard will, so that what is wrong with it is said before anything starts.
+
+    ``compiled`` gives a program the compiler's options.
+    """
     if path.suffix == ".npz":
         from smemviz.recordings.file import load
 
@@ -43,6 +50,7 @@ def check(path: Path) -> None:
         from smemviz.frontends.reading import check_runnable, read_program
 
         program = read_program(path)
+        program = compiled(program) if compiled else program
         if program.kernels and not program.has_main:
             saved = path.with_suffix(".smem.npz").name
             raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")

@@ -79,15 +79,36 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
     from smemviz.frontends.reading import read_program
 
     path: Path = arguments.file
-    standard = (f"--std={arguments.std}",) if arguments.std else ()
-    options = (*standard, *(f"-D{macro}" for macro in arguments.macros))
-    if not (options or arguments.folders or arguments.before):
+    if not compiler_words(arguments):
         return path
-    program = read_program(path).with_compiler(options, arguments.folders, arguments.before)
+    return compiled_as(arguments)(read_program(path))
+
+
+def compiler_words(arguments: argparse.Namespace) -> list[str]:
+    """Return the compiler's options as they are written on a command line."""
+    named = (("-I", arguments.folders), ("-D", arguments.macros), ("-include", arguments.before))
+    words = [word for name, values in named for value in values for word in (name, value)]
+    return [*words, "-std", arguments.std] if arguments.std else words
+
+
+def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
+    """Return what gives a program the compiler's options.
+
+    Raises:
+        InputError: at once, for a folder that is not there; of what is returned, for a program in another language.
+    """
     for folder in arguments.folders:
         if not Path(folder).is_dir():
             raise InputError(f"-I {folder}: there is no such folder")
-    return program
+    standard = (f"--std={arguments.std}",) if arguments.std else ()
+    options = (*standard, *(f"-D{macro}" for macro in arguments.macros))
+
+    def compiled(program: Program) -> Program:
+        if not compiler_words(arguments):
+            return program
+        return program.with_compiler(options, arguments.folders, arguments.before)
+
+    return compiled
 
 
 def add_output(parser: Declares, what: str, **more: Any) -> None:

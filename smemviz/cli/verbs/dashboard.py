@@ -10,11 +10,15 @@ from urllib.parse import urlencode
 
 from smemviz.app.server.hosts import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
+from smemviz.cli.settings import add_compiler, compiled_as, compiler_words
+from smemviz.errors import InputError
+from smemviz.languages import language_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_server(parser, port="first port to try", host="this machine")
+    add_compiler(parser)
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
@@ -22,8 +26,12 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
     local = is_loopback(arguments.host)
     paths = arguments.paths
+    compiled = compiled_as(arguments)
+    given = [*compiler_words(arguments), *(arguments.arguments or ())]
+    if given and not any(language_of(path).is_compiled for path in paths):
+        raise InputError(f"{given[0]} is for CUDA C++; name a file that ends in .cu")
     for path in paths:
-        check(path)
+        check(path, compiled)
     editor = not arguments.no_editor and (local or memory_is_bounded())
     listening = listen(arguments.host, arguments.port)
     with listening:
@@ -33,10 +41,13 @@ def execute(arguments: argparse.Namespace) -> int:
         import webbrowser
 
         from smemviz.app.factory import create_app
+        from smemviz.app.library import Started
         from smemviz.app.server.serving import server_on
 
         names = (arguments.host, *arguments.allow_host)
-        app = create_app(paths, editor=editor, follow=bool(paths) and local, local=local, names=names)
+        started = Started(compiled, arguments.arguments)
+        follow = bool(paths) and local
+        app = create_app(paths, editor=editor, follow=follow, local=local, names=names, started=started)
         server = server_on(listening, arguments.host, app.server)
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}/{_page(paths)}"

@@ -30,6 +30,7 @@ from smemviz.cli.settings import (
     add_file_and_settings,
     add_output,
     add_view,
+    compiler_words,
     main_output,
     require_output,
     with_compiler,
@@ -37,6 +38,7 @@ from smemviz.cli.settings import (
 from smemviz.cli.stopping import cut_short
 from smemviz.errors import CutShortError, SmemvizError, stop_code
 from smemviz.i18n import _
+from smemviz.languages import language_of
 from smemviz.printable import one_line
 
 
@@ -111,7 +113,9 @@ def _command(arguments: argparse.Namespace) -> str:
     """Return what opens the result: the page on its file, or on the kernel file, which runs there again."""
     if arguments.output:
         return shlex.join(["smemviz", str(arguments.output)])
-    compiler = arguments.folders or arguments.macros or arguments.before or arguments.std
-    if arguments.set or arguments.arguments or compiler:  # the page would run the file without them
+    if arguments.set or (
+        arguments.arguments and not language_of(arguments.file).is_compiled
+    ):  # the page would run the file without them
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
-    return shlex.join(["smemviz", str(arguments.file)])
+    passed = ["--", *arguments.arguments] if arguments.arguments else []
+    return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *passed])
