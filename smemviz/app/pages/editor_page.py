@@ -24,7 +24,7 @@ from smemviz.app.markup import as_html
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
-from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, task_panel
+from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, task_panel, verdict_place
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
@@ -66,7 +66,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     start, meant = _start_text(texts, state.file, task)
     program = texts.add(start).program
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
-    page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
+    page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), verdict_place(), store])
     page["results"].className = _UNREAD
     page["results"].children.insert(1, _awaited())
     page[ids.SOURCE_PANEL].hidden = True  # the text itself has the marks

@@ -221,7 +221,7 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
             parts += [" ", _access_link(access, query)]
         notices.append(notice(parts, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
     if shown_run.recording.printed:
-        printed = html.Pre(shown_run.recording.printed, id=ids.PRINTED)
+        printed = html.Pre(shown_run.recording.printed, id="printed")
         notices.append(html.Details([html.Summary(_("What {main} printed", main="main()")), printed]))
     return notices
 

@@ -22,6 +22,7 @@ from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.views.suggestions import Note, excess_in, refused_notes, suggested_rows
+from smemviz.wording.mistakes import first_mistake
 
 POLL_MILLISECONDS = 500
 PROPERTIES = (
@@ -60,14 +61,15 @@ def suggestable(library: Library, query: Query) -> bool:
 
 
 def _subject(library: Library, query: Query) -> tuple[ShownRun, Path | None]:
-    """Return what is shown, and its file where a shared array of the launch has excess.
+    """Return what is shown, and its file where a shared array of the launch has excess and nothing is wrong with it.
 
     Raises:
         SmemvizError: when the run is refused.
     """
     state = RunState.read(query)
     shown_run = library.show(state)
-    wanted = excess_in(shown_run.launch(state), Hardware.of(shown_run.recording))
+    launch, recording = shown_run.launch(state), shown_run.recording
+    wanted = excess_in(launch, Hardware.of(recording)) and not first_mistake(recording, launch)
     return shown_run, library.kernel_file(state.file) if wanted else None
 
 

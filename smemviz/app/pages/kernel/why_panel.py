@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -41,7 +40,7 @@ def why_panel() -> Component:
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Explain each site that has requests, the one that is looked at shown; nothing where the run is refused.
 
-    A mistake in the launch comes first, with what mends it: what its layout costs matters once it is right.
+    A mistake in the launch takes their place, with what mends it: what its layout costs matters once it is right.
     ``assets/playback.js`` shows the others as one steps.
     """
     view = looked_at(library, run_query, look_query)
@@ -49,16 +48,17 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
         return {}
     launch, now = view.launch, view.now
     mistake = first_mistake(view.shown_run.recording, launch)
+    if mistake:
+        return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch), className="why-mistake")]}
     explaining = _explaining(_Same(view.shown_run.recording, launch), view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     other_query = {
         name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")
     }
-    sites: list[Component] = [html.Div(_of_mistake(mistake, launch), className="why-mistake")] if mistake else []
-    sites += [
+    sites = [
         html.Div(
             _paragraphs(
-                replace(explaining.site(i), fix=None) if mistake else explaining.site(i),
+                explaining.site(i),
                 _lesson(launch, i),
                 _on_every_gpu(run_query, other_query, launch, i, now.block),
             ),

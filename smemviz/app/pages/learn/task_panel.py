@@ -45,15 +45,25 @@ def done_as(task: Task) -> str:
 
 
 def task_panel(task: Task | None) -> Component:
-    """Lay out what is asked; hidden where nothing is."""
-    verdict = html.Div("", id="editor-task-verdict", className="task-verdict", role="status")
+    """Lay out what is asked, and hints, each within the one before; hidden where nothing is.
+
+    What they tell is on the page and learn.css hides it until they are open: the trace, the reason, the fix.
+    """
     stores = [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
     if task is None:
-        return html.Div([verdict, *stores], hidden=True)
+        return html.Div(stores, hidden=True)
     lesson = lesson_of(task.slug)
     goal = html.P(_(task.goal), className="task-goal")
     link = html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}"))
-    return section("editor-task", _("Fix this kernel"), goal, link, verdict, *stores, kind="task-panel")
+    hints: list[Component] = []
+    for name, text in (("fix", _("Show the fix")), ("why", _("Say why")), ("trace", _("Give me a hint"))):
+        hints = [html.Details([html.Summary(text), *hints], id=f"hint-{name}", className="details")]
+    return section("editor-task", _("Fix this kernel"), goal, link, *hints, *stores, kind="task-panel")
+
+
+def verdict_place() -> Component:
+    """Lay out where a run is judged, below the text."""
+    return html.Div("", id="editor-task-verdict", className="task-verdict", role="status")
 
 
 def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:
@@ -64,7 +74,8 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, An
     if missing is None:
         return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-verdict is-right", done_as(task)
     head, _line, rest = missing.partition("\n")
-    rest = "\n".join(line for line in rest.splitlines() if not line.startswith("  to pass:"))  # that is the task
+    told = ("  to pass:", "  why:")  # hints say it
+    rest = "\n".join(line for line in rest.splitlines() if not line.startswith(told)).rstrip()
     verdict: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
     if rest:
         verdict.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
