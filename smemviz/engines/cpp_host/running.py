@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from smemviz.engines.cpp_host.advice import advising
 from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.kernels import Kernels
@@ -75,7 +76,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="smemviz-") as name:
         folder = Path(name)
         executable, names = build(program, folder)
-        recorder = Recorder(options)
+        options = options or RunOptions()
+        recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
         launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder)
         with recorder.recording(), _started(executable, program, arguments, folder) as (process, channel):
             progress = recorder.options.progress
