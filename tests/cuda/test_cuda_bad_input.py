@@ -35,8 +35,25 @@ def said(folder: Path, text: str, command: Command) -> str:
         (
             '#include "nix.h"\n' + RIGHT.replace("= 1", "= NIX"),
             KernelFileError,
-            '1: the header nix.h is not in the folder of the file, and without it: identifier "NIX" is undefined; put',
+            "1: the header nix.h is not in the folder of the file, and without it line 2 does not compile: "
+            'identifier "NIX" is undefined; put it beside the file, or name its folder with -I',
         ),
+        (
+            '#include "nix.h"\n' + RIGHT.replace("a[0]", "register int i = 0; a[i]"),
+            SourceError,
+            '2:29: C++ has no "register" since C++17; leave it out',
+        ),
+        (
+            '#include "nix.h"\ntexture<int, 1> held;\n' + RIGHT.replace("= 1", "= tex1Dfetch(held, 0)"),
+            SourceError,
+            "2:1: CUDA has no texture references since version 12; pass the array, and index it",
+        ),
+        (
+            '#include "nix.h"\n' + RIGHT.replace("= 1", "= 1 1"),
+            KernelFileError,
+            "1: the header nix.h is not in the folder of the file, and without it line 2 does not compile: expected",
+        ),
+        ('#include "nix.h"\n' + RIGHT.replace("= 1", "= a"), SourceError, '2:34: a value of type "int *" cannot be'),
         (
             "#include <nix.h>\n" + RIGHT.replace("= 1", "= NIX"),
             KernelFileError,
@@ -222,7 +239,7 @@ def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(
     assert "a_secret_word" not in out
     assert '"kernel": "k"' in out
     error = said(folder, f"#include {include}\n" + RIGHT.replace("= 1", "= a_secret"), command)
-    assert "is not in the folder of the file, and without it" in error
+    assert "is not in the folder of the file, and without it line 2 does not compile" in error
     assert "a_secret_word" not in error
 
 
@@ -240,5 +257,5 @@ def test_a_header_with_a_name_that_no_file_has_is_left_out(tmp_path: Path, comma
 
 
 def test_the_header_of_a_package_is_installed_with_it() -> None:
-    error = str(Missing("curand_kernel.h", "k.cu", 3).error("it does not compile"))
+    error = str(Missing("curand_kernel.h", "k.cu", 3).error(KernelFileError("k.cu", 4, "is undefined")))
     assert error == "k.cu:3: the header curand_kernel.h is not there; install it with pip install nvidia-curand"

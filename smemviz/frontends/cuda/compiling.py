@@ -80,7 +80,7 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         return _compile(program.file, program.text, beside, names, view, options)
     except KernelFileError as error:
         if missing:
-            raise missing[0].error(error.what) from None
+            raise missing[0].error(error) from None
         raise
 
 
@@ -170,4 +170,13 @@ def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text], lin
             return KernelFileError(file, 1, english("a file that it includes does not compile"))
         where = f"{error.file}:{error.line}: " if is_text else ""
         return KernelFileError(file, line, english("does not compile: {why}", why=f"{where}{error.what}"))
-    return SourceError(text.file or file, place.line, place.column + 1, error.what)
+    return SourceError(text.file or file, place.line, place.column + 1, _removed(error.what) or error.what)
+
+
+def _removed(what: str) -> str:
+    """Say of what CUDA or C++ had once that it is no more, and what is instead; empty for another error."""
+    if what.startswith("texture is not a template"):
+        return english("CUDA has no texture references since version 12; pass the array, and index it")
+    if '"register"' in what:
+        return english('C++ has no "register" since C++17; leave it out')
+    return ""

@@ -158,6 +158,14 @@ HEADERS = {
 }
 
 
+# What compilers say where they know nothing of a name: a type, a macro, a function, a namespace or a template.
+_BY_A_HEADER = re.compile(
+    "is undefined|not been declared|expected|has no member|is not a (?:template|type|class)|not a type name|"
+    "must be a class or namespace|no storage class or type|type is missing|type specifier is required|incomplete type|"
+    "does not apply here|no instance of"
+)
+
+
 @dataclass(frozen=True)
 class Missing:
     """A header that is not read, and the line that includes it."""
@@ -166,12 +174,16 @@ class Missing:
     file: str
     line: int
 
-    def error(self, why: str) -> KernelFileError:
-        """Return what to do about it where the file does not compile without it, and why it does not."""
+    def error(self, why: KernelFileError) -> KernelFileError:
+        """Return what to do about it where the file does not compile without it, or why else it does not."""
+        if not _BY_A_HEADER.search(why.what):
+            return why
         what = english(
-            "the header {name} is not in the folder of the file, and without it: {why}; put it beside the file",
+            "the header {name} is not in the folder of the file, and without it line {line} does not compile: {why}; "
+            "put it beside the file, or name its folder with -I",
             name=self.name,
-            why=why,
+            line=why.line,
+            why=why.what,
         )
         return KernelFileError(self.file, self.line, to_install(self.name) or what)
 
