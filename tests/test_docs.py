@@ -145,3 +145,21 @@ def test_the_times_of_the_transpose_are_those_of_the_recording() -> None:
         assert sectors == f"{sum(row.sectors or 0 for _site, row in counted):,}"
         assert wavefronts == (f"{shared:,}" if shared else "-")
         assert (time, bandwidth) == (f"{launch.time.median_us:.2f}", f"{moved / launch.time.median_us / 1e3:.1f}")
+
+
+@pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a C++ compiler")
+@pytest.mark.parametrize(("pad", "wavefronts"), [(0, "65,536"), (1, "2,048")])
+def test_the_program_of_the_first_cu_file_counts_as_its_page_says(tmp_path: Path, pad: int, wavefronts: str) -> None:
+    import smemviz
+
+    page = (DOCS / "tutorials" / "cuda-cpp.md").read_text("utf-8")
+    (program,) = blocks(DOCS / "tutorials" / "cuda-cpp.md", "cpp")
+    path = tmp_path / "transpose.cu"
+    path.write_text(program, encoding="utf-8")
+    recording = smemviz.run(path, {"PAD": pad})
+    assert recording.printed == "0 wrong\n"
+    launch = recording["transpose"]
+    counted = {site.source: (site.line, row) for site, row in zip(launch.sites, launch.summary(), strict=True)}
+    line, row = counted["tile[threadIdx.x][threadIdx.y]"]
+    assert (line, f"{row.wavefronts:,}") == (12, wavefronts)
+    assert f"line {line} takes 65,536" in " ".join(page.split())
