@@ -70,10 +70,10 @@ PYTHON = Language(
     spelling=Spelling(
         "cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic", "cuda.threadfence()", "//", ", "
     ),
-    frontend="smemviz.frontends.numba.frontend",
+    frontend="smemviz.frontends.numba.python_frontend",
     runner="smemviz.engines.python_runner",
     meter="smemviz.measure.{room}.python_{room}",
-    rewriter="smemviz.suggest.rewriting",
+    rewriter="smemviz.suggest.python_rewriting",
     in_sandbox=True,
 )
 CUDA_CPP = Language(
@@ -86,7 +86,7 @@ CUDA_CPP = Language(
     frontend="smemviz.frontends.cuda.frontend",
     runner="smemviz.engines.cuda_runner",
     meter="smemviz.measure.{room}.cuda_{room}",
-    rewriter="smemviz.suggest.cuda.rewriting",
+    rewriter="smemviz.suggest.cuda.cuda_rewriting",
     views=("source", "compiled"),
     is_compiled=True,
 )

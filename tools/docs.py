@@ -22,7 +22,7 @@ from smemviz.cli.main import VERBS
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.ptx import coverage as ptx
 from smemviz.engines.lockstep.python.functions import coverage as python
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.faults import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known

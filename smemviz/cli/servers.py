@@ -59,7 +59,7 @@ def check(path: Path, compiled: Callable[[Program], Program] | None = None) -> N
 
 def memory_is_bounded() -> bool:
     """Tell whether this system bounds the memory of a run."""
-    from smemviz.engines.sandbox.limits import memory_is_bounded
+    from smemviz.engines.sandbox.sandbox_limits import memory_is_bounded
 
     return memory_is_bounded()
 

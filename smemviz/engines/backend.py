@@ -26,7 +26,7 @@ Engine = Literal["auto", "gpu", "lockstep"]
 
 
 class GpuEngine(Protocol):
-    """What the gpu engine does: ``smemviz.engines.gpu.running``, which only a machine with CUDA can import."""
+    """What the gpu engine does: ``smemviz.engines.gpu.python_on_gpu``, which only a machine with CUDA can import."""
 
     Recorder: Callable[[RunOptions], Recorder]
 
@@ -89,7 +89,7 @@ def gpu_engine() -> GpuEngine:
     Raises:
         MissingError: when numba-cuda is not installed.
     """
-    return cast(GpuEngine, gpu_module("smemviz.engines.gpu.running"))
+    return cast(GpuEngine, gpu_module("smemviz.engines.gpu.python_on_gpu"))
 
 
 def gpu_module(name: str) -> object:

@@ -30,7 +30,7 @@ from smemviz.recordings.recording import Recording
 
 
 class _GpuEngine(Protocol):
-    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.recorder``."""
+    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.cuda_on_gpu``."""
 
     def run(self, program: CudaProgram, options: RunOptions) -> RunOutcome:
         """Run the launches that a file asks for and record them."""
@@ -77,7 +77,7 @@ def run_in_lockstep(program: Program, options: RunOptions, after: After | None =
 
 def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
     """Run the launches that a file asks for on the GPU."""
-    return cast(_GpuEngine, gpu_module("smemviz.engines.gpu.ptx.recorder")).run(_cuda(program), options)
+    return cast(_GpuEngine, gpu_module("smemviz.engines.gpu.ptx.cuda_on_gpu")).run(_cuda(program), options)
 
 
 def cuda_file(text: str | Path, constants: Mapping[str, object] | None, view: str) -> running.CudaFile:

@@ -27,7 +27,7 @@ from typing import Any
 from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import remedy
 from smemviz.errors import KernelFileError, LaunchError, NoAttributeError, NoImportError, PlaceError, SmemvizError
-from smemviz.frontends.numba.functions import python_function
+from smemviz.frontends.numba.python_functions import python_function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 from smemviz.paths import is_packaged

@@ -24,7 +24,7 @@ from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.script import run_script
 from smemviz.errors import InputError, KernelFileError, LaunchError
-from smemviz.frontends.numba.functions import Function, function_of, python_function
+from smemviz.frontends.numba.python_functions import Function, function_of, python_function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.frontends.program import Program
 from smemviz.messages import english

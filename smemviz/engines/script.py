@@ -22,7 +22,7 @@ from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.engines.unrecorded import why_not_recorded
 from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.definitions import Definitions
-from smemviz.frontends.numba.functions import Function, function_in, function_of
+from smemviz.frontends.numba.python_functions import Function, function_in, function_of
 from smemviz.frontends.numba.python_program import PythonProgram, find_main, no_arguments
 from smemviz.frontends.numba.skeleton import main_for
 from smemviz.messages import english
@@ -168,9 +168,9 @@ def _seeing(
         recorder = gpu_engine().Recorder(options)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
-        from smemviz.engines.lockstep.host import running, stand_in
+        from smemviz.engines.lockstep.host import python_in_lockstep, stand_in
 
-        recorder = running.Recorder(options)
+        recorder = python_in_lockstep.Recorder(options)
         seeing = stand_in.stand_in(recorder, find)
     recorder.children = children or recorder.children
     _running.append(kind)

@@ -50,9 +50,9 @@ def passes(tile):
     """Return the seconds of the clean kernel and of the passes that count and write."""
     from numba import cuda
 
-    from smemviz.engines.gpu.launching import Arguments, MarkedKernel, NumbaPasses
+    from smemviz.engines.gpu.numba_launch import Arguments, MarkedKernel, NumbaPasses
     from smemviz.engines.host import configuration
-    from smemviz.frontends.numba.functions import function_of
+    from smemviz.frontends.numba.python_functions import function_of
     from smemviz.frontends.reading import read_program
 
     program = read_program(Path(FILE)).with_constants({"N": SIZE, "TILE": tile})
@@ -93,7 +93,7 @@ def cuda_passes(tile, view):
 
     from smemviz.engines.gpu.ptx.assembling import assembled, checked
     from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
-    from smemviz.engines.gpu.ptx.launching import CudaPasses, Kernel
+    from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, Kernel
     from smemviz.engines.host import configuration
     from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
     from smemviz.engines.lockstep.ptx.host.entry import Entry

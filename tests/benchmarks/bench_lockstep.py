@@ -76,7 +76,7 @@ def results(path, **constants):
     from smemviz.engines.host import namespace_for
     from smemviz.engines.lockstep import launch
     from smemviz.engines.lockstep.host.cuda import Cuda
-    from smemviz.frontends.numba.functions import function_of
+    from smemviz.frontends.numba.python_functions import function_of
     from smemviz.frontends.reading import read_program
 
     program = read_program(path).with_constants(constants)

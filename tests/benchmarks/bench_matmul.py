@@ -35,7 +35,7 @@ class Clock:
 
 def ladder(**constants):
     """Return the microseconds of every kernel of the file at ``SIDE`` cubed."""
-    from smemviz.engines.gpu.running import watch
+    from smemviz.engines.gpu.python_on_gpu import watch
     from smemviz.frontends.reading import read_program
 
     program = read_program(ROOT / "kernels" / "matmul.py")

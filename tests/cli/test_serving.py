@@ -122,7 +122,7 @@ def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> N
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
     elsewhere = (
-        "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False; "
+        "import smemviz.engines.sandbox.sandbox_limits as limits; limits.memory_is_bounded = lambda: False; "
         "import smemviz.engines.sandbox.confine as confine; confine.lacking = lambda: ('files', 'network')"
     )
     with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), before=elsewhere) as server:

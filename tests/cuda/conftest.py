@@ -22,8 +22,8 @@ def _without_a_gpu() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if importlib.util.find_spec("numba_cuda"):
-            from smemviz.engines.gpu import running
+            from smemviz.engines.gpu import python_on_gpu
 
             for question in ("available", "is_there"):
-                patch.setattr(running, question, lambda: False)
+                patch.setattr(python_on_gpu, question, lambda: False)
         yield

@@ -228,9 +228,9 @@ def test_python_has_one_view() -> None:
 def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from smemviz.engines.gpu import device, running
+    from smemviz.engines.gpu import device, python_on_gpu
 
-    monkeypatch.setattr(running, "is_there", lambda: False)
+    monkeypatch.setattr(python_on_gpu, "is_there", lambda: False)
     monkeypatch.setattr(device, "available", lambda: False)
     device.device.cache_clear()
     assert smemviz.run(kernels_dir() / "reverse.cu").engine == "lockstep"

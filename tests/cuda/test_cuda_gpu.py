@@ -14,13 +14,13 @@ import pytest
 from helpers.feature_kernels_cuda import TEXT, TOGETHER
 from helpers.ptx_card import LockstepCard
 
+from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 from smemviz.engines.gpu.ptx.accesses import Instructions
 from smemviz.engines.gpu.ptx.instrument import instrumented
-from smemviz.engines.gpu.ptx.launching import CudaPasses, record
 from smemviz.engines.gpu.ptx.passes import Passes
-from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, record
+from smemviz.engines.gpu.ptx.ptx_text import for_driver
 from smemviz.engines.gpu.ptx.steady_loops import steady_loops
-from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_arguments
@@ -206,16 +206,16 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
 def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After it the process could launch nothing more."""
     pytest.importorskip("numba_cuda")
-    from smemviz.engines.gpu.ptx import recorder
+    from smemviz.engines.gpu.ptx import cuda_on_gpu
 
     def touched() -> None:
         raise AssertionError("the launch was made")
 
-    monkeypatch.setattr(recorder, "Gpu", touched)
-    monkeypatch.setattr(recorder, "LIMITS", Limits(iterations=50))
+    monkeypatch.setattr(cuda_on_gpu, "Gpu", touched)
+    monkeypatch.setattr(cuda_on_gpu, "LIMITS", Limits(iterations=50))
     text = "#include <cassert>\n// smemviz: harm<<<1, 32>>>(zeros(64))\n__global__ void harm(int *out) {\n"
     requested = RequestedLaunch(parse_cuda(f"{text}    {body}\n}}\n", "harm.cu"), "harm", "compiled")
-    run, (finding,) = recorder.Recorder().launch(
+    run, (finding,) = cuda_on_gpu.Recorder().launch(
         requested.entry, requested.configuration, requested.arguments(), ("harm.cu", 3)
     )
     assert run is None

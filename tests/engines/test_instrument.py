@@ -10,7 +10,7 @@ import pytest
 
 from smemviz.engines.gpu.instrument import instrument
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import Function, Inner
+from smemviz.frontends.numba.python_functions import Function, Inner
 from smemviz.frontends.numba.sites import find_sites
 from smemviz.frontends.reading import parse_program
 

@@ -8,7 +8,7 @@ import pytest
 
 import smemviz
 from smemviz.errors import LaunchError
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which compiles")
 
@@ -20,7 +20,7 @@ from numba.cuda.kernels import reduction
 from numba.cuda.kernels.reduction import _gpu_reduce_factory
 from numba.cuda.vectorizers import CUDAGUFuncVectorize
 
-from smemviz.engines.gpu import device, intercept, recorder
+from smemviz.engines.gpu import device, gpu_recorder, intercept
 from smemviz.engines.gpu.made_kernels import with_text
 from smemviz.engines.host import calls_a_script, configuration
 from smemviz.engines.options import RunOptions
@@ -140,7 +140,7 @@ def of_numba():
 def launched(monkeypatch):
     """Return a function that launches a kernel; it returns what was shown of it, and how often it happened."""
     monkeypatch.setattr(intercept, "require", lambda: None)
-    monkeypatch.setattr(recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(gpu_recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     happened = []
     monkeypatch.setattr(CUDADispatcher, "call", lambda *of_launch: happened.append(of_launch))
@@ -200,12 +200,12 @@ def main():
 
 
 def test_a_file_with_main_shows_every_kernel_and_not_what_is_launched_to_time_it(monkeypatch, tmp_path):
-    from smemviz.engines.gpu import running
+    from smemviz.engines.gpu import python_on_gpu
     from smemviz.frontends.reading import read_program
 
     monkeypatch.setattr(intercept, "require", lambda: None)
-    monkeypatch.setattr(running, "device", lambda: None)
-    monkeypatch.setattr(recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(python_on_gpu, "device", lambda: None)
+    monkeypatch.setattr(gpu_recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     monkeypatch.setattr(CUDADispatcher, "specialize", lambda kernel, *args: kernel)
     happened, shown = [], []
@@ -216,7 +216,7 @@ def test_a_file_with_main_shows_every_kernel_and_not_what_is_launched_to_time_it
         shown.append((function.name, *config.grid[:1], *config.block[:1], config.stream, config.dynamic_shared))
         kernel.configure(config.grid, config.block, config.stream, config.dynamic_shared)(*arguments)
 
-    running.watch(read_program(tmp_path / "kernels.py"), SimpleNamespace(launch=time_it))
+    python_on_gpu.watch(read_program(tmp_path / "kernels.py"), SimpleNamespace(launch=time_it))
     assert shown == [
         ("kernel", 1, 32, 0, 0),
         ("vectorized_same", 1, 32, 0, 0),
@@ -230,7 +230,7 @@ def test_a_file_with_main_shows_every_kernel_and_not_what_is_launched_to_time_it
 def test_a_kernel_of_a_text_happens_and_one_line_says_why_it_is_not_shown(launched):
     scope = {"cuda": cuda}
     exec("def ones(out): out[0] = 1", scope)
-    kernel, watcher = cuda.jit(scope["ones"]), recorder.Recorder(RunOptions())
+    kernel, watcher = cuda.jit(scope["ones"]), gpu_recorder.Recorder(RunOptions())
     watcher.findings.append(None)  # so that it is told, not raised
     assert [launched(kernel, np.ones(1), watcher=watcher)[1] for _ in range(2)] == [1, 2]
     watcher.end()
@@ -256,7 +256,7 @@ def test_a_process_that_is_forked_after_the_first_use_is_told_so_and_fails_as_it
     def kernel(out):
         out[0] = 1
 
-    watcher = recorder.Recorder(RunOptions())
+    watcher = gpu_recorder.Recorder(RunOptions())
     assert launched(kernel, np.ones(1), watcher=watcher)[1] == 1
     (finding,) = watcher.findings
     assert (finding.kind, finding.kernel) == ("launch_refused", "kernel")

@@ -9,7 +9,7 @@ from helpers.lockstep_text import HEAD
 from smemviz.engines.host import Configuration, namespace_for
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import RefusedLaunchError
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 from smemviz.frontends.reading import parse_program
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")

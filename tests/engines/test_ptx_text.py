@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.engines.gpu.ptx.text import alone
+from smemviz.engines.gpu.ptx.ptx_text import alone
 
 HEAD = ".version 8.5\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 held[];\n"
 SMALL = ".visible .entry small(\n\t.param .u64 small_param_0\n)\n{\n\tret;\n}\n"

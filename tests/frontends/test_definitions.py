@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smemviz.frontends.numba.definitions import Definitions
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 
 TEXT = """
 import helpers

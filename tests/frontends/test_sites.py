@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 from smemviz.frontends.numba.sites import find_sites
 from smemviz.frontends.reading import parse_program
 

@@ -47,7 +47,7 @@ def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]
 
     program = read_program(path).in_view(view)
     if path.suffix == ".cu":
-        from smemviz.engines.gpu.ptx.recorder import Recorder
+        from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder
         from smemviz.engines.lockstep.ptx.host import running
         from smemviz.engines.lockstep.ptx.host.launching import launch
 

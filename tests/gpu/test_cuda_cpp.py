@@ -63,7 +63,7 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
 @pytest.mark.parametrize(("program", "kernel"), CASES)
 def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kernel: str) -> None:
     from smemviz.engines.gpu.ptx.driver import Gpu
-    from smemviz.engines.gpu.ptx.launching import record
+    from smemviz.engines.gpu.ptx.ptx_launch import record
     from smemviz.engines.lockstep.ptx.host.entry import Entry
     from smemviz.engines.lockstep.ptx.host.launching import launch
     from smemviz.engines.lockstep.ptx.host.running import _arguments

@@ -57,9 +57,9 @@ def test_totals_counted_on_the_device_equal_those_of_the_log(kernel, grid, block
 def test_the_instrumented_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
     from numba import cuda
 
-    from smemviz.engines.gpu import launching as launch
+    from smemviz.engines.gpu import numba_launch as launch
     from smemviz.engines.host import configuration
-    from smemviz.frontends.numba.functions import function_of
+    from smemviz.frontends.numba.python_functions import function_of
 
     clean, given = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
     kernel[grid, block, 0, dynamic](*clean)
@@ -94,7 +94,7 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+    from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=6 * ROW_BYTES)
@@ -110,7 +110,7 @@ def test_warps_without_room_for_all_of_their_requests_are_not_logged():
     from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+    from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=5 * ROW_BYTES)

@@ -6,12 +6,12 @@ import numpy as np
 
 from helpers.numba_ptx import ENTRY, as_parameters, bring_back, compiled
 from helpers.ptx_card import LockstepCard
-from smemviz.engines.gpu.launching import marked, rewritten
+from smemviz.engines.gpu.numba_launch import marked, rewritten
 from smemviz.engines.gpu.ptx.instrument import NAME
-from smemviz.engines.gpu.ptx.launching import Kernel
 from smemviz.engines.gpu.ptx.passes import Passes
+from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.host import configuration
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 from smemviz.frontends.numba.sites import find_sites
 
 

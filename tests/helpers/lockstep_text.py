@@ -8,7 +8,7 @@ from smemviz.engines.host import configuration, namespace_for
 from smemviz.engines.lockstep import launch, run
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 from smemviz.frontends.reading import parse_program
 
 FILE = "kernels/mine.py"

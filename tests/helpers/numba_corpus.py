@@ -24,7 +24,7 @@ import numpy as np
 from smemviz.engines.lockstep import launch
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import LaunchError, SmemvizError, UnsupportedError
-from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.python_functions import function_of
 
 
 def folder():

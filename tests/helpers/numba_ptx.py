@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 from helpers.ptx_card import LockstepCard
-from smemviz.engines.gpu.ptx.launching import Kernel
+from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.host import configuration
 
 _CC = (9, 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.ptx_card import LockstepCard
 
-from smemviz.engines.gpu.ptx import launching
+from smemviz.engines.gpu.ptx import ptx_launch
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.cuda import parse_cuda
 
@@ -26,7 +26,7 @@ def test_the_arrays_of_the_kernels_asked_for_are_hashed(monkeypatch: pytest.Monk
 
     def make_clean(card: object, entry: Any, *launch: Any) -> None:
         made.append(entry.name)
-        launching.make_clean(LockstepCard(entry), entry, *launch)
+        ptx_launch.make_clean(LockstepCard(entry), entry, *launch)
 
     monkeypatch.setattr(measured, "device", lambda: None)
     monkeypatch.setattr(measured, "Gpu", object)

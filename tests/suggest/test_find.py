@@ -14,7 +14,7 @@ from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.suggest.find import suggestions
-from smemviz.suggest.rewriting import Rewriting
+from smemviz.suggest.python_rewriting import Rewriting
 from smemviz.suggest.suggestion import Refused, Suggestion
 from smemviz.suggest.verify import Verifier
 

@@ -9,8 +9,8 @@ from smemviz.engines import run
 from smemviz.frontends.program import Program
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo
+from smemviz.suggest.python_rewriting import Rewriting
 from smemviz.suggest.rewrites import Edit, NotRewrittenError, edited, rewritten, unified_diff
-from smemviz.suggest.rewriting import Rewriting
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)"
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"

@@ -7,7 +7,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.i18n import gettext as _
 
 

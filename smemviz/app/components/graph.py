@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller, text_button
 from smemviz.app.components.launches import Filling
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
 from smemviz.reports.html.page import CONFIG

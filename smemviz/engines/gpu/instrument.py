@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import canonical_name, declared_inline, declared_signatures
+from smemviz.frontends.numba.python_functions import canonical_name, declared_inline, declared_signatures
 from smemviz.frontends.numba.sites import SiteTable, SiteTree
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site

@@ -12,13 +12,13 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.device import forked_too_late, require
+from smemviz.engines.gpu.gpu_recorder import Recorder, Watcher, check, check_number, quiet
 from smemviz.engines.gpu.instrument import PREFIX
-from smemviz.engines.gpu.launching import without_hints
 from smemviz.engines.gpu.made_kernels import with_text
-from smemviz.engines.gpu.recorder import Recorder, Watcher, check, check_number, quiet
+from smemviz.engines.gpu.numba_launch import without_hints
 from smemviz.engines.host import Configuration, calls_a_script, is_library, launch_place
 from smemviz.errors import InputError, RefusedLaunchError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import cuda
 
-from smemviz.frontends.numba.functions import python_function
+from smemviz.frontends.numba.python_functions import python_function
 from smemviz.frontends.numba.vectorized import ARRAYS, NUMBERS, kernel_of_arrays, kernel_of_numbers
 
 

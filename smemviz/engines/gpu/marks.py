@@ -22,7 +22,7 @@ from smemviz.engines.gpu.address import array_offset, element_address, element_o
 from smemviz.engines.gpu.instrument import DECLARE, PREFIX, field_at, mark_name
 from smemviz.engines.gpu.instrument import ROUND as ROUND_NAME
 from smemviz.engines.gpu.ptx.marks import ACCESS, ARRAY, ROUND
-from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
+from smemviz.frontends.numba.sites.site_arrays import CACHE_HINTS
 from smemviz.recordings.data import Site, Space
 
 _ADDRESS_OF = {"shared": element_offset, "global": element_address}

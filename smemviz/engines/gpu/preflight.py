@@ -22,7 +22,7 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.recordings.findings import Finding
 
 MOST_THREADS = 1 << 16

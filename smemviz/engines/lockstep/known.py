@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.hazards.watched import accessed_arrays
 from smemviz.engines.lockstep.memory.arguments import described
 from smemviz.engines.lockstep.memory.shared import SharedLayout, place
 from smemviz.engines.lockstep.values.typing import NotAScalarError, dtype_of
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 
 _MOST_LAYOUTS = 64  # sizes of dynamic memory

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import SiteTable
 from smemviz.messages import english
 

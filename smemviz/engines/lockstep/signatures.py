@@ -13,7 +13,7 @@ from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.memory.arguments import Hint
 from smemviz.engines.lockstep.values.typing import Dtype, cast, dtype_of
 from smemviz.errors import KernelFileError
-from smemviz.frontends.numba.functions import as_dtype, declared_signatures
+from smemviz.frontends.numba.python_functions import as_dtype, declared_signatures
 
 Signature = tuple[Sequence[Any], Any]  # Numba's types of the arguments, and of the result, None where it is not told
 

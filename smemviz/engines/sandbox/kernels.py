@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smemviz.engines.host import Configuration
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 
 Launcher = Callable[[Function, Configuration, tuple[Any, ...], tuple[str, int]], None]
 

@@ -9,14 +9,14 @@ from typing import Any, TextIO, cast
 
 from smemviz.engines.backend import assembled
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.host.running import Recorder
+from smemviz.engines.lockstep.host.python_in_lockstep import Recorder
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.options import RunOptions
 from smemviz.engines.sandbox.language.checks import parse_text
 from smemviz.engines.sandbox.language.interpreter import host_of, run_module
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import KernelFileError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.messages import english
 from smemviz.recordings.recording import Recording
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.sandbox.confine import confine
-from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits, memory_is_bounded
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.messages import english
 from smemviz.recordings.recording import packed

@@ -16,7 +16,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.functions import Function, node_of, python_function
+from smemviz.frontends.numba.python_functions import Function, node_of, python_function
 
 _MOST = 64  # functions, each with what is known of it
 _NOTHING: Any = object()

@@ -26,7 +26,7 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
     lines that NVRTC sees are written into a folder, in which this process then is.
     """
     from smemviz.engines.gpu.ptx.driver import Gpu
-    from smemviz.engines.gpu.ptx.launching import make_clean
+    from smemviz.engines.gpu.ptx.ptx_launch import make_clean
 
     os.chdir(folder)
 

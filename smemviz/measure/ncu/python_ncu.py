@@ -10,14 +10,14 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.host import Configuration
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.ncu.counters import ProfiledLaunch
 
 
 def run_clean(program: PythonProgram, folder: Path) -> None:
     """Run a kernel file; the profiler finds its text where it is."""
-    from smemviz.engines.gpu.running import watch
+    from smemviz.engines.gpu.python_on_gpu import watch
 
     _give_line_information()
     watch(program, _Onlooker())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, uint64
 
-from smemviz.engines.gpu.recorder import quiet
+from smemviz.engines.gpu.gpu_recorder import quiet
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import replayed
 from smemviz.messages import english

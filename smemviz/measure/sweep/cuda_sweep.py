@@ -12,7 +12,7 @@ from numba import cuda
 
 from smemviz.engines.gpu.ptx.assembling import assembled, checked
 from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
-from smemviz.engines.gpu.ptx.launching import record
+from smemviz.engines.gpu.ptx.ptx_launch import record
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry

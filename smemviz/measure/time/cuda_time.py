@@ -11,11 +11,11 @@ import numpy as np
 from cuda.bindings import driver
 
 from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.gpu_recorder import quiet
 from smemviz.engines.gpu.ptx.assembling import assembled, checked
+from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder
 from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
-from smemviz.engines.gpu.ptx.launching import make_clean
-from smemviz.engines.gpu.ptx.recorder import Recorder
-from smemviz.engines.gpu.recorder import quiet
+from smemviz.engines.gpu.ptx.ptx_launch import make_clean
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, arrays_among, bind_arguments

@@ -8,7 +8,7 @@ from helpers.lockstep_text import body, by_python, result, rows
 
 from smemviz.engines.gpu.instrument import instrument
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import find_sites
 
 TABLE = np.arange(12, dtype=np.float32).reshape(3, 4)

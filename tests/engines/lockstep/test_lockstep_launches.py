@@ -5,7 +5,7 @@ from helpers.lockstep_text import run_text
 from helpers.same_launch import recorded
 
 from smemviz.engines.lockstep import known
-from smemviz.engines.lockstep.host import running
+from smemviz.engines.lockstep.host import python_in_lockstep
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def check_as_if_new(text, capsys, monkeypatch):
     """Compare what the launches of a file do with what they do where each is the first one."""
     kept = run_printing(text, capsys)
     with monkeypatch.context() as patch:
-        patch.setattr(running, "Definitions", lambda find: find)
+        patch.setattr(python_in_lockstep, "Definitions", lambda find: find)
         assert run_printing(text, capsys) == kept
     assert kept[0]
     assert not kept[1]

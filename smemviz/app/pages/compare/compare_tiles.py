@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download
 from smemviz.app.components.rich import rich
-from smemviz.app.components.written import Drawn
+from smemviz.app.components.written_html import Drawn
 from smemviz.i18n import _
 from smemviz.model.playback.request_view import RequestView, worst_request
 from smemviz.recordings.data import Launch

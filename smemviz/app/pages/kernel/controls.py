@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app import ids
 from smemviz.app.components.frames import icon_button
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.state import MOST_BANKS
 from smemviz.frontends.knobs import Constant
 from smemviz.frontends.program import Program

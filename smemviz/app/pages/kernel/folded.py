@@ -10,7 +10,7 @@ from smemviz.app import ids
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, drawn, graph
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.drawing.style import LEFT, RIGHT

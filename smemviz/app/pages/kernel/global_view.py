@@ -14,7 +14,7 @@ from smemviz.app.components.graph import download, drawn, graph, panel
 from smemviz.app.components.launches import Filling, Query, pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.components.tables import fact
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library, ShownRun
 from smemviz.app.pages.kernel.controls import choice, scope_switch
 from smemviz.app.pages.kernel.look_view import looked_at

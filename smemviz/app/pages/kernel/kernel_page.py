@@ -13,7 +13,7 @@ from smemviz.app.components.connect import placed
 from smemviz.app.components.frames import scroller, section, text_button
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import (
     choice,

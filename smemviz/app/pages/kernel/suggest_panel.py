@@ -13,7 +13,7 @@ from smemviz.app.components.frames import job_buttons, notice, scroller
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester

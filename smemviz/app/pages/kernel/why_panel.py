@@ -12,7 +12,7 @@ from smemviz.app import ids
 from smemviz.app.addresses import GPUS, LEARN
 from smemviz.app.components.launches import Filling, Query, access_query
 from smemviz.app.components.rich import rich
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.reading import loaded_sites

@@ -12,7 +12,7 @@ from smemviz.app import ids
 from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.frames import page_head, scroller, section, text_button
 from smemviz.app.components.graph import download
-from smemviz.app.components.written import Drawn, Kind
+from smemviz.app.components.written_html import Drawn, Kind
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
 from smemviz.i18n import N_, _

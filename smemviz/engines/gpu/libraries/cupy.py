@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.libraries.copies import passed_copies
+from smemviz.engines.gpu.libraries.cupy_operations import noting_jit, written_kernels
 from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after
-from smemviz.engines.gpu.libraries.written import noting_jit, written_kernels
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.recorder import Recorder

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
+from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder as GpuRecorder
 from smemviz.engines.gpu.ptx.driver import Gpu
-from smemviz.engines.gpu.ptx.launching import make_clean
-from smemviz.engines.gpu.ptx.recorder import Recorder as GpuRecorder
-from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.ptx_launch import make_clean
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at
 from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree

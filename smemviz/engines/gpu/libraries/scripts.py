@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.python_program import PythonProgram
@@ -22,8 +22,8 @@ def watched(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
     from smemviz.engines.gpu.libraries.pycuda import noting_pycuda, standing_in_for_pycuda
+    from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder as Gpu
     from smemviz.engines.gpu.ptx.driver import memory_at
-    from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
 
     launch = Gpu().launch
     with ExitStack() as stack:

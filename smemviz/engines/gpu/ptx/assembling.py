@@ -11,7 +11,7 @@ from typing import Any
 from cuda.bindings import driver
 from numba import cuda
 
-from smemviz.engines.gpu.ptx.text import for_driver
+from smemviz.engines.gpu.ptx.ptx_text import for_driver
 from smemviz.errors import SmemvizError
 
 _LOG_BYTES = 16384

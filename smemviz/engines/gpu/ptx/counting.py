@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from smemviz.engines.gpu.ptx import reports
+from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.rows import leader
 from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
 from smemviz.recordings.data import SECTOR_BYTES, Site, Space
@@ -34,7 +34,7 @@ class Counting:
 
     def __init__(self, sites: Sequence[Site], capability: tuple[int, int]) -> None:
         self._classes = shape_of_counts(sites)[2]
-        self.functions = reports.functions((rule for site in sites if (rule := _served_as(site))), capability)
+        self.functions = access_calls.functions((rule for site in sites if (rule := _served_as(site))), capability)
         self._spaces: list[Space] = []
         self._numbers: dict[Hashable, int] = {}
         self._labels = 0
@@ -107,7 +107,7 @@ class Counting:
             return self._worked_out("smemviz_sectors", ("b64", "%s_address"))
         if rule is None:  # its wavefronts are not told
             return ["mov.b32 %s_class, 0;"]
-        return self._worked_out(reports.class_name(rule), ("b32", "%s_at"))
+        return self._worked_out(access_calls.class_name(rule), ("b32", "%s_at"))
 
     def _worked_out(self, name: str, address: tuple[str, str]) -> Iterator[str]:
         return self.functions.written_out(name, [("b32", "%s_group"), address], "%s_class", self._labels)

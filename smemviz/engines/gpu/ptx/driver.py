@@ -12,9 +12,9 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.device import device
-from smemviz.engines.gpu.memory import GpuBuffer, GpuMemory
+from smemviz.engines.gpu.gpu_memory import GpuBuffer, GpuMemory
 from smemviz.engines.gpu.ptx.assembling import assembled, assembling, checked
-from smemviz.engines.gpu.ptx.launching import Kernel
+from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.host import Configuration
 
 _STATIC_SHARED = 48 * 1024  # what a kernel may have without asking for more

@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Literal
 
-from smemviz.engines.gpu.ptx import reports
+from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.accesses import Access, Accesses
 from smemviz.engines.gpu.ptx.counting import Counting
 from smemviz.engines.gpu.ptx.forms import Form
+from smemviz.engines.gpu.ptx.ptx_text import EntryText, head, variables
 from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
 from smemviz.engines.gpu.ptx.structured import structured
-from smemviz.engines.gpu.ptx.text import EntryText, head, variables
 from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
     Address,
@@ -272,7 +272,7 @@ class _Rewrite:
     def _written(self, access: Access, site: Site, number: int) -> Iterator[str]:
         value = self._value(access.value, site) if site.space == "shared" else []
         yield from value or ["mov.b64 %s_value, 0;"]
-        yield from row(str(number | (reports.HAS_VALUES if value else 0)))
+        yield from row(str(number | (access_calls.HAS_VALUES if value else 0)))
 
     def _value(self, value: Operand | None, site: Site) -> list[str]:
         """Put what is stored into 64 bits; nothing where that is not known."""

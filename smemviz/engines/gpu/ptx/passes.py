@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu import request_classes
-from smemviz.engines.gpu.ptx import reports
+from smemviz.engines.gpu.ptx import access_calls
+from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES, ROW_WORDS
 from smemviz.engines.gpu.ptx.instrument import Mode
-from smemviz.engines.gpu.ptx.reports import ROW_BYTES, ROW_WORDS
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.lockstep.running_launch import Place
@@ -119,8 +119,8 @@ class Passes(ABC):
     def requests_of(self, words: NDArray[np.int64], arrays: Sequence[ArrayInfo]) -> Requests:
         """Return the rows of a log, (n, ROW_WORDS), as requests in order."""
         facts = words[:, 2 * WARP_SIZE :].astype(np.int64)
-        has_values = facts[:, 0] & reports.HAS_VALUES > 0
-        site, warp = facts[:, 0] & (reports.HAS_VALUES - 1), facts[:, 2]
+        has_values = facts[:, 0] & access_calls.HAS_VALUES > 0
+        site, warp = facts[:, 0] & (access_calls.HAS_VALUES - 1), facts[:, 2]
         addresses = np.ascontiguousarray(words[:, :WARP_SIZE])
         bits = np.ascontiguousarray(words[:, WARP_SIZE : 2 * WARP_SIZE]).view(np.uint64)
         values = np.full(addresses.shape, np.nan)
@@ -156,6 +156,6 @@ class Passes(ABC):
 
     def _run(self, mode: Mode, values_by_name: dict[str, Buffer | int]) -> None:
         values_by_name["bases"] = self._starts
-        values = [values_by_name.get(name, 0) for name in reports.LAUNCH]
+        values = [values_by_name.get(name, 0) for name in access_calls.LAUNCH]
         words = np.array([value if isinstance(value, int) else value.start for value in values], np.uint64)
         self.run(mode, self._memory.reserve_with(words.view(np.uint8)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smemviz.engines.gpu.ptx import reports
+from smemviz.engines.gpu.ptx import access_calls
 from smemviz.recordings.data import WARP_SIZE
 
 
@@ -18,7 +18,7 @@ def launch_facts() -> Iterator[str]:
     yield "mov.b32 %s_epoch, 0;"
     yield from call("warp", [("b64", "%s_launch")], ("b64", "%s_warp"))
     for name in ("log", "rows", "cursor", "used"):
-        yield f"ld.global.u64 %s_{name}, [%s_launch+{8 * reports.LAUNCH.index(name)}];"
+        yield f"ld.global.u64 %s_{name}, [%s_launch+{8 * access_calls.LAUNCH.index(name)}];"
     yield "shl.b64 %s_far, %s_warp, 2;"
     yield "add.s64 %s_used, %s_used, %s_far;"
 
@@ -35,15 +35,15 @@ def row(site: str) -> Iterator[str]:
         yield f"shfl.sync.idx.b32 %s_{name}, %s_{name}, %s_leader, 31, %s_group;"
     yield "mov.b64 %s_far, {%s_low, %s_some};"
     yield "setp.lt.u64 %s_q, %s_far, %s_rows;"
-    yield f"mad.lo.u64 %s_counter, %s_far, {reports.ROW_BYTES}, %s_log;"
+    yield f"mad.lo.u64 %s_counter, %s_far, {access_calls.ROW_BYTES}, %s_log;"
     yield "mad.wide.u32 %s_far, %s_lane, 8, %s_counter;"
     yield "@%s_q st.global.u64 [%s_far], %s_address;"
     yield f"@%s_q st.global.u64 [%s_far+{8 * WARP_SIZE}], %s_value;"
     yield "and.pred %s_p, %s_p, %s_q;"
     yield f"mov.b64 %s_far, {site};"
-    yield f"@%s_p st.global.u64 [%s_counter+{8 * reports.SITE}], %s_far;"
-    yield f"@%s_p st.global.u64 [%s_counter+{8 * reports.WARP}], %s_warp;"
-    for place, name in ((reports.EPOCH, "epoch"), (reports.STEP, "other")):
+    yield f"@%s_p st.global.u64 [%s_counter+{8 * access_calls.SITE}], %s_far;"
+    yield f"@%s_p st.global.u64 [%s_counter+{8 * access_calls.WARP}], %s_warp;"
+    for place, name in ((access_calls.EPOCH, "epoch"), (access_calls.STEP, "other")):
         yield f"cvt.u64.u32 %s_far, %s_{name};"
         yield f"@%s_p st.global.u64 [%s_counter+{8 * place}], %s_far;"
 

@@ -29,7 +29,7 @@ from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.engines.replacing import replaced
 from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
-from smemviz.frontends.numba.functions import python_function
+from smemviz.frontends.numba.python_functions import python_function
 from smemviz.messages import english
 from smemviz.recordings.dtypes import DTYPES
 

@@ -13,12 +13,12 @@ from typing import Any
 from smemviz.engines.host import Configuration, calls_a_script, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
-from smemviz.engines.lockstep.host.running import Recorder
+from smemviz.engines.lockstep.host.python_in_lockstep import Recorder
 from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
 from smemviz.engines.options import RunOptions
 from smemviz.engines.replacing import replaced
 from smemviz.errors import InputError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 
 _active: list[tuple[Recorder, Callable[[FunctionType], Function]]] = []  # the innermost last
 

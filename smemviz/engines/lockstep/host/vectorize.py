@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
-from smemviz.frontends.numba.functions import as_dtype
+from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.vectorized import kernel_of_arrays, kernel_of_numbers
 
 Signature = tuple[Sequence[Any], Any]

@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.memory.records import is_known
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.arguments import wrong_number
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english

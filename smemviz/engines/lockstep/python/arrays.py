@@ -22,8 +22,8 @@ from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import as_dtype
-from smemviz.frontends.numba.sites.expressions import OF_ARRAYS
+from smemviz.frontends.numba.python_functions import as_dtype
+from smemviz.frontends.numba.sites.site_arrays import OF_ARRAYS
 from smemviz.messages import english
 
 _ENDS = ("start", "stop", "step")

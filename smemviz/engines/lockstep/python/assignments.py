@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python import access, arrays, expressions, operations, records
+from smemviz.engines.lockstep.python import access, arrays, operations, records, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
@@ -85,7 +85,7 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)
             if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
-                expressions.refuse_member(frame, source, str(view.dtype))
+                thread_expressions.refuse_member(frame, source, str(view.dtype))
             if element is None and _field(target) is not None:
                 records.copy_items(frame, target, view, value, source)
             elif element is None:
@@ -106,7 +106,7 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
         view = arrays.field_of(frame, target, base, name)
     else:
         assert isinstance(target, ast.Subscript)
-        indices = expressions.indices(frame, target.slice)
+        indices = thread_expressions.indices(frame, target.slice)
         if isinstance(base, Flat) and len(indices) == 1 and not isinstance(indices[0], slice):
             index = base.indices(access.as_index(frame, target, indices[0]))
             return base.of, *access.locate(frame, target, base.of, index)

@@ -12,7 +12,7 @@ import numpy as np
 
 from smemviz.engines.host import is_library
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, assignments, expressions, iterables
+from smemviz.engines.lockstep.python import arrays, assignments, iterables, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names, rules, types
 from smemviz.engines.lockstep.python.waiting import is_lock
@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import INT32, INT64, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import as_dtype
+from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.elements import as_item
 from smemviz.messages import english
@@ -60,7 +60,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 
 def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     """Return the arguments of a function of CUDA or Python; of few, Numba knows the names of the parameters."""
-    arguments = expressions.values(frame, node.args)
+    arguments = thread_expressions.values(frame, node.args)
     if not node.keywords:
         return arguments
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -109,7 +109,7 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
         and not frame.function.has(node.func.id)
         and node.func.id not in frame.names.locals
     ):
-        raise expressions.unknown_name(frame, node.func)
+        raise thread_expressions.unknown_name(frame, node.func)
     if isinstance(target, FunctionType) and not name and target.__module__.startswith("numba."):
         write = english("literal_unroll(...), imported from numba.cuda") if target.__name__ == "literal_unroll" else ""
         raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
@@ -128,12 +128,12 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
-        expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
+        thread_expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
     return names.conversion(target, dtype)
 
 
 def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
-    fields = dict(zip(target._fields, expressions.values(frame, node.args), strict=False))
+    fields = dict(zip(target._fields, thread_expressions.values(frame, node.args), strict=False))
     fields |= {k.arg: frame.value(k.value) for k in node.keywords if k.arg}
     if set(fields) != set(target._fields) or len(node.args) + len(node.keywords) != len(target._fields):
         names = ", ".join(target._fields)
@@ -197,10 +197,10 @@ def _argument_values(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value
     """Return the positional arguments of a call; functions and types among them are no values."""
     fixed = tree.function.fixed
     if not fixed:
-        return expressions.values(frame, node.args)
+        return thread_expressions.values(frame, node.args)
     wanted = [a.arg for a in (*tree.function.node.args.posonlyargs, *tree.function.node.args.args)]
     values = [None if name in fixed else frame.value(a) for name, a in zip(wanted, node.args, strict=False)]
-    return values + expressions.values(frame, node.args[len(wanted) :])
+    return values + thread_expressions.values(frame, node.args[len(wanted) :])
 
 
 def _dtype(frame: Frame, node: ast.Call) -> Value:

@@ -7,13 +7,13 @@ leave a loop one by one meet again at the end of that statement.
 from __future__ import annotations
 
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.python import assignments, calls, expressions, loops, operations, statements
+from smemviz.engines.lockstep.python import assignments, calls, loops, operations, statements, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, Language
 from smemviz.engines.lockstep.python.inference.branches import versions_of
 from smemviz.engines.lockstep.values.typing import Value
 
 PYTHON = Language(
-    expressions=expressions.EXPRESSIONS | operations.EXPRESSIONS | calls.EXPRESSIONS,
+    expressions=thread_expressions.EXPRESSIONS | operations.EXPRESSIONS | calls.EXPRESSIONS,
     statements=statements.STATEMENTS | assignments.STATEMENTS | loops.STATEMENTS,
     versions=versions_of,
 )

@@ -15,7 +15,7 @@ from functools import partial, reduce
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python import access, arrays, expressions, operations
+from smemviz.engines.lockstep.python import access, arrays, operations, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.operators import binary
@@ -175,7 +175,7 @@ def _following(frame: Frame, iterators: Sequence[Items]) -> list[tuple[Value, Ca
 
 def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     """Give every index into an array of a shape, the last axis fastest."""
-    arguments = expressions.values(frame, node.args)
+    arguments = thread_expressions.values(frame, node.args)
     if node.keywords:
         raise frame.none_of_numba(node, ast.unparse(node))
     shape = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
@@ -190,7 +190,7 @@ def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
 
 def _enumerated(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     """Give every index into an array, and its element."""
-    array = expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
+    array = thread_expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
     if not isinstance(array, View) or array.dtype.fields is not None:
         raise frame.none_of_numba(node, ast.unparse(node))
 
@@ -207,7 +207,7 @@ def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     One with fewer axes than another begins anew for each index on the first of those. Where most of them lie in
     Fortran's order, the first axis is the fastest.
     """
-    argument = expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
+    argument = thread_expressions.values(frame, node.args)[0] if len(node.args) == 1 and not node.keywords else None
     given = argument if isinstance(argument, tuple) else (argument,)
     views = [view for view in given if isinstance(view, View)]
     most = max(views, key=lambda view: view.ndim, default=None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.devices import Stream
-from smemviz.engines.sandbox.language import calls, expressions, targets
+from smemviz.engines.sandbox.language import calls, host_expressions, targets
 from smemviz.engines.sandbox.language.exceptions import SIGNALS, BreakSignal, Caught, ContinueSignal, Kind, Raised
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.messages import english
@@ -94,7 +94,7 @@ def _entered(host: Host, node: ast.expr) -> Any:
         if isinstance(base, Stream) and node.func.attr == "auto_synchronize":
             calls.arguments_of(host, node)
             return base
-        function = expressions.member_of(host, base, node.func)
+        function = host_expressions.member_of(host, base, node.func)
     else:
         function = host.value(node.func) if isinstance(node, ast.Call) else None
     known = isinstance(getattr(function, "__self__", None), Cuda) and function.__name__ in _CONTEXTS
@@ -116,7 +116,7 @@ def loop(host: Host, items: Iterable[Any], node: ast.For) -> None:
 
 def repeat(host: Host, node: ast.While) -> None:
     """Execute a ``while``."""
-    while expressions.truth(host, node.test):
+    while host_expressions.truth(host, node.test):
         host.step(node)
         if not _goes_on(host, node):
             return

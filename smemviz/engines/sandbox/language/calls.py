@@ -13,12 +13,12 @@ from smemviz.engines.lockstep.dispatch import FORALL_BLOCK
 from smemviz.engines.lockstep.host.cuda import Cuda, DeviceOnly
 from smemviz.engines.lockstep.host.devices import Event, Stream
 from smemviz.engines.sandbox.kernels import Configured, HostFunction, Kernel
-from smemviz.engines.sandbox.language import expressions, targets
+from smemviz.engines.sandbox.language import host_expressions, targets
 from smemviz.engines.sandbox.language.exceptions import Caught, Kind, ReturnSignal
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.known import methods_of
 from smemviz.engines.sandbox.language.sizes import MANY, KnownFunction, Sizer, count, elements, together
-from smemviz.frontends.numba.functions import Function, defined
+from smemviz.frontends.numba.python_functions import Function, defined
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 
@@ -29,7 +29,7 @@ def call(host: Host, node: ast.Call) -> Any:
         base = host.value(node.func.value)
         if not isinstance(base, ModuleType | DeviceOnly):
             return _method(host, node.func, base, *arguments_of(host, node))
-        function = expressions.member_of(host, base, node.func)
+        function = host_expressions.member_of(host, base, node.func)
     else:
         function = host.value(node.func)
     arguments, options = arguments_of(host, node)
@@ -61,7 +61,7 @@ def arguments_of(host: Host, node: ast.Call) -> tuple[list[Any], dict[str, Any]]
     """Evaluate the arguments of a call."""
     if any(keyword.arg is None for keyword in node.keywords):
         raise host.refuse(english("two asterisks in a call"))
-    arguments = expressions.items(host, node.args)
+    arguments = host_expressions.items(host, node.args)
     options = {str(keyword.arg): host.value(keyword.value) for keyword in node.keywords}
     host.line = node.lineno
     return arguments, options
@@ -163,7 +163,7 @@ def _function(host: Host, node: ast.FunctionDef) -> HostFunction:
     """Return a function of the host as it is defined here and now."""
     definition = Function(node.name, host.file, host.source, host.tree, node, host.globals)
     enclosing = (host.names, *host.enclosing) if host.frames else ()
-    return HostFunction(definition, tuple(expressions.items(host, node.args.defaults)), enclosing)
+    return HostFunction(definition, tuple(host_expressions.items(host, node.args.defaults)), enclosing)
 
 
 def anonymous(host: Host, node: ast.Lambda) -> HostFunction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.python_program import PythonProgram, check_numbers, parse_python
 from smemviz.messages import english

@@ -14,7 +14,7 @@ from smemviz.engines.sandbox.language.exceptions import KINDS, Caught, Raised
 from smemviz.engines.sandbox.language.known import BUILTINS, NotAllowedError, admitted, handed
 from smemviz.engines.sandbox.language.scope import modules
 from smemviz.engines.sandbox.language.sizes import KnownFunction, elements, together
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english

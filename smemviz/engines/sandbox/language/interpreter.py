@@ -12,7 +12,7 @@ import ast
 from typing import Any
 
 from smemviz.engines.sandbox.kernels import HostFunction, Launcher
-from smemviz.engines.sandbox.language import blocks, calls, expressions, operators, targets
+from smemviz.engines.sandbox.language import blocks, calls, host_expressions, host_operators, targets
 from smemviz.engines.sandbox.language.exceptions import (
     SIGNALS,
     BreakSignal,
@@ -23,7 +23,7 @@ from smemviz.engines.sandbox.language.exceptions import (
 )
 from smemviz.engines.sandbox.language.host import Host, Language
 from smemviz.engines.sandbox.language.scope import imported
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
@@ -84,31 +84,31 @@ def _value(host: Host, node: ast.expr) -> Any:
         case ast.Name():
             return host.lookup(node.id)
         case ast.Attribute():
-            return expressions.member_of(host, host.value(node.value), node)
+            return host_expressions.member_of(host, host.value(node.value), node)
         case ast.Call():
             return calls.call(host, node)
         case ast.Subscript():
             return targets.subscript(host, host.value(node.value), targets.index_of(host, node.slice))
         case ast.BinOp():
-            return operators.binary(host, node.op, host.value(node.left), host.value(node.right))
+            return host_operators.binary(host, node.op, host.value(node.left), host.value(node.right))
         case ast.UnaryOp(op=ast.Not()):
-            return not expressions.truth(host, node.operand)
+            return not host_expressions.truth(host, node.operand)
         case ast.UnaryOp():
-            return host.guarded(UNARY[type(node.op)], expressions.data(host, node.operand))
+            return host.guarded(UNARY[type(node.op)], host_expressions.data(host, node.operand))
         case ast.BoolOp():
-            return expressions.either(host, node)
+            return host_expressions.either(host, node)
         case ast.Compare():
-            return expressions.compare(host, node)
+            return host_expressions.compare(host, node)
         case ast.IfExp():
-            return host.value(node.body if expressions.truth(host, node.test) else node.orelse)
+            return host.value(node.body if host_expressions.truth(host, node.test) else node.orelse)
         case ast.Tuple():
-            return tuple(expressions.items(host, node.elts))
+            return tuple(host_expressions.items(host, node.elts))
         case ast.List():
-            return expressions.items(host, node.elts)
+            return host_expressions.items(host, node.elts)
         case ast.ListComp() | ast.GeneratorExp():
-            return expressions.comprehension(host, node)
+            return host_expressions.comprehension(host, node)
         case ast.JoinedStr():
-            return host.bounded("".join(expressions.part(host, part) for part in node.values))
+            return host.bounded("".join(host_expressions.part(host, part) for part in node.values))
         case ast.Slice():
             return targets.index_of(host, node)
         case ast.Lambda():
@@ -136,9 +136,9 @@ def _execute(host: Host, node: ast.stmt) -> None:
         case ast.AugAssign():
             targets.augment(host, node)
         case ast.If():
-            host.statements(node.body if expressions.truth(host, node.test) else node.orelse)
+            host.statements(node.body if host_expressions.truth(host, node.test) else node.orelse)
         case ast.For():
-            blocks.loop(host, expressions.iterate(host, node.iter), node)
+            blocks.loop(host, host_expressions.iterate(host, node.iter), node)
         case ast.While():
             blocks.repeat(host, node)
         case ast.FunctionDef():
@@ -150,7 +150,7 @@ def _execute(host: Host, node: ast.stmt) -> None:
         case ast.Continue():
             raise ContinueSignal
         case ast.Assert():
-            if not expressions.truth(host, node.test):
+            if not host_expressions.truth(host, node.test):
                 raise host.raised(AssertionError, host.text(host.value(node.msg)) if node.msg else "")
         case ast.Try():
             blocks.attempt(host, node)

@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.engines.host import configuration
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.sandbox.kernels import Configured, Kernel
-from smemviz.engines.sandbox.language import operators
+from smemviz.engines.sandbox.language import host_operators
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.sizes import elements
 from smemviz.messages import english
@@ -78,12 +78,17 @@ def augment(host: Host, node: ast.AugAssign) -> None:
     """Execute ``target op= value``; an array is changed in place, as NumPy does."""
     if isinstance(node.target, ast.Subscript):
         base, index = host.value(node.target.value), index_of(host, node.target.slice)
-        _store(host, base, index, operators.binary(host, node.op, subscript(host, base, index), host.value(node.value)))
+        _store(
+            host,
+            base,
+            index,
+            host_operators.binary(host, node.op, subscript(host, base, index), host.value(node.value)),
+        )
         return
     if not isinstance(node.target, ast.Name):
         raise host.refuse(english("assignment to an attribute"))
     before = host.lookup(node.target.id)
-    after = operators.binary(host, node.op, before, host.value(node.value))
+    after = host_operators.binary(host, node.op, before, host.value(node.value))
     if isinstance(before, np.ndarray):
         _store(host, before, Ellipsis, after)
     else:

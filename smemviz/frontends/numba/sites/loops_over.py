@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.methods import FUNCTIONS
+from smemviz.frontends.numba.python_functions import Function, function_of
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, TupleRef
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import english

@@ -12,7 +12,14 @@ import numpy as np
 
 from smemviz.frontends.numba import xoroshiro
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, as_dtype, canonical_name, function_in, python_function, resolve
+from smemviz.frontends.numba.python_functions import (
+    Function,
+    as_dtype,
+    canonical_name,
+    function_in,
+    python_function,
+    resolve,
+)
 from smemviz.frontends.numba.syntax import parameters, stored
 
 _REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
 from smemviz.recordings.operation_names import ATOMICS, REDUCTIONS

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.sites import elements, expressions
+from smemviz.frontends.numba.python_functions import Function
+from smemviz.frontends.numba.sites import elements, site_arrays
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.iterated import iterated
 from smemviz.frontends.numba.sites.members import visited
@@ -47,10 +47,10 @@ def _statement(visit: Visit, node: ast.stmt) -> None:
     match node:
         case ast.Assign():
             for target in node.targets:
-                expressions.note_names(visit, target, node.value)
+                site_arrays.note_names(visit, target, node.value)
             _assign(visit, node.targets, node.value)
         case ast.AnnAssign(value=ast.expr() as expression):
-            expressions.note_names(visit, node.target, expression)
+            site_arrays.note_names(visit, node.target, expression)
             _assign(visit, [node.target], expression)
         case ast.AugAssign():
             _augmented(visit, node)
@@ -68,7 +68,7 @@ def _statement(visit: Visit, node: ast.stmt) -> None:
         case ast.Return(value=ast.expr() as expression):
             visit.returned = visit.join(node, visit.returned, visit.value(expression))
         case ast.Expr(value=ast.Call() as call):
-            expressions.call(visit, call, used=False)
+            site_arrays.call(visit, call, used=False)
         case _ if isinstance(node, _REFUSED):
             raise visit.unsupported(node, refusal(node))
         case _:
@@ -112,4 +112,4 @@ def _augmented(visit: Visit, node: ast.AugAssign) -> None:
     elements.element(visit, target, base, picked, "store")
 
 
-_PYTHON = Language(expressions.value_of, _statement)
+_PYTHON = Language(site_arrays.value_of, _statement)

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import ShownRun
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import summarize

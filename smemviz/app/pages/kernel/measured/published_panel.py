@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Filling
 from smemviz.app.components.tables import table
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import ShownRun
 from smemviz.i18n import _, pgettext
 from smemviz.recordings.recording import Recording

@@ -16,7 +16,7 @@ from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import fact
-from smemviz.app.components.written import Written
+from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library, ShownRun
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import settings

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
-from smemviz.engines.lockstep.host.stand_ins.modules import Known
-from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
-from smemviz.engines.lockstep.host.stand_ins.written import (
+from smemviz.engines.lockstep.host.stand_ins.cupy_elementwise import (
     Argument,
     argument_of,
     headers_and_types,
     parameters,
     types_of,
 )
+from smemviz.engines.lockstep.host.stand_ins.modules import Known
+from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 
 _KERNEL = """\

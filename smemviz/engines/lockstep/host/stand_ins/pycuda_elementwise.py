@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.host.stand_ins.cupy_elementwise import TYPES
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.host.stand_ins.pycuda_driver import DEVICE_ATTRIBUTE, Device, DeviceData
 from smemviz.engines.lockstep.host.stand_ins.pycuda_memory import GPUArray
-from smemviz.engines.lockstep.host.stand_ins.written import TYPES
 
 _KERNEL = """\
 {preamble}

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
-from smemviz.engines.lockstep.host.stand_ins.modules import Known
-from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
-from smemviz.engines.lockstep.host.stand_ins.written import (
+from smemviz.engines.lockstep.host.stand_ins.cupy_elementwise import (
     TYPES,
     Argument,
     argument_of,
@@ -22,6 +20,8 @@ from smemviz.engines.lockstep.host.stand_ins.written import (
     parameters,
     types_of,
 )
+from smemviz.engines.lockstep.host.stand_ins.modules import Known
+from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 
 _BLOCK = 512

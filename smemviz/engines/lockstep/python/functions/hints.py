@@ -9,7 +9,7 @@ from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
+from smemviz.frontends.numba.sites.site_arrays import CACHE_HINTS
 from smemviz.messages import english
 
 

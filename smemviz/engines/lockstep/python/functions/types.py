@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import INT32, INT64_MAX, Dtype, NotAScalarError, Value, cast, dtype_of
-from smemviz.frontends.numba.functions import as_dtype
+from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.messages import english
 
 _LIMITS: dict[type, tuple[str, ...]] = {

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.running_launch import (
     slots_of,
 )
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding

@@ -10,7 +10,7 @@ from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.preflight import LIMITS, Preflight, not_run
 from smemviz.engines.gpu.ptx.assembling import DriverError
 from smemviz.engines.gpu.ptx.driver import Gpu
-from smemviz.engines.gpu.ptx.launching import record
+from smemviz.engines.gpu.ptx.ptx_launch import record
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry

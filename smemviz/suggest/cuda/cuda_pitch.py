@@ -6,7 +6,7 @@ import re
 
 from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.shapes import Span
-from smemviz.suggest.cuda.text import SourceText
+from smemviz.suggest.cuda.cuda_text import SourceText
 from smemviz.suggest.rewrites import Change
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

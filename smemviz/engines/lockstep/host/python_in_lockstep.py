@@ -12,12 +12,12 @@ from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
 from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
-from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.lockstep.python_launch import launch
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.frontends.numba.definitions import Definitions
-from smemviz.frontends.numba.functions import Function, function_in
+from smemviz.frontends.numba.python_functions import Function, function_in
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import KEPT, Finding

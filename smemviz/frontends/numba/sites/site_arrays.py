@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, Inner, as_dtype
+from smemviz.frontends.numba.python_functions import Function, Inner, as_dtype
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array

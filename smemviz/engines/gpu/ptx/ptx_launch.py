@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smemviz.engines.gpu.ptx.accesses import Instructions
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Memory, Passes
-from smemviz.engines.gpu.ptx.text import alone
+from smemviz.engines.gpu.ptx.ptx_text import alone
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, Buffer, bind_arguments

@@ -15,8 +15,8 @@ from smemviz.engines.lockstep.host.cuda import DeviceOnly
 from smemviz.engines.sandbox.language import targets
 from smemviz.engines.sandbox.language.exceptions import Caught
 from smemviz.engines.sandbox.language.host import Host
+from smemviz.engines.sandbox.language.host_operators import COMPARE
 from smemviz.engines.sandbox.language.known import NotAllowedError, admitted, values_of
-from smemviz.engines.sandbox.language.operators import COMPARE
 from smemviz.engines.sandbox.language.scope import member
 from smemviz.engines.sandbox.language.sizes import together
 from smemviz.messages import english

@@ -10,14 +10,14 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines.gpu.device import available as available
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.device import is_there as is_there
+from smemviz.engines.gpu.gpu_recorder import Recorder as Recorder
+from smemviz.engines.gpu.gpu_recorder import Watcher, quiet
+from smemviz.engines.gpu.gpu_recorder import record as record
 from smemviz.engines.gpu.intercept import intercepted
-from smemviz.engines.gpu.recorder import Recorder as Recorder
-from smemviz.engines.gpu.recorder import Watcher, quiet
-from smemviz.engines.gpu.recorder import record as record
 from smemviz.engines.host import configuration, launch_place, run_main
 from smemviz.engines.options import RunOptions
 from smemviz.engines.replacing import replaced
-from smemviz.frontends.numba.functions import Function, function_in
+from smemviz.frontends.numba.python_functions import Function, function_in
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding

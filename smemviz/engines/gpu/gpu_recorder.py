@@ -22,9 +22,9 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
 from smemviz.engines.gpu.device import device
-from smemviz.engines.gpu.launching import MarkedKernel, count
+from smemviz.engines.gpu.numba_launch import MarkedKernel, count
 from smemviz.engines.gpu.preflight import Preflight, not_run
-from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 from smemviz.engines.host import (
     Configuration,
     not_recorded,
@@ -34,7 +34,7 @@ from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import RefusedLaunchError, UnsupportedError
 from smemviz.frontends.arguments import wrong_number
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import known

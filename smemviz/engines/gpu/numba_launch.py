@@ -17,14 +17,14 @@ from numba.cuda.dispatcher import _Kernel
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.device import device
+from smemviz.engines.gpu.gpu_memory import GpuMemory
 from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.gpu.marks import marking_functions
-from smemviz.engines.gpu.memory import GpuMemory
 from smemviz.engines.gpu.ptx.assembling import assembled, assembling
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.marks import Marks
 from smemviz.engines.gpu.ptx.passes import Passes
-from smemviz.engines.gpu.ptx.text import calls_elsewhere
+from smemviz.engines.gpu.ptx.ptx_text import calls_elsewhere
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
@@ -32,7 +32,7 @@ from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.selection import Blocks
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import Declaration, SiteTable, find_sites
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.recordings.data import ArrayInfo, Launch
