@@ -111,7 +111,7 @@ def _compile(
     options: tuple[str, ...],
 ) -> Compiled:
     name = Path(file).name
-    sources = device_texts({name: source, **{header: text for header, _, text in beside}})
+    sources = device_texts({name: source, **{header: text for header, _, text in beside}}, kernels)
     texts = {name: Text("", source), **{header: Text(path, text) for header, path, text in beside}}
     exploded = {}
     for own_file, text in sources.items():

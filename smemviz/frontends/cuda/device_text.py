@@ -16,11 +16,14 @@ from smemviz.frontends.cuda.lexing import as_one_line, scan
 
 _NUMBERS_LINES = re.compile(r"#\s*(?:line\b|\d)")
 _NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
-def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
+def device_texts(sources: Mapping[str, str], kernels: Iterable[str] = ()) -> dict[str, str]:
     """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay.
+
+    ``kernels`` are those wanted, as C++ writes them: arguments of templates may be what nothing else names.
 
     So have lines that say which line they are, after which the compiler would name others.
     """
@@ -31,7 +34,8 @@ def device_texts(sources: Mapping[str, str]) -> dict[str, str]:
     found = {name: list(declarations(source, specifiers)) for name, source in sources.items()}
     everything = [declaration for declared in found.values() for declaration in declared]
     namespaces = _NAMESPACES | {name for source in sources.values() for name in _NAMESPACE.findall(source)}
-    kept = _reached(everything, macros, namespaces)
+    wanted = {name for kernel in kernels for name in _NAME.findall(kernel)}
+    kept = _reached(everything, macros, namespaces, wanted)
     return {
         name: _without(source, [declaration for declaration in found[name] if id(declaration) not in kept])
         for name, source in sources.items()
@@ -45,14 +49,20 @@ def _without_line_numbers(source: str) -> str:
     return source
 
 
-def _reached(everything: list[Declaration], macros: Mapping[str, set[str]], namespaces: set[str]) -> set[int]:
+def _reached(
+    everything: list[Declaration], macros: Mapping[str, set[str]], namespaces: set[str], wanted: set[str]
+) -> set[int]:
     """Return the ``id`` of each declaration that kernels reach, directly or not."""
     by_name: dict[str, list[Declaration]] = {}
     for declaration in everything:
         for name in declaration.names:
             by_name.setdefault(name, []).append(declaration)
     making = {name for name, words in macros.items() if "__global__" in words}
-    waiting = [declared for declared in everything if _is_root(declared, making, namespaces)]
+    waiting = [
+        declared
+        for declared in everything
+        if _is_root(declared, making, namespaces) or (declared.kind != "host" and wanted & declared.names)
+    ]
     kept = set(map(id, waiting))
     while waiting:
         for name in _with_macros(waiting.pop().uses, macros):

@@ -335,3 +335,27 @@ int main() {
 def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     smemviz.run(write(p_cu=CUB))
     assert capsys.readouterr().out == "8128 31\n"  # 0 + ... + 127, and the most of the first warp
+
+
+NAMED = """\
+#include <cstdio>
+typedef void (*Step)(int *);
+struct Twice { __device__ int operator()(int a) const { return 2 * a; } };
+__device__ void one(int *out) { *out = 1; }
+template <Step step, class Change> __global__ void k(int *out) { step(out); *out = Change()(*out); }
+template <Step step> int made() {
+  int *out, found;
+  cudaMalloc(&out, sizeof found);
+  k<step, Twice><<<1, 1>>>(out);
+  cudaMemcpy(&found, out, sizeof found, cudaMemcpyDeviceToHost);
+  return found;
+}
+int main() { printf("%d\\n", made<one>()); }
+"""
+
+
+def test_functions_and_types_that_only_the_host_gives_to_a_kernel_are_compiled_with_it(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    smemviz.run(write(p_cu=NAMED))
+    assert capsys.readouterr().out == "2\n"
