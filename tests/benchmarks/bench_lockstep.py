@@ -4,9 +4,9 @@ Lockstep runs the whole kernel file, finds the sites and records every request; 
 with NUMBA_ENABLE_CUDASIM=1, only computes. A product of 256 x 256 would keep the simulator for minutes, so it computes
 one block of 256. The floors are half of what two idle cores of a server reach: 500 times on ``set_row_read_col`` (one
 block of 1,024 threads), 300 times on a 64 x 64 tiled product (16 blocks of 256 threads), 450 times on that of
-256 x 256. Loops of one thread and of few have no floor: a statement takes lockstep as long for one thread as for
-thousands. A product of 512 x 512 has to stay under 1 GB with exact counts, in about the time that was announced.
-Compared are times of the processor, which other work on the machine changes less.
+256 x 256. Loops of one thread have no floor: a statement takes lockstep as long for one thread as for thousands. A
+product of 512 x 512 has to stay under 1 GB with exact counts, in about the time that was announced. Compared are times
+of the processor, which other work on the machine changes less.
 
     python tests/benchmarks/bench_lockstep.py
 """
@@ -26,7 +26,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 TRANSPOSE, PRODUCT = HERE / "transpose_1024.py", HERE / "product_64.py"
-ONE_THREAD, FEW_THREADS = HERE / "one_thread.py", HERE / "few_threads.py"
+ONE_THREAD = HERE / "one_thread.py"
 REPEATS = 30
 LARGE = 512
 MEMORY_LIMIT = 1e9
@@ -182,10 +182,6 @@ def main():
         *(
             compare(f"one thread alone, {name}", ONE_THREAD, 0, repeats=1, KERNEL=number, SCALE=0.05)
             for number, name in enumerate(runpy.run_path(str(ONE_THREAD))["NAMES"])
-        ),
-        *(
-            compare(f"few threads, {name}", FEW_THREADS, 0, repeats=1, KERNEL=number, SCALE=0.1)
-            for number, name in enumerate(runpy.run_path(str(FEW_THREADS))["NAMES"])
         ),
         compare_by_a_block(256, 220),
     ]
