@@ -83,7 +83,7 @@ CUDA_CPP = Language(
     spelling=Spelling(
         "__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like", "__threadfence()", "/", "]["
     ),
-    frontend="smemviz.frontends.cuda.frontend",
+    frontend="smemviz.frontends.cuda.cuda_frontend",
     runner="smemviz.engines.cuda_runner",
     meter="smemviz.measure.{room}.cuda_{room}",
     rewriter="smemviz.suggest.cuda.cuda_rewriting",

@@ -17,7 +17,7 @@ from smemviz.languages import CUDA_CPP, PYTHON, loaded
 from smemviz.recordings.recording import Recording
 
 if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.host.running import CudaFile
+    from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import CudaFile
 
 
 def run(

@@ -17,10 +17,10 @@ from smemviz.engines.backend import (
     gpu_module,
     recording_of,
 )
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.options import RunOptions
 from smemviz.errors import InputError, KernelFileError
-from smemviz.frontends.cuda.program import CudaProgram, parse_cuda
+from smemviz.frontends.cuda.cuda_program import CudaProgram, parse_cuda
 from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.messages import english
@@ -52,7 +52,7 @@ def record(
 def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
     """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
     from smemviz.engines.cpp_host.conversation import Output
-    from smemviz.engines.cpp_host.running import run as run_main
+    from smemviz.engines.cpp_host.program_run import run as run_main
 
     if engine == "gpu":
         what = english(
@@ -72,7 +72,7 @@ def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, argumen
 
 def run_in_lockstep(program: Program, options: RunOptions, after: After | None = None) -> RunOutcome:
     """Run the launches that a file asks for in lockstep."""
-    return running.run(_cuda(program), options, after)
+    return cuda_in_lockstep.run(_cuda(program), options, after)
 
 
 def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
@@ -80,13 +80,13 @@ def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
     return cast(_GpuEngine, gpu_module("smemviz.engines.gpu.ptx.cuda_on_gpu")).run(_cuda(program), options)
 
 
-def cuda_file(text: str | Path, constants: Mapping[str, object] | None, view: str) -> running.CudaFile:
+def cuda_file(text: str | Path, constants: Mapping[str, object] | None, view: str) -> cuda_in_lockstep.CudaFile:
     """Return the kernels of a file of CUDA C++, or of its text, as ``engines.cuda_cpp`` says."""
     is_text = isinstance(text, str) and ("\n" in text or "{" in text)
     program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
     if not isinstance(program, CudaProgram):
         raise InputError(english("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
-    return running.CudaFile(program.with_constants(constants or {}).in_view(view))
+    return cuda_in_lockstep.CudaFile(program.with_constants(constants or {}).in_view(view))
 
 
 def _cuda(program: Program) -> CudaProgram:

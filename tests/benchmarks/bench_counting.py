@@ -96,8 +96,8 @@ def cuda_passes(tile, view):
     from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, Kernel
     from smemviz.engines.host import configuration
     from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
+    from smemviz.engines.lockstep.ptx.host.cuda_launch import prepare
     from smemviz.engines.lockstep.ptx.host.entry import Entry
-    from smemviz.engines.lockstep.ptx.host.launching import prepare
     from smemviz.frontends.cuda import compile_program
     from smemviz.frontends.reading import read_program
 

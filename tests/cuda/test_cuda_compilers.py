@@ -15,8 +15,10 @@ import pytest
 from helpers.commands import Command
 
 from smemviz.errors import MissingError
-from smemviz.frontends.cuda import compile_program, compilers, nvrtc, parse_cuda
-from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
+from smemviz.frontends.cuda import compile_program, parse_cuda
+from smemviz.frontends.cuda.compiler import compilers as compilers
+from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda.compiler.nvrtc import CompileError, compile_ptx
 
 KERNEL = 'extern "C" __global__ void {name}(int *a) {{ a[0] = 1; }}\n'
 LAUNCH = "// smemviz: k<<<1, 32>>>(zeros(1))\n"
@@ -158,7 +160,7 @@ def test_threads_compile_beside_each_other() -> None:
 def test_a_forked_process_has_its_own() -> None:
     script = f"""
 import os
-from smemviz.frontends.cuda.nvrtc import compile_ptx
+from smemviz.frontends.cuda.compiler.nvrtc import compile_ptx
 
 def compiled(name):
     return f".entry {{name}}(" in compile_ptx({KERNEL!r}.format(name=name), "k.cu", (), {{}}, ()).text

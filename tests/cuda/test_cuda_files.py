@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import compile_program, parse_cuda
@@ -191,7 +191,7 @@ def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_pa
     program = replace(read_program(path), options=("-DMORE=3",))
     (launch,) = planned_launches(program)
     assert (launch.grid, launch.block) == (3, 64)
-    (array,) = running._arguments(launch, Entry(program, compile_program(program, ["k"]), "k"))
+    (array,) = cuda_in_lockstep._arguments(launch, Entry(program, compile_program(program, ["k"]), "k"))
     assert array.shape == (32 + 64 * 3,)
     (launch,) = planned_launches(replace(program, options=("-DMORE", "-DWARPS=4")))
     assert (launch.grid, launch.block) == (1, 128)

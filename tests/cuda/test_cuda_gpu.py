@@ -24,9 +24,9 @@ from smemviz.engines.gpu.ptx.steady_loops import steady_loops
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_arguments
+from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch, prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
-from smemviz.engines.lockstep.ptx.host.running import _arguments
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.engines.lockstep.ptx.host.running import CudaKernel
+from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import CudaKernel
 
 LANES = 32
 EDGES = {

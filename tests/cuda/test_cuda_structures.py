@@ -10,9 +10,9 @@ import pytest
 
 from smemviz.engines.host import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
+from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import launch
-from smemviz.engines.lockstep.ptx.host.running import _arguments
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.cuda.fields import Declared, fields_of

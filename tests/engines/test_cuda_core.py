@@ -18,7 +18,7 @@ import smemviz
 from smemviz.engines.gpu.device import available
 from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, memory_at
-from smemviz.engines.lockstep.ptx.host.launching import launch
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError

@@ -16,7 +16,7 @@ from helpers.cupy_scripts import TURN
 import smemviz
 from smemviz.engines.gpu.libraries.cupy import watched_cupy
 from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, bytes_at, memory_at, ndarray
-from smemviz.engines.lockstep.ptx.host.launching import launch
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import LaunchError, UnsupportedError

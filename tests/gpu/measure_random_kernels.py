@@ -48,12 +48,12 @@ def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]
     program = read_program(path).in_view(view)
     if path.suffix == ".cu":
         from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder
-        from smemviz.engines.lockstep.ptx.host import running
-        from smemviz.engines.lockstep.ptx.host.launching import launch
+        from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
+        from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 
         left: list[object] = []
         make = Recorder().launch if engine == "gpu" else launch
-        launches, _ = running.run(program, make=make, after=lambda kernel, args: left.append(args[0].tolist()))
+        launches, _ = cuda_in_lockstep.run(program, make=make, after=lambda kernel, args: left.append(args[0].tolist()))
         return launches, left
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         launches = smemviz.run(program, engine=engine).launches

@@ -15,7 +15,8 @@ import smemviz
 from smemviz.cli.main import main
 from smemviz.engines.host import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
-from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
+from smemviz.frontends.cuda.compiler import nvrtc
 from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
@@ -64,9 +65,9 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
 def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kernel: str) -> None:
     from smemviz.engines.gpu.ptx.driver import Gpu
     from smemviz.engines.gpu.ptx.ptx_launch import record
+    from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
+    from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
     from smemviz.engines.lockstep.ptx.host.entry import Entry
-    from smemviz.engines.lockstep.ptx.host.launching import launch
-    from smemviz.engines.lockstep.ptx.host.running import _arguments
 
     outputs = []
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
-from smemviz.engines.lockstep.ptx.host.launching import _memory
+from smemviz.engines.lockstep.ptx.host.cuda_launch import _memory
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.lockstep.ptx.kernel import Kernel

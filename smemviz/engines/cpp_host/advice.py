@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from smemviz.engines.lockstep.pace import Expecting
 from smemviz.engines.options import Progress
 from smemviz.engines.remedies import wants_arguments
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.messages import english
 
 _LONG_SECONDS = 30.0

@@ -14,9 +14,9 @@ from time import monotonic
 
 import numpy as np
 
-from smemviz.engines.cpp_host.launching import INVALID_VALUE, Asked, Launches, entry_shared
 from smemviz.engines.cpp_host.libraries import Libraries
 from smemviz.engines.cpp_host.memory import MOST_BYTES
+from smemviz.engines.cpp_host.program_launches import INVALID_VALUE, Asked, Launches, entry_shared
 from smemviz.engines.host import Configuration
 from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError, UnsupportedError

@@ -10,8 +10,8 @@ from smemviz.engines.cpp_host.building import shown
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.cuda.compiling import Compiled, compile_program
-from smemviz.frontends.cuda.functions import Function, find_functions
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
+from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.messages import english
 
 # The mangled name of the class that a kernel's stub declares.

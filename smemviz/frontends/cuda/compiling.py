@@ -9,15 +9,15 @@ from os.path import isfile  # unlike Path's it has no error for names that no fi
 from pathlib import Path
 
 from smemviz.errors import KernelFileError, LaunchError, SourceError
+from smemviz.frontends.cuda.compiler.nvrtc import CompileError, compile_ptx
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.device_text import device_texts
-from smemviz.frontends.cuda.functions import find_functions
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
-from smemviz.frontends.cuda.lexing import one_token_a_line
-from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
-from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
+from smemviz.frontends.cuda.text.cuda_functions import find_functions
+from smemviz.frontends.cuda.text.lexing import one_token_a_line
 from smemviz.frontends.cuda.vectors import with_vectors
 from smemviz.languages import View
 from smemviz.messages import english

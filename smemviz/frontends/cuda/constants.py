@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from smemviz.frontends.cuda.lexing import Lines, Token, code
+from smemviz.frontends.cuda.text.lexing import Lines, Token, code
 from smemviz.frontends.knobs import Constant
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import ConstantValue

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from smemviz.frontends.cuda.declarations import (
+from smemviz.frontends.cuda.text.declarations import (
     Declaration,
     declarations,
     host_members,
     macros_of,
     specifiers_of,
 )
-from smemviz.frontends.cuda.lexing import as_one_line, scan
+from smemviz.frontends.cuda.text.lexing import as_one_line, scan
 
 _NUMBERS_LINES = re.compile(r"#\s*(?:line\b|\d)")
 _NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers

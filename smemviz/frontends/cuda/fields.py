@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.functions import parts
-from smemviz.frontends.cuda.lexing import Token, closing, code
+from smemviz.frontends.cuda.text.cuda_functions import parts
+from smemviz.frontends.cuda.text.lexing import Token, closing, code
 
 _KINDS = ("struct", "class")
 _OF_NO_FIELD = {"static", "typedef", "using", "friend", "enum", "template", "static_assert", "operator"}

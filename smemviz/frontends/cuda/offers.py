@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from smemviz.frontends.cuda.constants import SIZES, UnreadableError, parse, value_of
 from smemviz.frontends.cuda.fields import Declared, Fields, declared
-from smemviz.frontends.cuda.functions import Function, parts
-from smemviz.frontends.cuda.lexing import Token, closing, code
+from smemviz.frontends.cuda.text.cuda_functions import Function, parts
+from smemviz.frontends.cuda.text.lexing import Token, closing, code
 from smemviz.recordings.dtypes import ConstantValue
 
 _ALLOCATED = re.compile(r"cudaMalloc(?:Managed)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+)\s*,([^;]+)\)\s*[;)]")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.functions import Function, find_functions
-from smemviz.frontends.cuda.lexing import Lines, Token, closing, code
+from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
+from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, code
 
 _KINDS = {
     1: ("float", "double"),

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 
-from smemviz.frontends.cuda.functions import Function, find_functions
-from smemviz.frontends.cuda.lexing import Lines, Place, closing, code
+from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
+from smemviz.frontends.cuda.text.lexing import Lines, Place, closing, code
 
 _FARTHEST = 80  # tokens before a token in which the [ that it stands in is looked for
 _KEYWORDS = ("return", "case", "else", "do", "throw", "sizeof")

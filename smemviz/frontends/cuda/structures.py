@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from smemviz.frontends.cuda.constants import parse
 from smemviz.frontends.cuda.fields import Declared, Fields
-from smemviz.frontends.cuda.functions import parts
-from smemviz.frontends.cuda.lexing import Token, closing
 from smemviz.frontends.cuda.shapes import TYPES, Element, element_of
+from smemviz.frontends.cuda.text.cuda_functions import parts
+from smemviz.frontends.cuda.text.lexing import Token, closing
 
 MAKERS = ("zeros", "ones", "full", "arange", "random", "ring")
 

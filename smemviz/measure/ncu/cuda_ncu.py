@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
@@ -40,7 +40,7 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
         make_clean(Gpu(with_lines=True), entry, configuration, args, place)
         return None, ()
 
-    running.run(replace(program, view="compiled"), make=make)
+    cuda_in_lockstep.run(replace(program, view="compiled"), make=make)
 
 
 def as_written(

@@ -14,7 +14,7 @@ from smemviz.engines.gpu.ptx.assembling import assembled, checked
 from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
 from smemviz.engines.gpu.ptx.ptx_launch import record
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
@@ -34,7 +34,7 @@ def measure_products(program: CudaProgram, measure: Measure) -> None:
             _measured(measure, entry, configuration, args, place)
         return None, ()
 
-    running.run(replace(program, view="compiled"), make=make)
+    cuda_in_lockstep.run(replace(program, view="compiled"), make=make)
 
 
 def _measured(measure: Measure, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:

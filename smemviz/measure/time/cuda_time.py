@@ -17,15 +17,15 @@ from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder
 from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
 from smemviz.engines.gpu.ptx.ptx_launch import make_clean
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, arrays_among, bind_arguments
+from smemviz.engines.lockstep.ptx.host.cuda_launch import prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import prepare
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import LaunchOutcome
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
 from smemviz.recordings.data import Timing
@@ -46,11 +46,11 @@ def time_program(
     walls = []
     for _ in range(2):
         begin, careful = time.perf_counter(), _Careful()
-        running.run(program, make=careful.launch)
+        cuda_in_lockstep.run(program, make=careful.launch)
         walls.append(time.perf_counter() - begin - careful.preflight.seconds)
     timer = _Timer(cold, progress, kernels)
     with quiet():
-        running.run(program, make=timer.launch)
+        cuda_in_lockstep.run(program, make=timer.launch)
     return Timed(tuple(timer.kernels), tuple(timer.times), walls[0], walls[1], tuple(timer.unsafe))
 
 
@@ -67,7 +67,7 @@ def outputs(program: CudaProgram, kernels: Collection[str]) -> tuple[OutputHash,
         if kernel in kernels:
             hashes.append(OutputHash(kernel, hashed(arguments)))
 
-    running.run(program, make=_Careful().launch, after=keep)
+    cuda_in_lockstep.run(program, make=_Careful().launch, after=keep)
     return tuple(hashes)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.cuda.shapes import Span
+from smemviz.frontends.cuda.text.lexing import code
 from smemviz.suggest.cuda.cuda_text import SourceText
 from smemviz.suggest.rewrites import Change
 

@@ -11,8 +11,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from smemviz.frontends.cuda.lexing import code
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
+from smemviz.frontends.cuda.text.lexing import code
 from smemviz.frontends.program import Program
 from smemviz.messages import english
 from smemviz.model.layout import layouts

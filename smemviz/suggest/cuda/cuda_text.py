@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.frontends.cuda.constants import Definition, UnreadableError, definitions, parse, value_of
-from smemviz.frontends.cuda.lexing import Lines, Token, closing, scan
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.shapes import Span, shared_statements
+from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, scan
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import Edit, NotRewrittenError

@@ -7,10 +7,10 @@ import textwrap
 import pytest
 
 from smemviz.engines.cpp_host.kernels import expression
-from smemviz.frontends.cuda.declarations import macros_of, specifiers_of
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
 from smemviz.frontends.cuda.host.rewriting import host_text
+from smemviz.frontends.cuda.text.declarations import macros_of, specifiers_of
 
 
 def rewritten(source: str) -> str:

@@ -13,7 +13,7 @@ import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.state import RunState
-from smemviz.engines.cpp_host import running
+from smemviz.engines.cpp_host import program_run
 from smemviz.errors import KernelFileError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.recordings.findings import MAIN_FAILED
@@ -143,7 +143,7 @@ def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     path = write(p_cu=program(touched))
     elsewhere = replace(parse_cuda(path.read_text(), path.as_posix()), trusted=False)
     with pytest.raises(KernelFileError, match="comes from elsewhere and is not run"):
-        running.run(elsewhere)
+        program_run.run(elsewhere)
     shared = Library([path], local=False)
     with pytest.raises(KernelFileError, match="on your own machine only"):
         shared.show(RunState(file="p.cu"))

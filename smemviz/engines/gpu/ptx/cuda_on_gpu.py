@@ -12,14 +12,14 @@ from smemviz.engines.gpu.ptx.assembling import DriverError
 from smemviz.engines.gpu.ptx.driver import Gpu
 from smemviz.engines.gpu.ptx.ptx_launch import record
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch as launch_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import LaunchError
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 
@@ -31,7 +31,7 @@ def run(program: CudaProgram, options: RunOptions) -> tuple[tuple[Launch, ...], 
         MissingError: when there is no GPU, or NVRTC is not installed.
     """
     device()
-    return running.run(program, options, make=Recorder().launch)
+    return cuda_in_lockstep.run(program, options, make=Recorder().launch)
 
 
 class Recorder:

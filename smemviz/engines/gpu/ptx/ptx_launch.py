@@ -17,8 +17,8 @@ from smemviz.engines.gpu.ptx.ptx_text import alone
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, Buffer, bind_arguments
+from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, prepare, unsupported
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import Prepared, prepare, unsupported
 from smemviz.engines.lockstep.ptx.sites import with_names
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.selection import Blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemviz.frontends.cuda.lexing import Token, closing, scan
+from smemviz.frontends.cuda.text.lexing import Token, closing, scan
 
 _AFTER_WHICH_A_CALL_BEGINS = {"return", "else", "do"}
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.declarations import ACCESS, ATTRIBUTES, SPECIFIERS, angle
-from smemviz.frontends.cuda.functions import parts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
-from smemviz.frontends.cuda.lexing import Token, closing, scan
+from smemviz.frontends.cuda.text.cuda_functions import parts
+from smemviz.frontends.cuda.text.declarations import ACCESS, ATTRIBUTES, SPECIFIERS, angle
+from smemviz.frontends.cuda.text.lexing import Token, closing, scan
 
 _VARIABLES = {"__device__", "__constant__", "__managed__"}
 _NO_VARIABLE = {"struct", "class", "union", "template", "extern", "using", "typedef", "friend"}

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from smemviz.frontends.cuda.declarations import macros_of, specifiers_of
 from smemviz.frontends.cuda.host.rewriting import host_text
 from smemviz.frontends.cuda.includes import included
+from smemviz.frontends.cuda.text.declarations import macros_of, specifiers_of
 
 
 def own_files(source: str, file: str, folders: Sequence[str]) -> dict[Path, str]:

@@ -29,7 +29,7 @@ from smemviz.engines.lockstep.host.stand_ins.raw import check_apart
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import KernelFileError, LaunchError
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
 

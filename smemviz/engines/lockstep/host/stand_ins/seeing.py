@@ -11,7 +11,7 @@ from smemviz.engines.lockstep.host.stand_ins.cupy import modules_of_cupy
 from smemviz.engines.lockstep.host.stand_ins.modules import imported, tree
 from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.engines.lockstep.ptx.host.launching import launch
+from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, PYCUDA, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.frontends.numba.python_program import PythonProgram

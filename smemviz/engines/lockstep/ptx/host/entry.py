@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.frontends.cuda.compiling import Compiled
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
 

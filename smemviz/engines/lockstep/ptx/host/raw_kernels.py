@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import configuration, launch_place
 from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import Make
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.compiling import Compiled
-from smemviz.frontends.cuda.program import parse_cuda
+from smemviz.frontends.cuda.cuda_program import parse_cuda
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
+from smemviz.engines.lockstep.ptx.host.cuda_launch import unsupported
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import unsupported
 from smemviz.engines.lockstep.ptx.host.variables import initial_bytes
 from smemviz.frontends.cuda.compiling import compile_structures
 from smemviz.frontends.cuda.launches import LaunchPlan, argument_array

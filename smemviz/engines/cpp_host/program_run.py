@@ -17,16 +17,16 @@ from smemviz.engines.cpp_host.advice import advising
 from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.kernels import Kernels
-from smemviz.engines.cpp_host.launching import Launches
 from smemviz.engines.cpp_host.memory import DeviceMemory
+from smemviz.engines.cpp_host.program_launches import Launches
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.remedies import wants_arguments
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda import nvrtc
-from smemviz.frontends.cuda.functions import find_functions
+from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.host.staging import own_files
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.text.cuda_functions import find_functions
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding

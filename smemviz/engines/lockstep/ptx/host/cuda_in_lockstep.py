@@ -10,17 +10,17 @@ from typing import Any
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
+from smemviz.engines.lockstep.ptx.host.cuda_launch import Make, launch
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.launching import Make, launch
 from smemviz.engines.lockstep.ptx.host.structure_values import structure_values
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import LaunchError
-from smemviz.frontends.cuda import nvrtc
+from smemviz.frontends.cuda.compiler import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
+from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.launches import LaunchPlan, argument_array, planned_launches, written_structure
-from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.structures import Structure
 from smemviz.messages import english

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.errors import MissingError
-from smemviz.frontends.cuda.compilers import DeathError, answer_of
+from smemviz.frontends.cuda.compiler.compilers import DeathError, answer_of
 from smemviz.messages import english
 
 _LIBRARIES = (

@@ -13,8 +13,8 @@ from smemviz.engines.cpp_host.kernels import HostEntry, Kernels
 from smemviz.engines.cpp_host.memory import DeviceMemory
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.engines.lockstep.ptx.host.launching import Prepared, execute, prepare
-from smemviz.engines.lockstep.ptx.host.written import written_allocations
+from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, execute, prepare
+from smemviz.engines.lockstep.ptx.host.written_memory import written_allocations
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder

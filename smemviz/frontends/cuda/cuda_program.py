@@ -12,9 +12,9 @@ from functools import cached_property
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.device_text import device_texts
-from smemviz.frontends.cuda.functions import Function, find_functions
 from smemviz.frontends.cuda.includes import Missing, own_headers
-from smemviz.frontends.cuda.lexing import code, scan
+from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
+from smemviz.frontends.cuda.text.lexing import code, scan
 from smemviz.frontends.knobs import Constant
 from smemviz.frontends.program import Program
 from smemviz.languages import CUDA_CPP

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from smemviz.frontends.cuda.declarations import angle
-from smemviz.frontends.cuda.lexing import Lines, Token, closing, code
+from smemviz.frontends.cuda.text.declarations import angle
+from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, code
 
 _DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "constexpr"}
 _BEFORE_BODY = {")", "const", "noexcept", "override"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from smemviz.frontends.cuda.lexing import Token, closing, scan
+from smemviz.frontends.cuda.text.lexing import Token, closing, scan
 
 SPECIFIERS = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "__host__"}
 _ON_DEVICE = SPECIFIERS - {"__host__"} | {"constexpr"}

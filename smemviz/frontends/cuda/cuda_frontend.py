@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smemviz.frontends.cuda import nvrtc
-from smemviz.frontends.cuda.functions import find_functions
+from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda.cuda_program import CudaProgram, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
-from smemviz.frontends.cuda.lexing import Lines
-from smemviz.frontends.cuda.program import CudaProgram, parse_cuda
+from smemviz.frontends.cuda.text.cuda_functions import find_functions
+from smemviz.frontends.cuda.text.lexing import Lines
 from smemviz.frontends.program import Program
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording

@@ -1,0 +1,1 @@
+"""NVRTC: asked, and run in processes of their own."""

@@ -1,0 +1,1 @@
+"""The text of a ``.cu`` file: its tokens, its declarations and its functions."""
