@@ -4,6 +4,7 @@
 
   const { ids, unchanged, same, go, goLater } = window.smemviz;
   const REST = 400; // ms without a step, after which what is less urgent follows
+  const [TILE, NARROW, SERVED, AROUND] = [150, 390, 130, 66]; // pixels: the least of a tile, on a narrow screen; of how it is served; round that
 
   let launch = null; // what the server sent of a block: its requests, and the arrays they go to
   let place = -1; // of the present request
@@ -38,16 +39,18 @@
     return { site: number("site"), warp: number("warp"), step: number("step") };
   }
 
-  // The pixels a picture may take: all that is left of the first screen, or of a narrow one a part.
-  function room(figure) {
-    const top = figure.getBoundingClientRect().top + window.scrollY;
-    const below = at(ids.TILE).closest(".right").querySelector(".playback-panel").offsetHeight + 46;
-    const isNarrow = window.matchMedia("(max-width: 900px)").matches;
-    const left = window.innerHeight - top - below;
-    return { width: figure.clientWidth, height: isNarrow ? Math.min(420, window.innerHeight * 0.55) : Math.min(Math.max(left, 240), 900) };
+  // The pixels that the pictures may take, the tile above how its request is served: what is left of the first screen.
+  function rooms() {
+    const [tile, request] = [at(ids.TILE), at(ids.REQUEST)];
+    const isAlone = panelOf(ids.TILE).hidden;
+    const top = (isAlone ? request : tile).getBoundingClientRect().top + window.scrollY;
+    const left = window.innerHeight - top - 12;
+    const served = isAlone ? Math.max(left, 240) : SERVED;
+    return {
+      tile: { width: tile.clientWidth, height: Math.min(Math.max(left - SERVED - AROUND, window.innerWidth <= 900 ? NARROW : TILE), 900) },
+      request: { width: request.clientWidth, height: served },
+    };
   }
-
-  const rooms = () => ({ tile: room(at(ids.TILE)), request: room(at(ids.REQUEST)) });
 
   function put(id, picture) {
     window.smemviz.put(at(id), picture);

@@ -118,8 +118,11 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
         Written(html.Div(id="notices", role="status", className="notices")),
         html.Div(
             [
-                html.Div([*lead, _source(), _constants(program, hardware)], className="left opening"),
-                html.Div(_played(), className="right opening"),
+                html.Div(
+                    [*lead, _source(), _player(), suggest_panel(), _constants(program, hardware)],
+                    className="left opening",
+                ),
+                html.Div(_pictures(), className="right opening"),
                 html.Div([_facts(), timing_panel()], className="left"),
                 html.Div(
                     [
@@ -140,7 +143,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
 
 
 def _title() -> Component:
-    """Lay out what is said first: the kernel, the headline, why it is so, the fix, and what else there is."""
+    """Lay out what is said first: the kernel, the headline, why it is so, and the fix."""
     return html.Header(
         [
             html.Div(
@@ -154,7 +157,6 @@ def _title() -> Component:
             ),
             html.H1(id="headline", className="headline"),
             why_panel(),
-            suggest_panel(),
         ],
         className="title",
     )
@@ -180,19 +182,19 @@ def _constants(program: Program, hardware: Hardware) -> Component:
     )
 
 
-def _played() -> list[Component]:
-    """Lay out the pictures of the present request, and what steps through the others."""
+def _player() -> Component:
+    """Lay out what steps through the requests."""
+    head = Written(html.H2(_("Playback"), className="visually-hidden"))
+    return html.Section([head, choice("block", _("Block")), playback()], className="panel playback-panel")
+
+
+def _pictures() -> Component:
+    """Lay out the pictures of the present request."""
     pictures = [
         picture_panel(FIGURES["tile"].title, ids.TILE, choice("array", _("Shared array")), drawing_options()),
         picture_panel(FIGURES["banks"].title, ids.REQUEST),
     ]
-    return [
-        html.Div(pictures, className="pictures"),
-        html.Section(
-            [Written(html.H2(_("Playback"), className="visually-hidden")), choice("block", _("Block")), playback()],
-            className="panel playback-panel",
-        ),
-    ]
+    return html.Div(pictures, className="pictures")
 
 
 def _facts() -> Component:
