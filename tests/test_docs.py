@@ -71,8 +71,9 @@ def test_command_lines_that_are_shown_are_taken(name: str) -> None:
 
 def parse(command: str) -> None:
     """Read a command line as its verb does; argparse exits with 2 where it cannot."""
-    _program, verb, *arguments = shlex.split(command)
-    parser = cli._parser(verb, import_module(f"smemviz.cli.verbs.{verb}"))
+    _program, *arguments = shlex.split(command)
+    verb = arguments.pop(0) if arguments[0] in cli.VERBS else None
+    parser = cli._parser(verb, import_module(f"smemviz.cli.verbs.{verb or 'dashboard'}"))
     parser.parse_args(arguments[: arguments.index("--")] if "--" in arguments else arguments)
 
 
