@@ -103,7 +103,7 @@ def used_by(make: object) -> tuple[object, int]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("text", [pytest.param("a;" * 2000, marks=pytest.mark.exhaustive), f"x = [{'1, ' * 2000}]"])
+@pytest.mark.parametrize("text", ["a;" * 2000, f"x = [{'1, ' * 2000}]"])
 def test_a_syntax_tree_weighs_what_it_takes(text: str) -> None:
     tree, used = used_by(lambda: ast.parse(text))
     assert 0.7 < size_of(tree) / used < 1.3

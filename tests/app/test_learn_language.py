@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 from helpers.pseudo import forgotten, pseudo
+from helpers.tiers import one_in
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
@@ -24,9 +25,6 @@ DATA = [
 ]
 
 
-QUICK = ("columns", "lanes")
-
-
 def answers(lesson: Lesson) -> list[str]:
     kind = lesson.stage(lesson.values({})).question.kind
     return {"number": ["1", "45", "32", "5", "99", "256", "8192", "x"], "lanes": ["none", "3", "0", "8", "16", "x"],
@@ -38,13 +36,7 @@ def test_the_list_of_lessons() -> None:
         assert forgotten(learn_page("/learn"), DATA) == []
 
 
-@pytest.mark.parametrize(
-    "lesson",
-    [
-        pytest.param(lesson, id=lesson.slug, marks=[] if lesson.slug in QUICK else [pytest.mark.exhaustive])
-        for lesson in LESSONS
-    ],
-)
+@pytest.mark.parametrize("lesson", one_in(8, LESSONS), ids=lambda lesson: lesson.slug)
 def test_a_lesson_before_and_after_its_answer(lesson: Lesson) -> None:
     with pseudo():
         assert forgotten(learn_page(f"/learn/{lesson.slug}"), DATA) == []

@@ -101,9 +101,7 @@ def test_integers_cost_what_floats_of_as_many_bytes_cost(run):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "tile", [pytest.param(8, marks=pytest.mark.exhaustive), 16, pytest.param(32, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("tile", [8, 16, 32])
 def test_tiles_divide_what_is_loaded_by_their_side(tile):
     """2 S^3 / T elements: each block loads a row and a column of tiles."""
     run = smemviz.run(FILE, constants={"TILE": tile}, engine="lockstep")

@@ -19,7 +19,7 @@ QUICK = ("int8", "float32")
 # Compiling takes most of the time. Flat, an array of any shape is of one type to Numba.
 HOW = pytest.mark.parametrize(
     ("quick", "given_to_numba"),
-    [(True, np.ravel), pytest.param(False, np.asarray, marks=pytest.mark.exhaustive)],
+    [(True, np.ravel), (False, np.asarray)],
     ids=["flat", "as it is"],
 )
 
@@ -64,7 +64,7 @@ def test_every_method_of_the_table_is_compared():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["int8", pytest.param("float32", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_sums_in_a_type_and_places_in_sorted_arrays_are_what_they_are_in_numba(dtype):
     a = np.array([-3, 1, 1, 2, 100, 100, 120], dtype)
     codes = ["a.sum(dtype=np.float64)", "np.sum(a, dtype=np.float32)", "a.sum(dtype=np.int8)"]
