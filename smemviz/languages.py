@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 View = Literal["source", "compiled"]  # the accesses as they are written, or as the compiler leaves them
 
 
-@dataclass(frozen=True)
-class Spelling:
+class Spelling(NamedTuple):
     """What a language calls what a mistake is mended with, and how it writes an index and a quotient."""
 
     barrier: str
@@ -38,8 +36,7 @@ class Spelling:
         return f"({', '.join(map(str, sizes))})"
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(NamedTuple):
     """A language.
 
     ``title`` is its name in sentences, ``lexer`` the one it has for highlighters. ``suffixes`` are the endings of its

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -48,9 +49,10 @@ def ptx(name: str) -> str:
 
 def compilers_of(pid: int) -> list[int]:
     """Return the processes that a process compiles in."""
-    children = [
-        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
+    children: list[str] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            children += (task / "children").read_text().split()
     return [int(child) for child in children if b"nvrtc_process" in Path("/proc", child, "cmdline").read_bytes()]
 
 

@@ -3,7 +3,8 @@
 Where NVRTC does not optimize, it moves a ``float4`` that an expression makes, or passes on, in four instructions; with
 optimization it is one, as of every type that is aligned to more than its parts. The parts of such a one follow each
 other from one register's address down, at one place of the source, or up where paths of the program have met; those
-that are copied are loaded up and stored down. Other structures have a register for each part, ``memcpy`` stores up
+that are copied are loaded up and stored down. Those on the stack of a thread stay: nothing says how it is aligned, and
+nothing records them. Other structures have a register for each part, ``memcpy`` stores up
 what it loads up, and the operands of ``asm`` and of matrix instructions are elements of arrays.
 """
 
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 _PART = re.compile(r"\s(ld|st)((?:\.(?:shared|global))?\.[a-z](\d+))\s+([^;]*);")
 _ADDRESS = re.compile(r"\[(%\w+)(?:\+(\d+))?\]")
 _REGISTER = re.compile(r"%\w+")
+_NAME = re.compile(r"(?<![%\w$])[%A-Za-z_$][\w$]*")
 # What ends a row of parts: another place, a label or branch, whatever else touches memory or waits.
 _END = re.compile(r"\s*(?:\.|\$|[{}(]|@|\w+:|(?:ld|st|atom|red|call|bra|bar|membar|fence|ret|exit|cp|mbarrier)\b)")
 _OPERANDS = re.compile(r"\s*(?:// begin inline asm|w?mma\.)")
 _SHARED = re.compile(r"\.shared \.align (\d+) \.b8 +([\w$]+)\[")
 _SET = re.compile(r"\s+[\w.]+\s+(%\w+), (.*);")
+_STACK = ("%SP", "%SPL")
 _SCRATCH = "%tmp"  # set anew for every address
 _WIDEST = 16  # bytes
 
@@ -86,7 +89,10 @@ def _part(number: int, line: str) -> _Part | None:
 
 def _join(lines: list[str], row: list[_Part], aligned: dict[str, int], made_of: dict[str, str]) -> None:
     """Write the widest vectors that a row of parts fills: at the first of them where it loads, else at the last."""
-    alignments = [aligned[name] for name in _symbols(row[0].base, made_of) if name in aligned]
+    made_from = set(_made_from(row[0].base, made_of))
+    if made_from.intersection(_STACK):
+        return
+    alignments = [aligned[name] for name in made_from if name in aligned]
     left = {part.offset: part for part in row}
     for bytes_ in (_WIDEST, 8, 4, 2):
         for start in sorted({part.offset for part in row if part.offset % bytes_ == 0}):
@@ -110,12 +116,12 @@ def _join(lines: list[str], row: list[_Part], aligned: dict[str, int], made_of: 
                 del left[part.offset]
 
 
-def _symbols(register: str, made_of: dict[str, str]) -> Iterable[str]:
-    """Give the names of variables that a register's address is computed from."""
-    seen, waiting = set[str](), [register]
+def _made_from(register: str, made_of: dict[str, str]) -> Iterable[str]:
+    """Give the names of variables and registers that a register's address is computed from, itself among them."""
+    seen, waiting = {register}, [register]
     while waiting:
-        operands = made_of.get(waiting.pop(), "")
-        yield from re.findall(r"(?<![%\w$])[A-Za-z_$][\w$]*", operands)
-        new = set(_REGISTER.findall(operands)) - seen
+        name = waiting.pop()
+        yield name
+        new = set(_NAME.findall(made_of.get(name, ""))) - seen
         seen |= new
         waiting += new

@@ -167,33 +167,6 @@ SEVERAL = {
                 made(n)[1, 32](a)
                 print(a)
     """,
-    "numbers that are named in functions change": """
-        STEP = 1
-        TABLE = np.arange(8)
-
-        @cuda.jit(device=True)
-        def step(k):
-            return k * STEP + TABLE[k]
-
-        @cuda.jit
-        def kernel(a):
-            i = cuda.threadIdx.x
-            for k in range(8):
-                a[i] += step(k)
-
-        def main():
-            global STEP, TABLE
-            a = np.zeros(4, np.int64)
-            for STEP in (1, 2, 2.5, 1):
-                kernel[1, 4](a)
-                print(a)
-            TABLE[3] = 100
-            kernel[1, 4](a)
-            print(a)
-            TABLE = TABLE.copy()
-            kernel[1, 4](a)
-            print(a)
-    """,
 }
 
 
@@ -205,8 +178,3 @@ def test_what_is_kept_from_one_launch_to_the_next_changes_nothing(text, capsys, 
 def test_a_kernel_is_looked_through_once_for_the_types_of_its_arguments(found):
     run_text(SEVERAL["a loop of each thread"])
     assert len(found) == 1
-
-
-def test_a_number_that_changes_has_a_kernel_looked_through_anew(found):
-    run_text(SEVERAL["numbers that are named in functions change"])
-    assert len(found) == 5  # of the numbers 1 again is known, and there are two tables, of which one is changed
