@@ -102,3 +102,26 @@ __global__ void k(float *out, const float *in) {
     (launch,) = smemviz.load(tmp_path / "k.smem.npz").launches
     assert launch.sites == recording.launches[0].sites
     assert [(site.op, site.width) for site in launch.sites] == [("load", 16), ("store", 16), ("load", 4), ("store", 4)]
+
+
+def test_structures_that_functions_return_are_as_aligned_as_they_are_declared() -> None:
+    """Where nothing else says how a pointer is aligned."""
+    text = """
+struct Four { double a, b, c, d; };
+__device__ Four four(double v) { return Four{v, v, v, v}; }
+__device__ void put(double3 *p, Four *q, double v) { *p = make_double3(v, v, v); *q = four(v); }
+__global__ void k(double3 *a, double *b) {
+    int i = threadIdx.x;
+    double3 mine;
+    Four other;
+    put(a + i, (Four *)(b + 1) + i, i);
+    put(&mine, &other, i);
+    a[i] = make_double3(a[i].x + mine.x, mine.y, other.d);
+}
+"""
+    a, b = np.zeros((32, 3)), np.zeros(129)
+    recording = smemviz.cuda_cpp(text)["k"][1, 32](a, b)
+    assert recording.findings == ()
+    assert np.array_equal(a, np.outer(np.arange(32), [2, 1, 1]))
+    assert np.array_equal(b[1:], np.repeat(np.arange(32), 4))
+    assert {site.width for site in recording.launches[0].sites} == {8}

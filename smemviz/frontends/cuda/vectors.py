@@ -22,6 +22,7 @@ _NAME = re.compile(r"(?<![%\w$])[%A-Za-z_$][\w$]*")
 _END = re.compile(r"\s*(?:\.|\$|[{}(]|@|\w+:|(?:ld|st|atom|red|call|bra|bar|membar|fence|ret|exit|cp|mbarrier)\b)")
 _OPERANDS = re.compile(r"\s*(?:// begin inline asm|w?mma\.)")
 _SHARED = re.compile(r"\.shared \.align (\d+) \.b8 +([\w$]+)\[")
+_PASSED = re.compile(r"[\s(]*\.param \.align (\d+) \.b8 +([\w$]+)\[")
 _SET = re.compile(r"\s+[\w.]+\s+(%\w+), (.*);")
 _STACK = ("%SP", "%SPL")
 _SCRATCH = "%tmp"  # set anew for every address
@@ -67,6 +68,8 @@ def with_vectors(ptx: str) -> str:
                 _join(lines, loaded, aligned, made_of)
             loaded = row if row[0].opcode == "ld" and not falls else []
             row = []
+        if passed := _PASSED.match(line.removeprefix(".func")):
+            aligned[passed[2]] = int(passed[1])
         if part:
             row.append(part)
         elif setting := _SET.match(line):
@@ -93,6 +96,8 @@ def _join(lines: list[str], row: list[_Part], aligned: dict[str, int], made_of: 
     if made_from.intersection(_STACK):
         return
     alignments = [aligned[name] for name in made_from if name in aligned]
+    # What a function returns or is given, as a whole.
+    passed = [aligned[name] for part in row for name in _NAME.findall(made_of.get(part.value, "")) if name in aligned]
     left = {part.offset: part for part in row}
     for bytes_ in (_WIDEST, 8, 4, 2):
         for start in sorted({part.offset for part in row if part.offset % bytes_ == 0}):
@@ -101,7 +106,8 @@ def _join(lines: list[str], row: list[_Part], aligned: dict[str, int], made_of: 
             known = [part for part in parts if part is not None and part.suffix == left[start].suffix]
             narrower = any(size < alignment < bytes_ for alignment in alignments)
             is_text = size < 4 and sum(part.size == size for part in row) > 4  # characters, aligned to one
-            if len(known) != len(parts) or len(parts) not in (2, 4) or narrower or is_text:
+            is_apart = narrower or is_text or any(alignment < bytes_ for alignment in passed)
+            if len(known) != len(parts) or len(parts) not in (2, 4) or is_apart:
                 continue
             where = (min if row[0].opcode == "ld" else max)(part.line for part in known)
             lines_of = {part.line for part in known}
