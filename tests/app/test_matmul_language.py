@@ -24,7 +24,7 @@ from smemviz.recordings.sweep import CUBLAS, NUMPY, Size, Sweep, sweep_facts
 
 NAMES = [
     *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),
-    *("a", "b", "a_tile", "b_tile", "corner_of_each_tile"),
+    *("a", "b", "a_tile", "b_tile", "corner_of_each_tile", "store_past_the_edge"),
     *("S³", "65x66x67"),  # the formula, and a size
 ]
 

@@ -26,7 +26,7 @@ Export = Callable[..., Text]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
 SVG = "{http://www.w3.org/2000/svg}"
 LANES = {f"L{lane}" for lane in range(32)}
-NUMBERS = {str(lane) for lane in range(32)}  # in a picture of 8 cm, where an L has no room
+NAMES = {f"L{lane}" for lane in range(32)}
 
 
 @pytest.fixture
@@ -59,12 +59,15 @@ def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[byt
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_an_svg_is_8_cm_wide_and_has_every_lane_as_text(export: Export, square_file: Path, tmp_path: Path) -> None:
-    export(square_file, "--figure", "tile", *TRANSPOSE, "-o", tmp_path / "tile.svg")
+@pytest.mark.parametrize(("width", "named"), [("8", set()), ("17", NAMES)])
+def test_an_svg_has_every_lane_as_text_where_all_have_room(
+    export: Export, square_file: Path, tmp_path: Path, width: str, named: set[str]
+) -> None:
+    export(square_file, "--figure", "tile", *TRANSPOSE, "--width", width, "-o", tmp_path / "tile.svg")
     root = ET.parse(tmp_path / "tile.svg").getroot()
-    assert float(root.attrib["width"]) * 2.54 / 96 == pytest.approx(8.0, rel=5e-3)
+    assert float(root.attrib["width"]) * 2.54 / 96 == pytest.approx(float(width), rel=5e-3)
     texts = ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
-    assert set(texts) >= NUMBERS
+    assert NAMES & set(texts) == named
     assert any(text.startswith("set_row_read_col, square.py:53, tile[tx, ty]") for text in texts)
     assert "fill-opacity: 0;" in root[0].attrib["style"]  # no background
     assert root.find(f".//{SVG}foreignObject") is None
