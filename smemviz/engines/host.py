@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import inspect
+import math
 import operator
 import os
 import sys
@@ -46,6 +47,11 @@ class Configuration:
     block: Dim3
     stream: Any = 0
     dynamic_shared: int = 0
+
+    @property
+    def threads(self) -> int:
+        """All threads of the grid."""
+        return math.prod(self.grid) * math.prod(self.block)
 
     def launched(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -73,8 +72,7 @@ class Preflight:
         Raises:
             RefusedLaunchError: for a launch that no device would start.
         """
-        threads = math.prod(config.grid) * math.prod(config.block)
-        if threads > MOST_THREADS or _nbytes(arguments) > MOST_BYTES or self._seconds > MOST_SECONDS:
+        if config.threads > MOST_THREADS or _nbytes(arguments) > MOST_BYTES or self._seconds > MOST_SECONDS:
             return ()
         begin = perf_counter()
         try:

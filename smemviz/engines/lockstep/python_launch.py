@@ -66,9 +66,9 @@ def launch(
     layout = known.layout(configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     arrays = global_arrays(kernel, names, values)
-    blocks = math.prod(configuration.grid)
-    is_alone = blocks * math.prod(configuration.block) == 1  # with nobody to race with
-    watched = {} if is_alone else watched_memories(known.accessed, values, arrays, blocks * slots_of(configuration))
+    slots = math.prod(configuration.grid) * slots_of(configuration)
+    is_alone = configuration.threads == 1  # with nobody to race with
+    watched = {} if is_alone else watched_memories(known.accessed, values, arrays, slots)
     machine = Machine(kernel, known, configuration, watched, place, options)
     arguments = {name: memory.view(name, value) for name, value in zip(names, values, strict=True)}
     machine.run(partial(interpreter.run, machine, arguments), together=table.cooperative)

@@ -141,12 +141,11 @@ def check_threads(place: Place, configuration: Configuration, most: int) -> None
     Raises:
         LaunchError: naming both numbers.
     """
-    threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads > most:
+    if configuration.threads > most:
         what = english(
             "the launch has {threads:,} threads; lockstep runs {most:,} at most. "
             "Make the grid smaller, or run with engine gpu.",
-            threads=threads,
+            threads=configuration.threads,
             most=most,
         )
         raise LaunchError(*place, what)
@@ -158,12 +157,11 @@ def check_together(place: Place, configuration: Configuration, code: str) -> Non
     Raises:
         LaunchError: naming both numbers, and the call.
     """
-    threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads > _MOST_COOPERATING:
+    if configuration.threads > _MOST_COOPERATING:
         what = english(
             "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
             "Make the grid smaller, or run with engine gpu.",
-            threads=threads,
+            threads=configuration.threads,
             most=_MOST_COOPERATING,
             code=code,
         )
