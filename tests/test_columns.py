@@ -16,8 +16,7 @@ from smemviz.reports import data_tables
 from smemviz.reports.notebook import to_html
 from smemviz.reports.recording import facts
 from smemviz.views.columns import COLUMNS, COUNTS, Column, columns_in
-from smemviz.views.glossary.counted import explained
-from smemviz.views.glossary.numbers import numbers
+from smemviz.views.glossary import explained, numbers
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.views.lane_labels import label_size, lane_label
+from smemviz.views.grid import label_size, lane_label
 
 
 @pytest.mark.parametrize(

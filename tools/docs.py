@@ -30,7 +30,7 @@ from smemviz.paths import gallery, kernels_dir, recording_for
 from smemviz.recordings import data, findings
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
-from smemviz.views.glossary.numbers import numbers
+from smemviz.views.glossary import numbers
 from smemviz.views.published_findings import published
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -43,7 +43,7 @@ window.pictures = (function () {
     return { width: fit(room.width - left - 4, columns, WIDEST), height: fit(room.height - FOOT, rows, HIGHEST) };
   }
 
-  // The type at which so many letters fit a cell, 0 where they do not: smemviz/views/lane_labels.py has the rule.
+  // The type at which so many letters fit a cell, 0 where they do not: smemviz/views/grid.py has the rule.
   const RULE = JSON.parse(document.getElementById("label-rule").textContent);
   function labelSize(letters, width, height) {
     const size = Math.min((width - RULE.edges) / (RULE.letter * Math.max(letters, 1)), height - RULE.lines, RULE.most);

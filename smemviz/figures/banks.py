@@ -6,14 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import cells
+from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, cell_text, cells, fitting_size
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
-from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
-from smemviz.views.lane_labels import label_size, lane_label
+from smemviz.views.grid import label_size, lane_label
 from smemviz.wording.labels import lane_ranges, lanes_named
 from smemviz.wording.sentences import present
 
@@ -71,8 +70,7 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
         layout(
             colours,
             height=rows * row_height + _TOP + _BOTTOM,
-            top=_TOP,
-            bottom=_BOTTOM,
+            around=(_TOP, _BOTTOM),
             meta=alternative(says),
             xaxis=axis(colours, _("bank"), range=[-0.5, banks - 0.5], tickvals=x[::every]),
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),

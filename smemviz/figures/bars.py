@@ -8,8 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from smemviz.figures.drawing.cells import characters, hovering, written
 from smemviz.figures.drawing.style import Theme, axis, layout, mono
-from smemviz.figures.drawing.text import characters, hovering, written
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, RIGHT = 50, 44, 52, 118  # above, two lines of a legend: as on a phone
@@ -111,7 +111,7 @@ def bars_layout(
     return layout(
         colours,
         height=places.height + _TOP + _BOTTOM,
-        margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+        around=(_TOP, _BOTTOM, left, right),
         barmode="overlay",
         showlegend=True,
         meta=meta,

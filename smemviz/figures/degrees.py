@@ -37,8 +37,7 @@ def degrees(counted: Degrees, *, theme: ThemeName = "light") -> go.Figure:
         layout(
             colours,
             height=_HEIGHT,
-            top=_TOP,
-            bottom=_BOTTOM,
+            around=(_TOP, _BOTTOM),
             barmode="overlay",
             showlegend=True,
             meta=alternative(sentence, [_("degree"), _("requests"), _("share")], rows),

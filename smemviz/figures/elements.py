@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import Marked, cells, frames, key
+from smemviz.figures.drawing.cells import Marked, cell_text, cells, fitting_size, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
-from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
 from smemviz.languages import Spelling
 from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
@@ -93,8 +92,7 @@ def touched_elements(now: RequestView, shown_array: ShownArray | None, *, theme:
         layout(
             colours,
             height=len(y) * height + _TOP + _BOTTOM,
-            top=_TOP,
-            bottom=_BOTTOM,
+            around=(_TOP, _BOTTOM),
             showlegend=True,
             meta=alternative(described_counts(now, shown_array)),
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),

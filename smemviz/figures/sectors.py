@@ -9,16 +9,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.bars import labelled, plain
-from smemviz.figures.drawing.cells import Marked, cells, key, strikes
+from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, Marked, cell_text, cells, key, strikes
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
-from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text
 from smemviz.i18n import _
 from smemviz.model.counting.element_counts import elements
 from smemviz.model.counting.global_traffic import Traffic
 from smemviz.model.counting.sectors import sectors as count_sectors
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import SECTOR_BYTES, Launch
-from smemviz.views.lane_labels import label_size, lane_label
+from smemviz.views.grid import label_size, lane_label
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, efficiency_text, element_name, lane_ranges, lanes_named
 from smemviz.wording.sentences import present
@@ -68,7 +67,7 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
         layout(
             colours,
             height=len(y) * height + top + _BOTTOM,
-            margin={"l": _LEFT, "r": 16, "t": top, "b": _BOTTOM, "autoexpand": False},
+            around=(top, _BOTTOM, _LEFT, 16),
             showlegend=legend,
             meta=alternative(present(now)),
             xaxis=axis(
@@ -155,7 +154,7 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
         layout(
             colours,
             height=150,
-            top=24,
+            around=(24, 44),
             meta=alternative(used_of(traffic)),
             xaxis=axis(colours, _("sectors of a request"), type="category"),
             yaxis=axis(colours, _("requests"), range=[0, int(heights.max())], showticklabels=False),

@@ -9,8 +9,8 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
+from smemviz.figures.drawing.cells import CHARACTERS, characters, written
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
-from smemviz.figures.drawing.text import CHARACTERS, characters, written
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, SiteSummary
@@ -89,7 +89,7 @@ def source(
         layout(
             colours,
             height=int(y) + 2 * _LINE,
-            margin={"l": 4, "r": 4, "t": 4, "b": 4, "autoexpand": False},
+            around=(4, 4, 4, 4),
             xaxis={"visible": False, "fixedrange": True, "range": [-_GUTTER, widest + 1]},
             yaxis={"visible": False, "fixedrange": True, "range": [y + _LINE, 0]},
         ),

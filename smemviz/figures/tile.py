@@ -14,15 +14,28 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, Marked, badges, cells, corners, frames, key
+from smemviz.figures.drawing.cells import (
+    BADGE_MIDDLE,
+    BELOW_BADGE,
+    LANES,
+    PLOT_WIDTH,
+    Marked,
+    badges,
+    cell_text,
+    cells,
+    characters,
+    corners,
+    fitting_size,
+    frames,
+    key,
+)
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
-from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView
-from smemviz.views.grid import Grid, around, declared, lanes_in, physical
-from smemviz.views.lane_labels import label_size, lane_label
+from smemviz.model.playback.request_view import RequestView, worst_request
+from smemviz.recordings.data import Launch
+from smemviz.views.grid import Grid, around, declared, label_size, lane_label, lanes_in, physical
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import present
 
@@ -36,6 +49,8 @@ _LOWEST, _HIGHEST = 72, 704  # so that each of 64 rows has room for a lane
 _MARK = 7  # pixels of the mark in a corner of such a cell
 _KEY_LINE, _KEY_ENTRY, _KEY_CHARACTER = 19, 42, 6.2  # pixels: a row of the key, its symbol with its gaps, a letter
 _AVERAGE = 0.54  # of the letters of a name, in font sizes
+_MOST = 64
+_COARSE = 32  # lines between more rows than these would be all there is
 
 
 def tile(
@@ -131,8 +146,7 @@ def draw_grid(
         layout(
             colours,
             height=height + top + _BOTTOM,
-            top=top,
-            bottom=_BOTTOM,
+            around=(top, _BOTTOM),
             showlegend=True,
             meta=alternative(says),
             xaxis=axis(colours, titles[1], range=[x[0] - 0.5, x[-1] + 0.5], **_ticks(x)),
@@ -234,3 +248,38 @@ def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> N
         now = f"<br>{_('this request: lane {lanes}', lanes=lane)}" if lane else ""
         texts.append(f"{place.format(element=name, bank=of_bank)}<br>{state}{now}")
     return np.array(texts, dtype=object).reshape(lanes.shape)
+
+
+def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "light") -> str:
+    """Draw the first shared array with the lanes of the launch's worst request: dark, or orange where in conflict.
+
+    The SVG fills whatever room it is given; "" where the launch has no shared array.
+    """
+    array = next((a for a in launch.shared_arrays if a.nbytes), None)
+    if array is None:
+        return ""
+    now = worst_request(launch, hardware)
+    where = bank_layout(launch, hardware)
+    grid = declared(now, array, where).window(slice(_MOST), slice(_MOST))
+    lanes, conflict = lanes_in(grid, bank_service(now, where, hardware))
+    colours = THEMES[theme]
+    fills = np.array(blend(colours.ramp, where.banks), dtype=object)[where.bank(grid.address)]
+    fills[~grid.touched] = colours.unused
+    fills[(lanes != "") & ~conflict] = colours.frame
+    fills[conflict] = colours.conflict
+    fills[grid.address < 0] = ""
+    rows, columns = fills.shape
+    cells = "".join(f'<path fill="{fill}" d="{_path_of(fills == fill)}"/>' for fill in sorted({*fills.flat} - {""}))
+    lines = "".join([*(f"M0 {y}h{columns}" for y in range(1, rows)), *(f"M{x} 0v{rows}" for x in range(1, columns))])
+    width = 1 if rows <= _COARSE else 0.5
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns} {rows}" preserveAspectRatio="none">{cells}'
+        f'<path d="{lines}" stroke="{colours.paper}" stroke-width="{width}" vector-effect="non-scaling-stroke"/></svg>'
+    )
+
+
+def _path_of(cells: NDArray[np.bool_]) -> str:
+    """Return the path of these cells, those that stand one below the other in one piece."""
+    edges = np.diff(np.pad(cells.T.astype(np.int8), ((0, 0), (1, 1))))
+    starts, ends = np.argwhere(edges == 1), np.argwhere(edges == -1)
+    return "".join(f"M{x} {y}h1v{end - y}h-1z" for (x, y), (_, end) in zip(starts, ends, strict=True))

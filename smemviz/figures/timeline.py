@@ -90,8 +90,7 @@ def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = 
         layout(
             colours,
             height=tracks * (22 if tracks <= 16 else 15) + _TOP + _BOTTOM,
-            top=_TOP,
-            bottom=_BOTTOM,
+            around=(_TOP, _BOTTOM),
             barmode="overlay",
             showlegend=True,
             meta=alternative(present(now, hardware), *_table(hover)),

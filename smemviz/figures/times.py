@@ -7,8 +7,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from smemviz.figures.bars import grey, plain
+from smemviz.figures.drawing.cells import text_at
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, layout
-from smemviz.figures.drawing.text import text_at
 from smemviz.i18n import _
 from smemviz.recordings.data import Timing
 from smemviz.wording.labels import count, duration
@@ -32,7 +32,7 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
         layout(
             colours,
             height=_HEIGHT,
-            margin={"l": _SIDE, "r": _SIDE, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            around=(_TOP, _BOTTOM, _SIDE, _SIDE),
             barmode="overlay",
             meta=_alternative(time),
             xaxis=axis(colours, range=[0, max(time.median_us, time.floor_us)], nticks=5, anchor="y"),

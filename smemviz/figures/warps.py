@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import box
+from smemviz.figures.drawing.cells import box, cell_text, fitting_size, hovering, written
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
-from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs
 from smemviz.model.counting.summary import summarize
@@ -92,9 +91,7 @@ def warps(
         layout(
             colours,
             height=2 * sites * _ROW + 52,
-            top=4,
-            bottom=48,
-            margin={"l": 12, "r": 12, "t": 4, "b": 48, "autoexpand": False},
+            around=(4, 48, 12, 12),
             meta=alternative(headline(launch, hardware)),
             xaxis=axis(
                 colours,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.layout_tile import lab_banks, lab_tile
+from smemviz.figures.lessons import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import asked_of, by_model, code, wavefronts_text
@@ -14,7 +14,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.views.layouts.layout_lab import RequestPicture, SetUp, picture
+from smemviz.views.layout_lab import RequestPicture, SetUp, picture
 from smemviz.wording.labels import lane_ranges
 
 _COLUMN = 5  # of the element that the first lesson asks for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.recorded import RecordedAccess, recorded, recorded_access, writers

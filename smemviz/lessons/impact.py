@@ -6,8 +6,7 @@ import numpy as np
 
 from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons.bars import Bar, lesson_bars
-from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext

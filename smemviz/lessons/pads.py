@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons.bars import Bar, lesson_bars
+from smemviz.figures.lessons import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
@@ -23,7 +23,7 @@ from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback.bank_service import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
-from smemviz.views.layouts.layout_lab import SetUp, picture
+from smemviz.views.layout_lab import SetUp, picture
 from smemviz.wording.grammar import clauses
 
 _MOST_PAD = 32  # words; from there on rows begin where they began before

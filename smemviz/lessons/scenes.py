@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons.scene import Cell, lesson_scene
+from smemviz.figures.lessons import Cell, lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import _, ngettext
@@ -16,7 +16,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import elements
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.views.layouts.layout_lab import RequestPicture
+from smemviz.views.layout_lab import RequestPicture
 from smemviz.wording.labels import lane_ranges
 
 _PER_ROW = 16  # elements of an array of one axis; rows of 32 would tell its banks

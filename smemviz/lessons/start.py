@@ -6,7 +6,7 @@ import numpy as np
 
 from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.recorded import recorded, recorded_access

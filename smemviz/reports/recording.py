@@ -175,7 +175,7 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
     if as_json:
         print_json(data)
         return
-    from smemviz.reports.console_table import launch_tables
+    from smemviz.reports.terminal import launch_tables
 
     console = output_console()
     for line in _header(data):

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from smemviz.i18n import _, speaking
+from smemviz.i18n import N_, _, speaking
 from smemviz.model.counting.global_traffic import Traffic, add_traffic, traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import effect_of
 from smemviz.printable import spreadsheet_cell
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.wording.impact import Impact, Measured, impact
-from smemviz.wording.labels import count, duration
+from smemviz.wording.labels import access_name, count, duration
 from smemviz.wording.sentences import facts
 
 KINDS = ("store", "load", "update")
+COMPILED_HEADS = ("line", "access", "operation", "requests", "wavefronts", "bytes", "compiler")
+_AS_WRITTEN = N_("as it is written")
+_REMOVED = N_("left out: its value is known without it, or never needed")
+_WIDER = N_("merged with its neighbours into wider accesses")
+_NARROWER = N_("only the part of it that is used")
+_FEWER = N_("left out in part: what is known stays in registers")
+_MORE = N_("more often than it is written")
+_NEW = N_("merged of accesses at several places, or its own")
 
 
 @dataclass(frozen=True)
@@ -238,3 +246,54 @@ def _number(value: float | None) -> float | None:
 def time_text(row: Row) -> str:
     """Write a launch's median, or that there is none."""
     return duration(row.entry.measured.time.median_us) if row.entry.measured else _("not measured")
+
+
+def compiled_rows(source: Launch, compiled: Launch, hardware: Hardware) -> list[list[str]]:
+    """Return a row for each access as it is written, and then for those that only the compiler's result has."""
+    sides = [_by_place(launch, hardware) for launch in (source, compiled)]
+    listed = []
+    for place in dict.fromkeys((*sides[0], *sides[1])):
+        pairs = [side.get(place, []) for side in sides]
+        sites = [[site for site, _counts in pair] for pair in pairs]
+        site = (sites[0] or sites[1])[0]
+        requests = [sum(counts.requests for _site, counts in pair) for pair in pairs]
+        wavefronts = [sum(counts.wavefronts or 0 for _site, counts in pair) for pair in pairs]
+        widths = [", ".join(str(width) for width in sorted({site.width for site in side})) for side in sites]
+        listed.append(
+            [
+                str(site.line),
+                site.source or site.array,
+                access_name(site.space, site.op),
+                _change([f"{value:,}" for value in requests]),
+                _change([f"{value:,}" for value in wavefronts] if site.is_shared else ["-"]),
+                _change([width for width in widths if width]),
+                _(_what_became(sites[0], sites[1], *requests)),
+            ]
+        )
+    return listed
+
+
+def _by_place(launch: Launch, hardware: Hardware) -> dict[Hashable, list[tuple[Site, SiteSummary]]]:
+    """Return what stands at each place of the text and does the same; the compiler may have made several of one."""
+    places: dict[Hashable, list[tuple[Site, SiteSummary]]] = {}
+    for site, counts in zip(launch.sites, summarize(launch, hardware), strict=True):
+        place = site.file, site.line, site.column, site.end_line, site.end_column, site.space, site.op, site.function
+        places.setdefault(place, []).append((site, counts))
+    return places
+
+
+def _what_became(source: Sequence[Site], compiled: Sequence[Site], before: int, after: int) -> str:
+    if not source:
+        return _NEW
+    if not compiled:
+        return _REMOVED
+    was, now = (max(site.width for site in sites) for sites in (source, compiled))
+    if was != now:
+        return _WIDER if now > was else _NARROWER
+    if after == before:
+        return _AS_WRITTEN
+    return _FEWER if after < before else _MORE
+
+
+def _change(texts: Sequence[str]) -> str:
+    return " → ".join(dict.fromkeys(texts))

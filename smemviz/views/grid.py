@@ -17,11 +17,13 @@ from smemviz.model.counting.element_counts import ElementCounts
 from smemviz.model.playback.bank_service import BankLayout, BankService
 from smemviz.model.playback.request_view import RequestView, contents, element_addresses
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.wording.labels import lane_ranges, number
+from smemviz.wording.labels import lane_ranges, number, ranges_briefly
 
 _FOLD = 32  # a vector up to this long is one row
 _MOST_ROWS, _MOST_COLUMNS = 64, 128
 _LINE = 128  # bytes
+# A letter's width in font sizes; the smallest and largest type, and what a frame takes of a cell, in pixels.
+RULE = {"letter": 0.62, "least": 9, "most": 13, "edges": 4, "lines": 2}
 
 
 @dataclass(frozen=True)
@@ -233,3 +235,19 @@ def fold_of(array: ArrayInfo) -> Fold:
             columns=bins[1],
         )
     return Fold(array, size, width, bins, x_title, y_title)
+
+
+def lane_label(lanes: str) -> str:
+    """Mark lanes as such, ``L3`` or ``L0-7``, "" where there are none."""
+    return f"L{ranges_briefly(lanes)}" if lanes else ""
+
+
+def label_size(letters: float, width: float, height: float, **other: float) -> float:
+    """Return the type at which so many letters fit a cell, in pixels, 0 where they do not.
+
+    ``other`` replaces parts of ``RULE``: a slide's type is larger.
+    """
+    rule = RULE | other
+    room = (width - rule["edges"]) / (rule["letter"] * max(letters, 1))
+    size = min(room, height - rule["lines"], rule["most"])
+    return size if size >= rule["least"] else 0

@@ -19,7 +19,7 @@ from smemviz.app.pages.layouts.lab_view import errors_of, view_lab, view_layouts
 from smemviz.paths import gallery
 from smemviz.recordings import calibration
 from smemviz.recordings.calibration import load_calibration
-from smemviz.views.layouts.layout_lab import picture
+from smemviz.views.layout_lab import picture
 
 FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32 float32; pad=1"}
 

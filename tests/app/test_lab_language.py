@@ -14,7 +14,7 @@ from smemviz.app.texts import Texts
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.layout.accesses import PATTERNS, access_of
 from smemviz.paths import gallery
-from smemviz.views.layouts.layout_lab import access_text
+from smemviz.views.layout_lab import access_text
 
 # What the texts of a URL are made of: shapes, dtypes, patterns, formulas, swizzles, and the names of the set-ups.
 URL = ["A", "B", "dtype", "xor", "Swizzle", "lane", "warp", "row", "column", "float16", "float32", *PATTERNS]

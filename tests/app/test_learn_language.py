@@ -9,7 +9,7 @@ from helpers.tiers import one_in
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
-from smemviz.figures.drawing.text import CHARACTERS
+from smemviz.figures.drawing.cells import CHARACTERS
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.handout import handout_sections
 from smemviz.lessons.lesson import Lesson, lanes_of, read_answer

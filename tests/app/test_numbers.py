@@ -20,10 +20,9 @@ from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.paths import gallery
 from smemviz.views.across_gpus import GPU_HEADS
-from smemviz.views.glossary.entry import Number
-from smemviz.views.glossary.numbers import numbers
-from smemviz.views.layouts.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
-from smemviz.views.layouts.layout_search import layout_heads
+from smemviz.views.glossary import Number, numbers
+from smemviz.views.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
+from smemviz.views.layout_search import layout_heads
 
 # What heads a column or a row and is no number.
 NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}

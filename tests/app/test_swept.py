@@ -14,7 +14,7 @@ from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.paths import kernels_dir, sweep_for
 from smemviz.progress import LINES
 from smemviz.recordings.sweep import load_sweep
-from smemviz.views.published_times import beside
+from smemviz.views.matmul_products import beside
 
 MATMUL = kernels_dir() / "matmul.py"
 

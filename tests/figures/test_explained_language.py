@@ -22,8 +22,8 @@ from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.layouts import layout_of
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.views.across_gpus import gpu_rows, gpus_headline
-from smemviz.views.layouts.layout_lab import SetUp
-from smemviz.views.layouts.layout_search import layout_heads, layout_rows, layouts_text
+from smemviz.views.layout_lab import SetUp
+from smemviz.views.layout_search import layout_heads, layout_rows, layouts_text
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital, clause, sentences
 from smemviz.wording.impact import Measured, impact

@@ -18,14 +18,12 @@ from helpers.pseudo import forgotten, pseudo
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.degrees import degrees
-from smemviz.figures.drawing.cells import BADGES
+from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters
 from smemviz.figures.drawing.style import FONT, font, mono
-from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
 from smemviz.figures.elements import accessed, described_counts, shown_array, touched_elements
 from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.figures.source import source
-from smemviz.figures.thumbnail import thumbnail
-from smemviz.figures.tile import tile
+from smemviz.figures.tile import thumbnail, tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps

@@ -7,12 +7,21 @@ import pytest
 from helpers.swept import SIZES, at_rate, sweep
 
 from smemviz.figures.matmul.loads import Saving, claim, loads_bars
-from smemviz.figures.matmul.roofline import roofline
-from smemviz.figures.matmul.sweep import measured_sizes, spread_labels, sweep_lines
+from smemviz.figures.matmul.rates import measured_sizes, roofline, spread_labels, sweep_lines
 from smemviz.model.counting.matmul import Counted
 from smemviz.recordings.sweep import CUBLAS, Size, Traffic
-from smemviz.views.matmul_products import filled_note, headline, nearest_ceiling, points_at, products
-from smemviz.views.published_times import FAILED_LAUNCH, QUOTED, V100, V100_AGAIN, beside
+from smemviz.views.matmul_products import (
+    FAILED_LAUNCH,
+    QUOTED,
+    V100,
+    V100_AGAIN,
+    beside,
+    filled_note,
+    headline,
+    nearest_ceiling,
+    points_at,
+    products,
+)
 
 SIZE = SIZES[2]
 

@@ -7,7 +7,7 @@ from helpers.synthetic import square_recording
 
 from smemviz.engines import run
 from smemviz.figures.drawing.style import THEMES
-from smemviz.figures.thumbnail import thumbnail
+from smemviz.figures.tile import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view, worst_request
 from smemviz.paths import kernels_dir

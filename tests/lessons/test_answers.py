@@ -12,7 +12,7 @@ from helpers.lesson_answers import combinations
 from helpers.reading import written
 
 import smemviz
-from smemviz.figures.drawing.text import LANES
+from smemviz.figures.drawing.cells import LANES
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
 from smemviz.model.layout.accesses import Access, requests

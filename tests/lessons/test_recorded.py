@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 
 import smemviz
-from smemviz.figures.lessons.bars import Bar, lesson_bars
-from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.lesson import Lesson
 from smemviz.lessons.recorded import recorded, recorded_access

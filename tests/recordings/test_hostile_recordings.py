@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import shown_array, touched_elements
 from smemviz.figures.registry import EXPORTED, FIGURES
-from smemviz.figures.thumbnail import thumbnail
+from smemviz.figures.tile import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import worst_request
 from smemviz.recordings.archive import write_members

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from smemviz.reports.console_table import launch_tables
+from smemviz.reports.terminal import launch_tables
 from smemviz.views.columns import columns_in
 
 

@@ -17,7 +17,7 @@ from smemviz.app.page import Page
 from smemviz.app.state import RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import THEMES
-from smemviz.figures.thumbnail import thumbnail
+from smemviz.figures.tile import thumbnail
 from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import worst_request

@@ -31,7 +31,7 @@ from smemviz.model.layout.across_gpus import Access
 from smemviz.recordings.calibration import calibration_files, load_calibration
 from smemviz.recordings.data import WARP_SIZE, Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
-from smemviz.views.layouts.layout_lab import access_text, picture
+from smemviz.views.layout_lab import access_text, picture
 from smemviz.wording.labels import operation_name
 
 _KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}

@@ -17,8 +17,7 @@ from smemviz.i18n import N_, _
 from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
-from smemviz.views.glossary.entry import Number, Section
-from smemviz.views.glossary.numbers import numbers
+from smemviz.views.glossary import Number, Section, numbers
 from smemviz.wording.grammar import names
 from smemviz.wording.sentences import origin
 

@@ -1,4 +1,4 @@
-"""Pictures for a lecture hall: type that the last row reads, and as many labels as have room for it."""
+"""Pictures of a lesson: on a slide, in type that the last row reads, and on its page, with no text too small."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.cells import BADGES
-from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
-from smemviz.views.lane_labels import label_size
+from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters
+from smemviz.figures.drawing.style import LEFT, RIGHT
+from smemviz.views.grid import label_size
 
 WIDTH, HEIGHT = 1216, 496  # pixels of the pictures on a slide of 1280 x 720
 GAP = 24  # pixels between two pictures
@@ -26,6 +27,9 @@ _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
 _LEAST_TYPE = 12  # pixels of a lane's name
 _EVERY = (1, 2, 4, 8, 16, 32)
+SHEET = 828  # pixels that a picture of a lesson is wide at least, as in assets/learn.css; below that it scrolls
+LEAST = 10  # pixels
+_DIGIT = 0.57  # in font sizes
 
 
 def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
@@ -153,3 +157,24 @@ def _code_projected(figure: go.Figure, width: int, height: int) -> go.Figure:
     figure.update_yaxes(range=[end, start])
     high = round((end - start) / _DRAWN_LINE * size * _CODE_LINE)
     return figure.update_layout(width=round((last - first) * _MONO * size) + 8, height=high)
+
+
+def legible(figure: go.Figure) -> go.Figure:
+    """Write in 10 pixels what is smaller and has room for them in its cell, and leave out what has none."""
+    drawn = go.Figure(figure)
+    across = drawn.layout.xaxis.range
+    if not across:
+        return drawn
+    room = (SHEET - LEFT - RIGHT) / (across[1] - across[0])
+    for trace in drawn.data:
+        small = trace.type in ("scatter", "heatmap") and 0 < (trace.textfont.size or 0) < LEAST
+        if not small or trace.text is None:
+            continue
+        longest = max((characters(str(text)) for text in np.ravel(trace.text)), default=0)
+        if longest * _DIGIT * LEAST <= room:
+            trace.textfont.size = LEAST
+        elif trace.type == "heatmap":
+            trace.texttemplate = None
+        else:
+            trace.text = None
+    return drawn

@@ -110,11 +110,15 @@ def css_variables(theme: Theme, names: Sequence[str], **ramps: Sequence[str]) ->
     return ";".join([*(f"--{name}:{getattr(theme, name)}" for name in names), *numbered])
 
 
-def layout(theme: Theme, *, height: int, top: int = 12, bottom: int = 44, **more: Any) -> dict[str, Any]:
-    """Return the layout of an empty picture: no background of its own, no zoom, one type face."""
+def layout(theme: Theme, *, height: int, around: tuple[int, ...] = (12, 44), **more: Any) -> dict[str, Any]:
+    """Return the layout of an empty picture: no background of its own, no zoom, one type face.
+
+    The pixels ``around`` its plot are those above and below, and left and right where these are not the usual ones.
+    """
+    top, bottom, left, right = (*around, LEFT, RIGHT)[:4]
     return {
         "height": height,
-        "margin": {"l": LEFT, "r": RIGHT, "t": top, "b": bottom, "autoexpand": False},
+        "margin": {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": font(), "size": 12, "color": theme.ink},

@@ -65,7 +65,7 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
         layout(
             colours,
             height=_ROW * len(savings) + _TOP + _BOTTOM,
-            margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            around=(_TOP, _BOTTOM, _LEFT, _RIGHT),
             showlegend=True,
             meta=_alternative(savings),
             xaxis=axis(colours, _("times fewer than without tiles"), range=[0, top * 1.02], nticks=8),

@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import cells
+from smemviz.figures.drawing.cells import cell_text, cells, text_at
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, blend, layout
-from smemviz.figures.drawing.text import cell_text, text_at
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.matmul_steps import Loaded, Step, loaded, sentence
@@ -58,7 +57,7 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
             colours,
             height=_CELLS_PIXELS + 16,
             meta=alternative(sentence(launch, all_steps, index)),
-            margin={"l": 8, "r": 8, "t": 8, "b": 8, "autoexpand": False},
+            around=(8, 8, 8, 8),
             xaxis={
                 "visible": False, "title": {"text": _("column")}, "fixedrange": True,
                 "range": [left - 0.8, width - 0.2], "constrain": "domain",

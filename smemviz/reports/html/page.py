@@ -19,7 +19,7 @@ from plotly.offline import get_plotlyjs
 from smemviz.figures.drawing.style import THEMES, ThemeName, font
 from smemviz.i18n import English, _, script_messages, spoken
 from smemviz.paths import assets_dir
-from smemviz.views.lane_labels import RULE
+from smemviz.views.grid import RULE
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {

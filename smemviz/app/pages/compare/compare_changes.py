@@ -34,8 +34,7 @@ from smemviz.reports.diff import (
     site_cells,
     verdict,
 )
-from smemviz.views import compiled
-from smemviz.views.comparison import Row
+from smemviz.views.comparison import COMPILED_HEADS, Row, compiled_rows
 
 _VIEWS = N_("What the compiler did to {kernel}")
 _COMPILED = N_("This is the PTX; what the GPU's assembler makes of it may merge more accesses, as verify shows.")
@@ -100,10 +99,10 @@ def view_compiled(picks: Sequence[str], rows: Sequence[Row]) -> list[Component]:
         file, kernel = row.entry.file, row.entry.launch.kernel
         other = known.get(f"{file}{COMPILED}{pick.removeprefix(file)}")
         if other is not None:
-            cells = compiled.rows(row.entry.launch, other.entry.launch, row.entry.hardware)
+            cells = compiled_rows(row.entry.launch, other.entry.launch, row.entry.hardware)
             title = _(_VIEWS, kernel=kernel)
             note = html.P(_(_COMPILED), className="note")
-            parts += [html.H3(title), note, _table(title, compiled.HEADS, cells)]
+            parts += [html.H3(title), note, _table(title, COMPILED_HEADS, cells)]
     return parts
 
 

@@ -15,8 +15,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.layouts import Layout, layout_of, whole
 from smemviz.model.layout.swizzles import swizzle_of
-from smemviz.views.layouts.layout_grid import LabView
-from smemviz.views.layouts.layout_lab import SetUp
+from smemviz.views.layout_lab import LabView, SetUp
 
 SIDES = ("A", "B")
 MOST_ACCESSES = 4

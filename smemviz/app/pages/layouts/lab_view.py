@@ -14,20 +14,21 @@ from smemviz.app.components.launches import Filling, Query, query_of
 from smemviz.app.components.tables import table
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.i18n import N_, _
-from smemviz.views.layouts.layout_grid import LabView, layout_data
-from smemviz.views.layouts.layout_lab import (
+from smemviz.views.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
+    LabView,
     RequestPicture,
     access_text,
     array_text,
     count_rows,
     headline,
     lane_rows,
+    layout_data,
     picture,
     request_text,
 )
-from smemviz.views.layouts.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
+from smemviz.views.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
 from smemviz.wording.grammar import capital, items, sentences
 from smemviz.wording.sentences import rule
 

@@ -14,9 +14,8 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.learn_page import PANELS, SCENE
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
-from smemviz.figures.drawing.projected import slide
+from smemviz.figures.drawing.projected import legible, slide
 from smemviz.figures.drawing.style import THEMES, empty
-from smemviz.figures.lessons.legible import legible
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
 from smemviz.lessons.lesson import SHOW, Lesson, Panel, Stage, read_answer, written

@@ -15,7 +15,7 @@ from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError
 from smemviz.figures.matmul.loads import Saving
-from smemviz.figures.matmul.sweep import measured_sizes
+from smemviz.figures.matmul.rates import measured_sizes
 from smemviz.frontends.program import Program
 from smemviz.model.counting.matmul import Counted, counted
 from smemviz.paths import kernels_dir, sweep_for

@@ -12,13 +12,12 @@ from smemviz.app.addresses import KERNEL
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
-from smemviz.figures.matmul.roofline import ceiling_name, described
+from smemviz.figures.matmul.rates import ceiling_name, described
 from smemviz.i18n import N_, _
 from smemviz.model.counting.costs import unit_of
 from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
-from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
+from smemviz.views.matmul_products import Beside, Product, error_of, name_of, nearest_ceiling
 from smemviz.views.matmul_steps import Loaded
-from smemviz.views.published_times import Beside
 from smemviz.wording.labels import access_name, count, described_conditions, duration, number
 
 _ELEMENTS = N_("Elements counted")

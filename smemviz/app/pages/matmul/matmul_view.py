@@ -19,15 +19,13 @@ from smemviz.app.pages.matmul.matmul_tables import ceiling_table, product_table,
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
 from smemviz.figures.matmul.loads import claim, loads_bars
-from smemviz.figures.matmul.roofline import roofline
+from smemviz.figures.matmul.rates import measured_sizes, roofline, sweep_lines
 from smemviz.figures.matmul.scene import scene
-from smemviz.figures.matmul.sweep import measured_sizes, sweep_lines
 from smemviz.frontends.digests import digests
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
-from smemviz.views.matmul_products import Product, filled_note, headline, points_at, products
+from smemviz.views.matmul_products import FAILED_LAUNCH, Product, beside, filled_note, headline, points_at, products
 from smemviz.views.matmul_steps import loaded, sentence
-from smemviz.views.published_times import FAILED_LAUNCH, beside
 from smemviz.wording.grammar import names
 from smemviz.wording.labels import day
 

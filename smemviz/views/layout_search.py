@@ -12,7 +12,7 @@ from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.layout.search import LayoutFix, beats, search, suggest
 from smemviz.recordings.data import WARP_SIZE
-from smemviz.views.layouts.layout_lab import SetUp
+from smemviz.views.layout_lab import SetUp
 from smemviz.wording.grammar import clauses
 
 _MOST_ROWS = 10

@@ -1,1 +1,0 @@
-"""Every number that is shown, explained."""
