@@ -73,7 +73,7 @@ def _seeing_script(
 ) -> Iterator[Recorder]:
     """Let a recorder see what a script launches, here and in the processes that it starts."""
     from smemviz.engines.lockstep.host.host_memory import bounded
-    from smemviz.engines.lockstep.host.stand_ins.notebooks import notebook_modules
+    from smemviz.engines.lockstep.host.stand_ins.seeing import notebook_modules
 
     find = Definitions(partial(function_in, file=program.file, source=program.source, tree=program.tree))
     bound = bounded() if kind == "lockstep" else nullcontext()
@@ -168,10 +168,10 @@ def _seeing(
         recorder = gpu_engine().Recorder(options)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
-        from smemviz.engines.lockstep.host import python_in_lockstep, stand_in
+        from smemviz.engines.lockstep.host import python_in_lockstep
 
         recorder = python_in_lockstep.Recorder(options)
-        seeing = stand_in.stand_in(recorder, find)
+        seeing = python_in_lockstep.stand_in(recorder, find)
     recorder.children = children or recorder.children
     _running.append(kind)
     try:

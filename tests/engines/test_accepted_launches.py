@@ -14,7 +14,7 @@ import pytest
 from helpers.accepted import HEAD, LANE, kernel, script
 
 import smemviz
-from smemviz.engines.lockstep.host import stand_in
+from smemviz.engines.lockstep.host import python_in_lockstep
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 
 # --- scripts that launch late, elsewhere, or what is refused
@@ -274,7 +274,7 @@ def test_processes_that_are_started_anew_enter_the_recorder(
     tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a GPU, which a forked process cannot use once its parent has."""
-    monkeypatch.setattr(stand_in, "_forking", nullcontext)
+    monkeypatch.setattr(python_in_lockstep, "_forking", nullcontext)
     text = FORKED.replace("METHOD", method).replace("out[cuda.grid(1)] = 1", "out[cuda.grid(1)] = N")
     text = text.replace("[4, 2]) == [4, 2]", "[4, 2]) == [4 * N, 2 * N]")
     (tmp_path / "script.py").write_text(text.replace("import multi", "N = 1\nimport multi"))

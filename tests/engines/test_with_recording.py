@@ -146,9 +146,9 @@ from contextlib import nullcontext
 import numpy as np
 from numba import cuda
 import smemviz
-from smemviz.engines.lockstep.host import stand_in
+from smemviz.engines.lockstep.host import python_in_lockstep
 
-stand_in._forking = nullcontext  # as on a GPU, which a forked process cannot use once its parent has
+python_in_lockstep._forking = nullcontext  # as on a GPU, which a forked process cannot use once its parent has
 
 @cuda.jit
 def kernel(out):

@@ -2,6 +2,6 @@
 
 from smemviz.engines.limits import Limits
 from smemviz.engines.lockstep.host.python_in_lockstep import run
-from smemviz.engines.lockstep.python_launch import launch
+from smemviz.engines.lockstep.python.interpreter import launch
 
 __all__ = ["Limits", "launch", "run"]

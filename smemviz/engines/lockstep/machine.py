@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.hazards.divergence import divergence
+from smemviz.engines.lockstep.hazards.findings import divergence
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.known import Known

@@ -7,7 +7,7 @@ from helpers.races_found import NEIGHBOUR, REVERSE, found
 
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.hazards import hazards
-from smemviz.engines.lockstep.hazards.remedies import Race
+from smemviz.engines.lockstep.hazards.findings import Race
 
 
 def line(text, part):

@@ -8,7 +8,7 @@ import pytest
 from helpers.lockstep_text import result
 from helpers.numba_ptx import run_ptx
 
-from smemviz.engines.lockstep.values.rounding import DIRECTIONS, EXACT, directed
+from smemviz.engines.lockstep.values.special import DIRECTIONS, EXACT, directed
 
 NEAREST = {
     "add": np.add,

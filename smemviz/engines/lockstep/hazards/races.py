@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings, Who, race_key
-from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
+from smemviz.engines.lockstep.hazards.findings import Findings, Race, Who, loop_between, race_key
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.model.hardware.operations import effect_of

@@ -21,12 +21,11 @@ import numpy as np
 
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher, Launcher
-from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
-from smemviz.engines.lockstep.host.random import Random
+from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Random, Stream, described
 from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
-from smemviz.engines.lockstep.python.functions import names, vectors
+from smemviz.engines.lockstep.python.functions import intrinsics, names
 from smemviz.engines.replacing import replaced
 from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.python_functions import python_function
@@ -345,4 +344,4 @@ def device_names() -> dict[str, str]:
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}
     aliases = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
-    return aliases | {other: first for first, *others in vectors.NAMES for other in others}
+    return aliases | {other: first for first, *others in intrinsics.NAMES for other in others}

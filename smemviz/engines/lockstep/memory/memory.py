@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.texts import Texts
+from smemviz.engines.lockstep.values.masks import Mask, Texts
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites.fields import numbers_of
 from smemviz.messages import english

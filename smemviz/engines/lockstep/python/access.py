@@ -1,22 +1,18 @@
-"""Subscripts: from indices to elements, the requests they make, and what is out of bounds."""
+"""Subscripts: from indices to elements, the requests they make, and what is told of indices that are out of bounds."""
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Index, View
-from smemviz.engines.lockstep.python import bounds
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.values import times
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values import operators
+from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.typing import INT64, Dtype, Value, cast, dtype_of
 from smemviz.messages import english
 
@@ -56,7 +52,7 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
             ),
         )
     own = dtype_of(value)
-    if own != view.dtype and (own.kind in times.KINDS or view.dtype.kind in times.KINDS):
+    if own != view.dtype and (own.kind in operators.KINDS or view.dtype.kind in operators.KINDS):
         what = english("{old} in an array of {new} ({code})", old=own, new=view.dtype, code=ast.unparse(node))
         raise frame.none_of_numba(node, what)
     if not reached.count:
@@ -122,7 +118,7 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
         element = step if type(element) is int and element == 0 else element + step
     reached = frame.mask if view.valid is None else frame.mask.narrow(view.valid)
     if from_end:
-        bounds.hint_at_counting_back(frame, node, view, indices, reached)
+        hint_at_counting_back(frame, node, view, indices, reached)
     return element, reached
 
 
@@ -170,9 +166,9 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     element = np.where(ok, element, 0)
     reached = mask.narrow(ok)
     if reached is not mask:
-        bounds.tell_outside(frame, node, view, indices, mask.lanes & ~ok)
+        tell_outside(frame, node, view, indices, mask.lanes & ~ok)
     if from_end:
-        bounds.hint_at_counting_back(frame, node, view, indices, reached)
+        hint_at_counting_back(frame, node, view, indices, reached)
     return element, reached
 
 
@@ -256,82 +252,6 @@ def subview(frame: Frame, node: ast.expr, view: View, parts: tuple[Value, ...]) 
     return replace(view, **part, picked=origin[0], whole=origin[1])
 
 
-def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
-    """Return the items along the first axis of an array that is unpacked: as many as it has, or nothing fits."""
-    size = view.shape[0]
-    if not np.all(size == count if type(size) is int else size[frame.mask.lanes] == count):
-        words = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
-        raise frame.wrong(node, english("{code} has {size} items for {names} names", **words))
-    return tuple(item(frame, node, view, k) for k in range(count))
-
-
-def item(frame: Frame, node: ast.expr, view: View, k: int) -> Value:
-    """Return an item along the first axis of an array: an element, or a view of the axes behind."""
-    if view.ndim == 1 and view.dtype.fields is None:
-        return load(frame, node, view, (k,))
-    index = ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node)
-    return subview(frame, index, view, (k,))
-
-
-def fill(frame: Frame, target: ast.expr, part: View, value: Value) -> None:
-    """Store a number in every element of a part of an array, one element after the other, or the items of a tuple."""
-    if isinstance(value, tuple):
-        _check_items(frame, target, part, value)
-    if isinstance(value, View):  # Numba would need memory for a copy, as the two may overlap
-        what = english("assignment of an array to {code}", code=ast.unparse(target))
-        raise frame.none_of_numba(target, what, english("a loop"))
-    outer = frame.mask
-    for inside, index in indices_within(part.shape):
-        frame.machine.tick(frame.function.file, target.lineno)
-        frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
-        item = value[index[0]] if isinstance(value, tuple) else value
-        write(frame, target, part, *locate(frame, target, part, index), item)
-    frame.mask = outer
-
-
-def indices_within(sizes: Sequence[Any]) -> Iterator[tuple[Value, tuple[Any, ...]]]:
-    """Yield every index into an array, the last axis fastest, and in which threads there is one.
-
-    Threads whose arrays differ go on from one to the next together, each to the next of its own.
-    """
-    if all(isinstance(size, int) for size in sizes):
-        yield from ((True, index) for index in _indices(sizes))
-        return
-    count = reduce(operator.mul, sizes, np.int64(1))
-    for number in range(int(np.max(count))):
-        index, left = [], number
-        for size in reversed(sizes[1:]):
-            index.append(left % np.maximum(size, 1))
-            left = left // np.maximum(size, 1)
-        yield number < count, (left, *reversed(index))
-
-
-def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
-    if not sizes:
-        yield ()
-        return
-    for k in range(sizes[0]):
-        for rest in _indices(sizes[1:]):
-            yield (k, *rest)
-
-
-def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value, ...]) -> None:
-    """Refuse a tuple that Numba does not store in a part of an array: it takes numbers of one type, along one axis."""
-    code = ast.unparse(target)
-    if part.ndim != 1 or len({dtype_of(item) for item in items}) != 1:
-        raise frame.wrong(
-            target,
-            english(
-                "{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code
-            ),
-        )
-    if not np.all(np.asarray(part.shape[0]) == len(items)):
-        length = int(np.max(part.shape[0]))
-        what = english("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))
-        raise frame.wrong(target, what)
-
-
 def _slice(frame: Frame, node: ast.expr, part: slice, size: Any) -> tuple[Any, Any, int]:
     """Return start, length and step of a slice of an axis."""
     step = 1 if part.step is None else as_index(frame, node, part.step)
@@ -349,3 +269,87 @@ def _slice(frame: Frame, node: ast.expr, part: slice, size: Any) -> tuple[Any, A
     ]
     length = np.maximum(0, -((ends[0] - ends[1]) // step))
     return ends[0], length, step
+
+
+Indices = tuple[Value, ...]
+
+
+def tell_outside(frame: Frame, node: ast.expr, view: View, indices: Indices, outside: Lanes) -> None:
+    """Note which threads have an index outside an array."""
+    at, shape = _as_written(view, indices, int(np.flatnonzero(outside)[0]))
+    facts = {
+        "array": _name(node, view),
+        "index": at,
+        "shape": shape,
+        "space": view.memory.space,
+        "column": node.col_offset,
+    }
+    frame.machine.find("out_of_bounds", node.lineno, node.col_offset, outside, **facts)
+
+
+def hint_at_counting_back(frame: Frame, node: ast.expr, view: View, indices: Indices, reached: Mask) -> None:
+    """Hint, once a line, at indices that happen to be negative in threads whose indices are all inside."""
+    written = _written_indices(node)
+    if len(written) != len(indices):
+        return
+    happen = [not _counts_back(frame, index) for index in written]
+    back: Any = False
+    for index, happens in zip(indices, happen, strict=True):
+        back = back | ((np.asarray(index) < 0) & happens)
+    back = back & reached.lanes
+    if not back.any():
+        return
+    first = int(np.flatnonzero(back)[0])
+    here = [(int(_of_slot(i, first)), int(_of_slot(size, first))) for i, size in zip(indices, view.shape, strict=True)]
+    facts = {
+        "array": _name(node, view),
+        "index": _as_written(view, indices, first)[0],
+        "element": _as_written(view, tuple(index % size for index, size in here), first)[0],
+        "column": node.col_offset,
+    }
+    frame.machine.find("negative_index", node.lineno, 0, back, **facts)
+
+
+def _name(node: ast.expr, view: View) -> str:
+    """Return the name of an array, which one of a thread has by the variable that it is in."""
+    if view.memory.space == "local" and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return node.value.id
+    return view.name
+
+
+def _written_indices(node: ast.expr) -> list[ast.expr]:
+    """Return the indices of an element, or of an atomic, as they are written."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Call) and len(node.args) > 1:
+        index = node.args[1]
+    parts = index.elts if isinstance(index, ast.Tuple) else [] if index is None else [index]
+    return [part for part in parts if not isinstance(part, ast.Slice)]
+
+
+def _counts_back(frame: Frame, index: ast.expr) -> bool:
+    """Tell whether an index is meant to be negative: it begins with a minus, or is a constant."""
+    varies = any(_varies(frame, part) for part in ast.walk(index))
+    while isinstance(index, ast.BinOp):
+        index = index.left
+    return not varies or (isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub))
+
+
+def _varies(frame: Frame, node: ast.AST) -> bool:
+    """Tell whether a part of an index is a variable, or a number of the thread."""
+    if isinstance(node, ast.Name):
+        return node.id in frame.names.locals
+    return isinstance(node, ast.Attribute) and frame.canonical(node).startswith("cuda.")
+
+
+def _as_written(view: View, indices: Indices, slot: int) -> tuple[str, tuple[int, ...]]:
+    """Return the index of a thread, as it would be written, and the shape of the array that it is of."""
+    in_turn = iter(indices)
+    parts = [next(in_turn) if index is None else index for index in view.picked] if view.picked else list(indices)
+    while parts and parts[-1] is Ellipsis:
+        parts.pop()
+    at = ", ".join(":" if part is Ellipsis else str(_of_slot(part, slot)) for part in parts)
+    return at, tuple(int(_of_slot(size, slot)) for size in view.whole or view.shape)
+
+
+def _of_slot(value: Value, slot: int) -> Any:
+    return value[slot] if isinstance(value, np.ndarray) else value

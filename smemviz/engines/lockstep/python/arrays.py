@@ -15,10 +15,10 @@ from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics, types
-from smemviz.engines.lockstep.python.kinds import kind_of
+from smemviz.engines.lockstep.python.merging import kind_of
+from smemviz.engines.lockstep.values.masks import Texts, of_texts
 from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.ranges import Range, slice_ends
-from smemviz.engines.lockstep.values.texts import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.constants import evaluate

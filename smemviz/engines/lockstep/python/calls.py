@@ -12,10 +12,10 @@ import numpy as np
 
 from smemviz.engines.host import is_library
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, assignments, iterables, thread_expressions
+from smemviz.engines.lockstep.python import arrays, iterables, statements, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.functions import names, rules, types
-from smemviz.engines.lockstep.python.waiting import is_lock
+from smemviz.engines.lockstep.python.functions import builtin_functions, names, rules, types
+from smemviz.engines.lockstep.python.loops import is_lock
 from smemviz.engines.lockstep.signatures import signatures_of
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import INT32, INT64, Value, cast, dtype_of
@@ -129,7 +129,7 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
         thread_expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
-    return names.conversion(target, dtype)
+    return builtin_functions.conversion(target, dtype)
 
 
 def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
@@ -250,7 +250,7 @@ def _store_item(frame: Frame, node: ast.Call) -> Value:
     """Store what ``operator.setitem`` is given."""
     if len(node.args) != 3 or node.keywords:
         return _conversion(frame, node)
-    assignments.bind(frame, as_item(node), frame.value(node.args[2]), node.args[2])
+    statements.bind(frame, as_item(node), frame.value(node.args[2]), node.args[2])
     return None
 
 

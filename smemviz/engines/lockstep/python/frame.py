@@ -15,8 +15,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
-from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
+from smemviz.engines.lockstep.values.masks import Mask, NothingHereError, Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vector
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.assigned import doubtful_in
@@ -104,7 +103,7 @@ class Frame:
         self.unassigned: Unassigned | None = None
         self.local_arrays: dict[ast.AST, View] = {}
         self.statement_call: ast.expr | None = None
-        # Those that did not get past the statement that was run last, or past one of this function; see ``waiting``.
+        # Those that did not get past the statement that was run last, or past one of this function; see ``loops.wait``.
         self.waiting: Mask | None = None
         self.left_behind: Mask | None = None
         self.is_lock = False  # whether its threads may come out of it one after the other

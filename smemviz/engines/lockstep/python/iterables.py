@@ -7,10 +7,12 @@ gets what the first one left.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
@@ -182,7 +184,7 @@ def _places(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     sizes = [access.as_index(frame, node, size) for size in shape]
 
     def places() -> Items:
-        for inside, index in access.indices_within(sizes):
+        for inside, index in indices_within(sizes):
             yield inside, partial(_same, index)
 
     return places
@@ -195,7 +197,7 @@ def _enumerated(frame: Frame, node: ast.Call) -> Callable[[], Items]:
         raise frame.none_of_numba(node, ast.unparse(node))
 
     def enumerated() -> Items:
-        for inside, index in access.indices_within(array.shape):
+        for inside, index in indices_within(array.shape):
             yield inside, partial(_pair, index, partial(access.load, frame, node, array, index))
 
     return enumerated
@@ -220,7 +222,7 @@ def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     turn = -1 if sum(map(_order, views)) < 0 else 1
 
     def elements() -> Items:
-        for inside, turned in access.indices_within(most.shape[::turn]):
+        for inside, turned in indices_within(most.shape[::turn]):
             index = turned[::turn]
             items = tuple(access.subview(frame, node, view, index[most.ndim - view.ndim :]) for view in views)
             yield inside, partial(_same, items if len(items) > 1 else items[0])
@@ -249,7 +251,7 @@ def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
         for item in value:
             yield True, partial(_same, item)
     elif isinstance(value, Flat):
-        for inside, index in access.indices_within(value.of.shape):
+        for inside, index in indices_within(value.of.shape):
             yield inside, partial(access.load, frame, node, value.of, index)
     elif isinstance(value, Range):
         for test, number in value.numbers():
@@ -257,11 +259,55 @@ def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:
     elif isinstance(value, View) and value.ndim:
         size = value.shape[0]
         for k in range(int(np.max(size))):
-            yield (k < size if isinstance(size, np.ndarray) else True), partial(access.item, frame, node, value, k)
+            yield (k < size if isinstance(size, np.ndarray) else True), partial(item_at, frame, node, value, k)
     elif isinstance(value, int | float | np.generic | np.ndarray):
         raise frame.wrong(node, english("{code} is a number; write range({code})", code=ast.unparse(node)))
     else:
         raise frame.none_of_numba(node, english("a loop over {code}", code=ast.unparse(node)))
+
+
+def items_in(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
+    """Return the items along the first axis of an array that is unpacked: as many as it has, or nothing fits."""
+    size = view.shape[0]
+    if not np.all(size == count if type(size) is int else size[frame.mask.lanes] == count):
+        words = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
+        raise frame.wrong(node, english("{code} has {size} items for {names} names", **words))
+    return tuple(item_at(frame, node, view, k) for k in range(count))
+
+
+def item_at(frame: Frame, node: ast.expr, view: View, k: int) -> Value:
+    """Return an item along the first axis of an array: an element, or a view of the axes behind."""
+    if view.ndim == 1 and view.dtype.fields is None:
+        return access.load(frame, node, view, (k,))
+    index = ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node)
+    return access.subview(frame, index, view, (k,))
+
+
+def indices_within(sizes: Sequence[Any]) -> Iterator[tuple[Value, tuple[Any, ...]]]:
+    """Yield every index into an array, the last axis fastest, and in which threads there is one.
+
+    Threads whose arrays differ go on from one to the next together, each to the next of its own.
+    """
+    if all(isinstance(size, int) for size in sizes):
+        yield from ((True, index) for index in _indices(sizes))
+        return
+    count = reduce(operator.mul, sizes, np.int64(1))
+    for number in range(int(np.max(count))):
+        index, left = [], number
+        for size in reversed(sizes[1:]):
+            index.append(left % np.maximum(size, 1))
+            left = left // np.maximum(size, 1)
+        yield number < count, (left, *reversed(index))
+
+
+def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
+    if not sizes:
+        yield ()
+        return
+    for k in range(sizes[0]):
+        for rest in _indices(sizes[1:]):
+            yield (k, *rest)
 
 
 def _same(item: Value) -> Value:

@@ -13,12 +13,10 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import Bytes, View
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.kinds import kind_of
-from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.values.optional import Optional
+from smemviz.engines.lockstep.python.merging import kind_of
+from smemviz.engines.lockstep.values.masks import Optional, Texts, of_texts
+from smemviz.engines.lockstep.values.operators import KINDS, NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.ranges import Range
-from smemviz.engines.lockstep.values.texts import Texts, of_texts
-from smemviz.engines.lockstep.values.times import KINDS
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.messages import english

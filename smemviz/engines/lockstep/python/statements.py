@@ -1,4 +1,8 @@
-"""Branches, returns and errors: how threads go different ways and come together again."""
+"""Statements but loops: assignments to names, elements, fields and parts of arrays; branches, returns and errors.
+
+Records are copied as Numba copies them, byte by byte, all of them loaded before the first is stored. Threads go
+different ways in a branch and come together again behind it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,129 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.memory.memory import Flat, Index, View
+from smemviz.engines.lockstep.memory.records import record_in
+from smemviz.engines.lockstep.python import access, arrays, operations, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.iterables import Iterating
+from smemviz.engines.lockstep.python.iterables import Iterating, indices_within, items_in
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
+from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.typing import Dtype, Value, dtype_of
+from smemviz.frontends.numba.sites.fields import numbers_of
+from smemviz.frontends.numba.sites.visit import field_name
+from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
+
+_MOST_BYTES = 1024  # of a record that is copied whole
+
+
+def _assignment(frame: Frame, node: ast.Assign) -> Mask:
+    if isinstance(node.targets[0], ast.Name) and node.targets[0].id in frame.function.fixed:
+        return frame.mask  # another name for a function or a type
+    value = frame.value(node.value)
+    for target in node.targets:
+        bind(frame, target, value, node.value)
+    _end(frame)
+    return frame.mask
+
+
+def _end(frame: Frame) -> None:
+    if frame.unassigned is not None:
+        frame.unassigned.assigned()
+
+
+def _annotated(frame: Frame, node: ast.AnnAssign) -> Mask:
+    if node.value is not None:
+        bind(frame, node.target, frame.value(node.value), node.value)
+        _end(frame)
+    return frame.mask
+
+
+def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
+    target = node.target
+    if isinstance(target, ast.Name):
+        value = operations.apply(frame, node, type(node.op), frame.read(target, node), frame.value(node.value))
+        frame.assign(target, target.id, value)
+        _end(frame)
+        return frame.mask
+    view, element, reached = _element(frame, target)
+    if element is None or view.dtype.fields is not None:
+        raise frame.none_of_numba(node, english("arithmetic with an array ({code})", code=short(node)))
+    old = access.read(frame, target, view, element, reached)
+    value = operations.apply(frame, node, type(node.op), old, frame.value(node.value))
+    access.write(frame, target, view, element, reached, value)
+    return frame.mask
+
+
+def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None:
+    """Assign the value of ``source`` to a name, to an element, or item by item to several targets."""
+    match target:
+        case ast.Name():
+            frame.assign(target, target.id, value)
+        case ast.Tuple() | ast.List():
+            if any(isinstance(part, ast.Starred) for part in target.elts):
+                raise frame.wrong(
+                    target, english("{code}: Numba unpacks into no starred name", code=ast.unparse(target))
+                )
+            if isinstance(value, Range) and type(value.length) is int and value.length == len(target.elts):
+                value = tuple(number for _, number in value.numbers())
+            if isinstance(value, View) and value.ndim:
+                value = items_in(frame, source, value, len(target.elts))
+            if isinstance(value, int | float | np.generic | np.ndarray):
+                raise frame.wrong(target, english("{code} is a number; it fills one name", code=ast.unparse(source)))
+            frame.refuse_vector(target, value)
+            if not isinstance(value, tuple):
+                raise frame.none_of_numba(target, english("unpacking into {code}", code=ast.unparse(target)))
+            if len(value) != len(target.elts):
+                raise frame.wrong(
+                    target, english("{values} values for {names} names", values=len(value), names=len(target.elts))
+                )
+            for part, item, origin in zip(target.elts, value, item_sources(source, len(value)), strict=True):
+                bind(frame, part, item, origin)
+        case ast.Subscript() | ast.Attribute():
+            view, element, reached = _element(frame, target)
+            if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
+                thread_expressions.refuse_member(frame, source, str(view.dtype))
+            if element is None and _field(target) is not None:
+                _copy_items(frame, target, view, value, source)
+            elif element is None:
+                _fill(frame, target, view, value)
+            elif view.dtype.fields is not None:
+                _copy_record(frame, target, view, element, reached, value, source)
+            else:
+                access.write(frame, target, view, element, reached, value)
+        case _:
+            raise frame.refuse(target, english("assignment to {code}", code=ast.unparse(target)))
+
+
+def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View, Any, Mask]:
+    """Return the array, the element that is assigned, None for a part of the array, and where there is one."""
+    base = frame.value(target.value)
+    name = _field(target)
+    if name is not None:
+        view = arrays.field_of(frame, target, base, name)
+    else:
+        assert isinstance(target, ast.Subscript)
+        indices = thread_expressions.indices(frame, target.slice)
+        if isinstance(base, Flat) and len(indices) == 1 and not isinstance(indices[0], slice):
+            index = base.indices(access.as_index(frame, target, indices[0]))
+            return base.of, *access.locate(frame, target, base.of, index)
+        if not isinstance(base, View):
+            raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
+        if len(indices) == base.ndim and access.are_numbers(indices):
+            return base, *access.locate(frame, target, base, indices)
+        return access.subview(frame, target, base, indices), None, frame.mask
+    if view.ndim:
+        return view, None, frame.mask
+    return view, *access.whole(frame, view)
+
+
+def _field(target: ast.Subscript | ast.Attribute) -> str | None:
+    """Return the name of the field that a target is, None for one that has an index."""
+    return target.attr if isinstance(target, ast.Attribute) else field_name(target.slice)
 
 
 def _expression(frame: Frame, node: ast.Expr) -> Mask:
@@ -86,7 +207,99 @@ def _check_message(frame: Frame, node: ast.stmt, message: ast.expr | None) -> No
         raise frame.none_of_numba(node, what, english("text, and print(...) before it"))
 
 
+def _copy_record(
+    frame: Frame, target: ast.expr, view: View, element: Index, reached: Mask, value: Value, source: ast.expr
+) -> None:
+    """Copy the record that ``source`` gives into an element already located."""
+    if not isinstance(value, View) or value.ndim or record_in(value.dtype)[0] != record_in(view.dtype)[0]:
+        what = english("assignment to {code}", code=ast.unparse(target))
+        raise frame.none_of_numba(target, what, english("a record of the same fields, or its fields one by one"))
+    access.refuse_constant(frame, target, view)
+    if value.valid is not None:
+        reached = reached.narrow(value.valid)
+    if not reached.count:
+        return
+    size = record_in(view.dtype)[0].itemsize
+    if size > _MOST_BYTES:
+        what = english("a record of {size:,} bytes is not copied whole in lockstep; copy its fields", size=size)
+        raise frame.wrong(target, what)
+    held = value.memory.read(value.offset, value.dtype)
+    _note_record(frame, frame.tree.loads.get(source), value, value.offset, reached)
+    _note_record(frame, frame.tree.stores.get(target), view, element, reached, held)
+    view.memory.write(element, view.dtype, held, reached)
+
+
+def _copy_items(frame: Frame, target: ast.expr, view: View, value: Value, source: ast.expr) -> None:
+    """Copy the array that is a field of one record into that of another, item by item."""
+    same = isinstance(value, View) and (value.shape, value.dtype) == (view.shape, view.dtype)
+    if not same or view.dtype.fields is not None or not all(isinstance(size, int) for size in view.shape):
+        raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)), english("a loop"))
+    for index in np.ndindex(*view.shape):
+        frame.machine.tick(frame.function.file, target.lineno)
+        item = access.load(frame, source, value, index)
+        access.write(frame, target, view, *access.locate(frame, target, view, index), item)
+
+
+def _note_record(
+    frame: Frame, site: int | None, view: View, element: Index, reached: Mask, stored: Value | None = None
+) -> None:
+    """Note the requests for the bytes of a record; what lies between its fields is nobody's to write."""
+    if site is None:
+        return
+    record, first = record_in(view.dtype)
+    start, own = view.address(element) + first, _own_bytes(record)
+    values = [] if stored is None else access.bytes_of(stored, stored.dtype)[record_in(stored.dtype)[1] :]
+    for byte in range(record.itemsize):
+        if own[byte]:
+            frame.machine.request(site, view.memory, start + byte, reached, values[byte] if values else None)
+        else:
+            frame.machine.log.add(site, start + byte, reached)
+
+
+def _fill(frame: Frame, target: ast.expr, part: View, value: Value) -> None:
+    """Store a number in every element of a part of an array, one element after the other, or the items of a tuple."""
+    if isinstance(value, tuple):
+        _check_items(frame, target, part, value)
+    if isinstance(value, View):  # Numba would need memory for a copy, as the two may overlap
+        what = english("assignment of an array to {code}", code=ast.unparse(target))
+        raise frame.none_of_numba(target, what, english("a loop"))
+    outer = frame.mask
+    for inside, index in indices_within(part.shape):
+        frame.machine.tick(frame.function.file, target.lineno)
+        frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
+        item = value[index[0]] if isinstance(value, tuple) else value
+        access.write(frame, target, part, *access.locate(frame, target, part, index), item)
+    frame.mask = outer
+
+
+def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value, ...]) -> None:
+    """Refuse a tuple that Numba does not store in a part of an array: it takes numbers of one type, along one axis."""
+    code = ast.unparse(target)
+    if part.ndim != 1 or len({dtype_of(item) for item in items}) != 1:
+        raise frame.wrong(
+            target,
+            english(
+                "{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code
+            ),
+        )
+    if not np.all(np.asarray(part.shape[0]) == len(items)):
+        length = int(np.max(part.shape[0]))
+        what = english("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))
+        raise frame.wrong(target, what)
+
+
+def _own_bytes(dtype: Dtype) -> NDArray[np.bool_]:
+    """Tell which bytes of a record are its fields'."""
+    own = np.zeros(dtype.itemsize, np.bool_)
+    for number, first in numbers_of(dtype):
+        own[first : first + number.itemsize] = True
+    return own
+
+
 STATEMENTS: dict[type[ast.AST], Callable[[Frame, Any], Mask]] = {
+    ast.Assign: _assignment,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
     ast.Expr: _expression,
     ast.If: _branch,
     ast.Return: _give,

@@ -1,4 +1,4 @@
-"""Products and sums that are rounded once, compiled; this imports Numba, so import it late."""
+"""What is compiled by Numba, so import it late: products and sums rounded once, compare and swap in turn."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def fused(a: Any, b: Any, c: Any) -> Any:
     out = np.empty(operands[0].shape, operands[0].dtype)
     _each(x, y, z, out.reshape(-1))
     return out[()]
+
+
+Bits = NDArray[Any]
+
+
+@compiled
+def swap(elements: Bits, at: Bits, expected: Bits, value: Bits, old: Bits) -> None:
+    """Store ``value`` in the elements ``at`` places that are as ``expected``, all (k,); ``old`` is what was there."""
+    for k in range(len(at)):
+        old[k] = elements[at[k]]
+        if old[k] == expected[k]:
+            elements[at[k]] = value[k]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.values.optional import NothingHereError, Optional
+from smemviz.engines.lockstep.values.masks import NothingHereError, Optional
 from smemviz.messages import english
 
 Value = Any

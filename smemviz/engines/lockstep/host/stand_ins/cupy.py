@@ -17,7 +17,7 @@ import numpy as np
 from smemviz.engines.host import launch_place
 from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES
-from smemviz.engines.lockstep.host.stand_ins import numbers
+from smemviz.engines.lockstep.host.stand_ins import arrays
 from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, ndarray, on_device
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing, nothing
@@ -207,7 +207,7 @@ def _from_dlpack(array: Any, **_: Any) -> Any:
 
 def modules_of_cupy(script: PythonProgram, kernels: RawKernels) -> list[Module]:
     """Return the modules of CuPy whose raw kernels ``kernels`` launches, for one script."""
-    numbers.begin()
+    arrays.begin()
 
     def raw_kernel(code: str, name: str, options: Sequence[str] = (), *_: Any, **__: Any) -> RawKernel:
         return RawKernel(kernels, code, name, options)
@@ -233,8 +233,8 @@ def modules_of_cupy(script: PythonProgram, kernels: RawKernels) -> list[Module]:
         "ndarray": ndarray,
         "array": lambda obj, *args, blocking=None, **kwargs: on_device(np.array(obj, *args, **kwargs)),
         "asnumpy": _asnumpy,
-        "empty": numbers.of_numpy(np.zeros),  # what is in new memory is not told
-        "empty_like": numbers.of_numpy(np.zeros_like),
+        "empty": arrays.of_numpy(np.zeros),  # what is in new memory is not told
+        "empty_like": arrays.of_numpy(np.zeros_like),
         "from_dlpack": _from_dlpack,
         "ElementwiseKernel": functools.partial(ElementwiseKernel, kernels),
         "ReductionKernel": functools.partial(ReductionKernel, kernels),
@@ -250,23 +250,23 @@ def modules_of_cupy(script: PythonProgram, kernels: RawKernels) -> list[Module]:
         "clear_memo": nothing,
     }
     for name in ("asarray", "ascontiguousarray", "asfortranarray", "asanyarray"):
-        names[name] = numbers.copied_to_device(getattr(np, name))
+        names[name] = arrays.copied_to_device(getattr(np, name))
     profiler = {"benchmark": _benchmark, "profile": nullcontext, "time_range": lambda *_, **__: nullcontext()}
     ranges = dict.fromkeys(("RangePush", "RangePop", "Mark", "MarkC", "RangePushC"), nothing)
     pinned = {f"{name}_pinned": getattr(np, name) for name in ("zeros", "empty", "zeros_like", "empty_like")}
     jit = {"rawkernel": lambda *_, **__: lambda function: _JitKernel()}
     modules: list[Module] = [
-        Module("cupy", script, names, numbers.rule_of(np)),
+        Module("cupy", script, names, arrays.rule_of(np)),
         Module("cupy.cuda", script, cuda),
         Module("cupy.cuda.runtime", script, runtime),
         Module("cupy.cuda.stream", script, streams | events),
         Module("cupy.cuda.memory", script, memory),
         Module("cupy.cuda.nvtx", script, ranges),
         Module("cupy.cuda.profiler", script, {"start": nothing, "stop": nothing}),
-        Module("cupy.random", script, {}, numbers.random_rule),
-        Module("cupy.linalg", script, {}, numbers.rule_of(np.linalg)),
-        Module("cupy.fft", script, {}, numbers.rule_of(np.fft)),
-        Module("cupy.testing", script, {}, numbers.testing_rule),
+        Module("cupy.random", script, {}, arrays.random_rule),
+        Module("cupy.linalg", script, {}, arrays.rule_of(np.linalg)),
+        Module("cupy.fft", script, {}, arrays.rule_of(np.fft)),
+        Module("cupy.testing", script, {}, arrays.testing_rule),
         Module("cupyx", script, {"scatter_add": np.add.at, **pinned}),
         Module("cupyx.profiler", script, profiler),
         Module("cupyx.jit", script, jit),

@@ -2,22 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
-from smemviz.engines.lockstep.host.stand_ins.cupy_elementwise import (
-    Argument,
-    argument_of,
-    headers_and_types,
-    parameters,
-    types_of,
-)
+from smemviz.engines.host import launch_place
+from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.errors import UnsupportedError
+from smemviz.messages import english
+
+TYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "float16": "__half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "complex<float>",
+    "complex128": "complex<double>",
+}
+_HEADERS = {"float16": "cuda_fp16.h", "complex64": "cupy/complex.cuh", "complex128": "cupy/complex.cuh"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: ``type`` is NumPy's name of one, or a letter for any; what is ``raw`` the operation indexes."""
+
+    name: str
+    type: str
+    raw: bool
+    written: bool
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a parameter is in one launch: a number, or an array with its strides in elements."""
+
+    parameter: Parameter
+    dtype: np.dtype[Any]
+    value: Any
+    strides: tuple[int, ...] = ()
+
+    @property
+    def type(self) -> str:
+        """What it is in C++."""
+        return f"{'' if self.parameter.written else 'const '}{TYPES[self.dtype.name]}"
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+        return isinstance(self.value, np.ndarray)
+
+    def declared(self) -> str:
+        """Return the parameter of the kernel."""
+        if not self.is_array:
+            return f"{self.type} {self.parameter.name}"
+        return f"{self.type} *{'' if self.parameter.raw else '_raw_'}{self.parameter.name}"
+
+    def item(self, shape: Sequence[int], turn: str, indent: str) -> str:
+        """Return the line that gives the element of one turn of the loop its name."""
+        if self.parameter.raw or not self.is_array:
+            return ""
+        reference = "&" if self.parameter.written else ""
+        place = place_of(shape, self.strides, turn)
+        return f"{indent}{self.type} {reference}{self.parameter.name} = _raw_{self.parameter.name}[{place}];\n"
+
+    def with_shapes(self, operation: str) -> str:
+        """Return the operation with the size and shape of an array that it indexes written out."""
+        if not self.parameter.raw:
+            return operation
+        name, shape = re.escape(self.parameter.name), np.shape(self.value)
+        operation = re.sub(rf"\b{name}\.size\(\)", str(int(np.prod(shape, dtype=np.int64))), operation)
+        return re.sub(rf"\b{name}\.shape\(\)\[(\d)\]", lambda match: str(shape[int(match[1])]), operation)
+
+    def memory(self) -> Any:
+        """Return the number as it is passed, or the memory from the array's first element on."""
+        if not self.is_array:
+            return self.dtype.type(self.value)
+        if self.value.flags.c_contiguous or self.value.flags.f_contiguous:
+            return self.value
+        reach = [(size - 1) * stride for size, stride in zip(self.value.shape, self.value.strides, strict=True)]
+        if min(reach) < 0:
+            what = english("{name} goes backwards through memory; copy it first", name=self.parameter.name)
+            raise UnsupportedError(*launch_place(""), what)
+        return bytes_at(address(self.value), sum(reach) + self.dtype.itemsize).view(self.dtype)
+
+
+def parameters(text: str, written: bool) -> tuple[Parameter, ...]:
+    """Read ``raw T x, float32 y``."""
+    read = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        *words, kind, name = part.split()
+        read.append(Parameter(name, kind, "raw" in words, written))
+    return tuple(read)
+
+
+def argument_of(parameter: Parameter, dtype: np.dtype[Any], value: Any, shape: Sequence[int]) -> Argument:
+    """Return what a parameter is in a launch of such a shape."""
+    if dtype.name not in TYPES:
+        raise TypeError(f"Unsupported type {dtype}")
+    if not isinstance(value, np.ndarray) or parameter.raw:
+        return Argument(parameter, dtype, value)
+    strides = np.broadcast_to(value, tuple(shape)).strides
+    return Argument(parameter, dtype, value, tuple(stride // dtype.itemsize for stride in strides))
+
+
+def place_of(shape: Sequence[int], strides: Sequence[int], turn: str) -> str:
+    """Return where the element of a turn is, for axes the last of which goes fastest."""
+    parts: list[str] = []
+    inner, whole = 1, True
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        whole = whole and (stride == inner or size == 1)
+        axis = f"{turn} / {inner} % {size}" if inner > 1 else f"{turn} % {size}"
+        if stride and size > 1:
+            parts.insert(0, f"{axis} * {stride}" if stride > 1 else axis)
+        inner *= size
+    return turn if whole and parts else " + ".join(parts) or "0"
+
+
+def types_of(parameters: Sequence[Parameter], given: Sequence[Any]) -> list[np.dtype[Any]]:
+    """Return the types of parameters; of those that are any, as the arguments decide."""
+    letters: dict[str, np.dtype[Any]] = {}
+    pairs = list(zip(parameters, given, strict=False))
+    for parameter, value in sorted(pairs, key=lambda pair: not isinstance(pair[1], np.ndarray)):
+        own = np.asarray(value).dtype
+        wanted = letters.setdefault(parameter.type, own) if len(parameter.type) == 1 else np.dtype(parameter.type)
+        if isinstance(value, np.ndarray) and own != wanted:
+            raise TypeError(f"Type is mismatched. {parameter.name} {own} {wanted}")
+    return [letters[p.type] if len(p.type) == 1 else np.dtype(p.type) for p in parameters]
+
+
+def headers_and_types(arguments: Sequence[Argument]) -> Iterator[str]:
+    """Yield the lines that come before a kernel: headers, and what the letters are."""
+    names = {argument.dtype.name for argument in arguments}
+    yield from (f"#include <{header}>" for header in dict.fromkeys(_HEADERS[n] for n in sorted(names & set(_HEADERS))))
+    letters = {one.parameter.type: one.dtype.name for one in arguments if len(one.parameter.type) == 1}
+    yield from (f"typedef {TYPES[name]} {letter};" for letter, name in letters.items())
+
 
 _KERNEL = """\
 extern "C" __global__ void {name}({parameters}, const long long _size) {{

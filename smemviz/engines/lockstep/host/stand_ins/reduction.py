@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
-from smemviz.engines.lockstep.host.stand_ins.cupy_elementwise import (
+from smemviz.engines.lockstep.host.stand_ins.elementwise import (
     TYPES,
     Argument,
     argument_of,

@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, from_bf1
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-from smemviz.engines.lockstep.values.rounding import EXACT, directed
+from smemviz.engines.lockstep.values.special import EXACT, directed
 
 ROUNDED = {"rz": "rz", "rm": "rd", "rp": "ru"}  # PTX's words, CUDA's names
 

@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action
-from smemviz.engines.lockstep.python.functions.output import MOST_LINES
+from smemviz.engines.lockstep.python.functions.builtin_functions import MOST_LINES
 from smemviz.engines.lockstep.running_launch import StoppedError
 from smemviz.messages import english
 

@@ -1,4 +1,8 @@
-"""``cuda.atomic``: the threads that update one element do so one after the other, in order of their number."""
+"""``cuda.atomic``, and loads and stores that say how to use the caches, ``cuda.ldcg`` and its kin.
+
+The threads that update one element do so one after the other, in order of their number. What moves with a hint at
+caches is the same as without.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.access import locate
 from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of
+from smemviz.frontends.numba.sites.site_arrays import CACHE_HINTS
 from smemviz.messages import english
 
 Update = Callable[[Any, Any], Any]
@@ -154,9 +161,34 @@ def in_turn(update: Update, flat: Any, at: Any, operand: Any) -> Any:
 
 def swap_in_turn(flat: Any, at: Any, expected: Any, value: Any) -> Any:
     """Store the value of one thread after the other in an element that is as it expects; return what was there."""
-    from smemviz.engines.lockstep.python.functions.swaps import swap
+    from smemviz.engines.lockstep.values.fused import swap
 
     bits = np.dtype(f"u{flat.itemsize}")
     old = np.empty(len(at), flat.dtype)
     swap(flat.view(bits), at, expected.view(bits), value.view(bits), old.view(bits))
     return old
+
+
+def _indices(frame: Frame, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
+    if not isinstance(array, View) or array.memory.space != "global":
+        raise frame.refuse(node, english("{code} on anything but a global array", code=ast.unparse(node.func)))
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _load(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    array, index = arguments
+    return access.load(frame, node, array, _indices(frame, node, array, index))
+
+
+def _store(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    array, index, value = arguments
+    indices = _indices(frame, node, array, index)
+    access.write(frame, node, array, *access.locate(frame, node, array, indices), value)
+
+
+CALLS: dict[str, Rule] = {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
+CALLS |= {
+    "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
+    "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
+}
+CALLS |= {f"cuda.{name}": Rule(_load, 2, 2) if op == "load" else Rule(_store, 3, 3) for name, op in CACHE_HINTS.items()}

@@ -16,7 +16,7 @@ import numpy as np
 from smemviz.engines.lockstep.python.functions import intrinsics, mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values import special
-from smemviz.engines.lockstep.values.rounding import DIRECTIONS, directed
+from smemviz.engines.lockstep.values.special import DIRECTIONS, directed
 from smemviz.engines.lockstep.values.typing import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
 
 _INT16 = np.dtype(np.int16)

@@ -10,8 +10,8 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
 from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.values.masks import Texts
 from smemviz.engines.lockstep.values.ranges import Range
-from smemviz.engines.lockstep.values.texts import Texts
 from smemviz.engines.lockstep.values.typing import INT32, INT64_MAX, Dtype, NotAScalarError, Value, cast, dtype_of
 from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.messages import english

@@ -14,9 +14,8 @@ from smemviz.engines.lockstep.python import access, operations
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.python.kinds import kind_of
-from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.values.times import KINDS
+from smemviz.engines.lockstep.python.merging import kind_of
+from smemviz.engines.lockstep.values.operators import KINDS, NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     COMPLEX64,

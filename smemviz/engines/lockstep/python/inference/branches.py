@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import Flat, View
-from smemviz.engines.lockstep.python.assignments import bind
 from smemviz.engines.lockstep.python.frame import ONE_TYPE_EACH, Frame, Language, Versions
 from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit, key_of
 from smemviz.engines.lockstep.python.iterables import Iterating
-from smemviz.engines.lockstep.python.kinds import UNKNOWN, kind_of
+from smemviz.engines.lockstep.python.merging import UNKNOWN, kind_of
+from smemviz.engines.lockstep.python.statements import bind
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value

@@ -20,11 +20,9 @@ import numpy as np
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import SharedMemory, View
 from smemviz.engines.lockstep.python.frame import Frame, Language, Move, Versions
-from smemviz.engines.lockstep.python.kinds import UNKNOWN, Kind, convert, kind_of, unified
-from smemviz.engines.lockstep.python.merging import CannotMergeError
-from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.python.merging import UNKNOWN, CannotMergeError, Kind, convert, kind_of, unified
+from smemviz.engines.lockstep.values.masks import Mask, Optional
 from smemviz.engines.lockstep.values.operators import NoRuleError
-from smemviz.engines.lockstep.values.optional import Optional
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.sites import SiteTree
