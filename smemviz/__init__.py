@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from smemviz.app.factory import create_app
     from smemviz.engines import cuda_cpp, record, run
     from smemviz.engines.script import recording
-    from smemviz.model.counting.banks import wavefronts
-    from smemviz.model.counting.sectors import sectors
+    from smemviz.model.counting.service import sectors, wavefronts
     from smemviz.recordings.file import load
     from smemviz.recordings.recording import Recording
     from smemviz.version import __version__
@@ -42,8 +41,8 @@ _HOMES = {
     "record": "smemviz.engines",
     "recording": "smemviz.engines.script",
     "run": "smemviz.engines",
-    "sectors": "smemviz.model.counting.sectors",
-    "wavefronts": "smemviz.model.counting.banks",
+    "sectors": "smemviz.model.counting.service",
+    "wavefronts": "smemviz.model.counting.service",
     "__version__": "smemviz.version",
 }
 

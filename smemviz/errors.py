@@ -18,10 +18,12 @@ SmemvizError
 
 from __future__ import annotations
 
-from pathlib import Path
+import traceback
+from pathlib import Path, PurePath
 from typing import Any, Self
 
 from smemviz.printable import brief
+from smemviz.version import __version__
 
 _SHIPPED = f"{(Path(__file__).resolve().parent / '_data').as_posix()}/"
 
@@ -161,3 +163,17 @@ def stop_code(stop: BaseException) -> int:
     """Return the exit code of a program that Ctrl-C or SIGTERM ended, as a shell reports it."""
     behind = stop.__cause__ if isinstance(stop, CutShortError) else stop
     return 143 if isinstance(behind, TerminatedError) else 130
+
+
+DEBUG = "SMEMVIZ_DEBUG"  # in the environment, has the whole traceback shown
+_MOST_SAID = 300  # characters of the error's own
+
+
+def fault(error: BaseException) -> str:
+    """Say what to report of an error."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} in {PurePath(frame.filename).name}:{frame.lineno}"
+    return (
+        f"a fault of smemviz {__version__}: {where}: {str(error)[:_MOST_SAID]}. Please report this line and what was "
+        f"run; {DEBUG}=1 in the environment shows the whole traceback"
+    )

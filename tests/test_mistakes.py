@@ -13,7 +13,7 @@ from helpers.commands import Command
 
 import smemviz
 from smemviz.errors import LaunchError
-from smemviz.model.counting.element_counts import element_counts
+from smemviz.model.counting.global_traffic import element_counts
 from smemviz.paths import kernels_dir
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording

@@ -17,13 +17,13 @@ from typing import Any
 
 import smemviz
 from smemviz import errors
-from smemviz.cli.failing import FAILED
+from smemviz.cli.ending import FAILED
 from smemviz.cli.main import VERBS
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.ptx import coverage as ptx
 from smemviz.engines.lockstep.python.functions import coverage as python
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
-from smemviz.faults import DEBUG
+from smemviz.errors import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.paths import gallery, kernels_dir, recording_for

@@ -26,10 +26,10 @@ from smemviz.i18n import _
 from smemviz.languages import language_of
 from smemviz.paths import recording_for
 from smemviz.recordings.data import Launch
-from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
 from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
 from smemviz.recordings.recording import Recording, numbered
+from smemviz.recordings.vocabulary import ConstantValue
 
 _MOST_BYTES = 1 << 30  # of all runs together
 

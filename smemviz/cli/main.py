@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from smemviz.cli.failing import fail, fail_with
-from smemviz.cli.stopping import terminable
+from smemviz.cli.ending import fail, fail_with, terminable
 from smemviz.errors import TerminatedError, stop_behind, stop_code
 from smemviz.version import __version__
 

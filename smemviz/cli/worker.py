@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from smemviz.cli.failing import fail_with
+from smemviz.cli.ending import fail_with
 
 
 def main() -> int:

@@ -11,8 +11,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.figures.sectors import used_of
 from smemviz.i18n import _
 from smemviz.views.comparison import KINDS, Row, time_text, wavefronts
-from smemviz.wording.grammar import items
-from smemviz.wording.labels import count, duration, operation_name
+from smemviz.wording.labels import count, duration, items, operation_name
 
 _WIDE_RIGHT = 170  # pixels beside the bars, where the texts there are long
 

@@ -12,13 +12,12 @@ from smemviz.figures.drawing.cells import Marked, cell_text, cells, fitting_size
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.i18n import _, ngettext, pgettext
 from smemviz.languages import Spelling
-from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
+from smemviz.model.counting.global_traffic import ElementCounts, element_counts, elements
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.grid import Fold, fold_of
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, element_name
+from smemviz.wording.labels import count, element_name, sentences
 
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
 _STEPS = 6  # shades, where elements are touched in more ways than that

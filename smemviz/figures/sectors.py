@@ -12,14 +12,12 @@ from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, Marked, cell_text, cells, key, strikes
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.element_counts import elements
-from smemviz.model.counting.global_traffic import Traffic
-from smemviz.model.counting.sectors import sectors as count_sectors
+from smemviz.model.counting.global_traffic import Traffic, elements
+from smemviz.model.counting.service import sectors as count_sectors
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import SECTOR_BYTES, Launch
 from smemviz.views.grid import label_size, lane_label
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, efficiency_text, element_name, lane_ranges, lanes_named
+from smemviz.wording.labels import count, efficiency_text, element_name, lane_ranges, lanes_named, sentences
 from smemviz.wording.sentences import present
 
 LINE_BYTES = 128

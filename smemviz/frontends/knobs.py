@@ -8,7 +8,7 @@ from typing import Literal
 
 from smemviz.errors import ConstantError
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES, ConstantValue
+from smemviz.recordings.vocabulary import DTYPES, ConstantValue
 
 Kind = Literal["int", "float", "bool", "dtype"]
 MAX_BITS = 4096

@@ -12,7 +12,7 @@ from smemviz.errors import ConstantError, InputError
 from smemviz.frontends.knobs import Constant, parse_value
 from smemviz.languages import Language, View
 from smemviz.messages import english
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 
 @dataclass(frozen=True)

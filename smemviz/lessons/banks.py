@@ -10,8 +10,7 @@ from smemviz.figures.lessons import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import asked_of, by_model, code, wavefronts_text
-from smemviz.model.hardware.hardware import H200
-from smemviz.model.hardware.rules import WARP
+from smemviz.model.hardware.hardware import H200, WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
 from smemviz.views.layout_lab import RequestPicture, SetUp, picture

@@ -6,8 +6,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
-from smemviz.lessons.recorded import RecordedAccess, recorded, recorded_access, writers
-from smemviz.lessons.scenes import by_recording, code, code_of
+from smemviz.lessons.scenes import RecordedAccess, by_recording, code, code_of, recorded, recorded_access, writers
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.wording.labels import lane_ranges
 

@@ -11,8 +11,7 @@ from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.recorded import recorded, recorded_access
-from smemviz.lessons.scenes import by_model, by_recording, code, code_of
+from smemviz.lessons.scenes import by_model, by_recording, code, code_of, recorded, recorded_access
 from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200
 

@@ -16,9 +16,8 @@ import plotly.graph_objects as go
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.i18n import _
-from smemviz.model.hardware.rules import WARP
-from smemviz.wording.grammar import items, names
-from smemviz.wording.labels import lane_ranges
+from smemviz.model.hardware.hardware import WARP
+from smemviz.wording.labels import items, lane_ranges, names
 
 Kind = Literal["number", "choice", "lanes"]
 Values = Mapping[str, str]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures
-from smemviz.lessons.recorded import recorded, recorded_access
-from smemviz.lessons.scenes import asked_by, by_recording, code, code_of, wavefronts_text
+from smemviz.lessons.scenes import asked_by, by_recording, code, code_of, recorded, recorded_access, wavefronts_text
 from smemviz.model.playback.bank_service import bank_layout
 from smemviz.recordings.data import WARP_SIZE
 

@@ -15,16 +15,25 @@ from smemviz.figures.lessons import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
-from smemviz.lessons.recorded import RecordedAccess, recorded, recorded_access
-from smemviz.lessons.scenes import asked_by, asked_of, by_recording, code, lanes_in, wavefronts_text
-from smemviz.model.counting.banks import count
+from smemviz.lessons.scenes import (
+    RecordedAccess,
+    asked_by,
+    asked_of,
+    by_recording,
+    code,
+    lanes_in,
+    recorded,
+    recorded_access,
+    wavefronts_text,
+)
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback.bank_service import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp, picture
-from smemviz.wording.grammar import clauses
+from smemviz.wording.labels import clauses
 
 _MOST_PAD = 32  # words; from there on rows begin where they began before
 

@@ -9,9 +9,8 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.recorded import recorded, recorded_access
-from smemviz.lessons.scenes import by_recording, code
-from smemviz.model.counting.element_counts import elements
+from smemviz.lessons.scenes import by_recording, code, recorded, recorded_access
+from smemviz.model.counting.global_traffic import elements
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.published_findings import cycles
 

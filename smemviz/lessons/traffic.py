@@ -9,10 +9,9 @@ from smemviz.figures.matmul.loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.i18n import N_, _
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.recorded import recorded, recorded_access
-from smemviz.lessons.scenes import by_recording, code, code_of
+from smemviz.lessons.scenes import by_recording, code, code_of, recorded, recorded_access
 from smemviz.model.counting.matmul import traffic
-from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.service import bytes_used, fewest_sectors, sectors
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE
 from smemviz.recordings.sweep import Size
 from smemviz.wording.labels import number

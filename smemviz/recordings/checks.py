@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.recordings.data import ArrayInfo, Site, SiteHardware, Timing
-from smemviz.recordings.dtypes import DTYPES
-from smemviz.recordings.operation_names import MATRICES, OPERATIONS, WIDTHS
+from smemviz.recordings.vocabulary import DTYPES, MATRICES, OPERATIONS, WIDTHS
 
 MAX_SHARED_BYTES = 1 << 18  # where a block's window may end; no GPU's is larger than 228 KiB
 _MAX_SHARED_ELEMENTS = 1 << 20  # of all shared arrays of a launch; views of dynamic memory overlap

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_members, writing
 from smemviz.recordings.data import Calibration, Device, Launch, Requests, Site, Totals
-from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.findings import Finding
+from smemviz.recordings.vocabulary import ConstantValue
 
 EngineName = Literal["gpu", "lockstep"]
 

@@ -15,8 +15,7 @@ from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import finding_as_data
 from smemviz.reports.terminal import output_console, print_json, table_of
-from smemviz.wording.grammar import clauses, items
-from smemviz.wording.labels import access_name, duration, listed
+from smemviz.wording.labels import access_name, clauses, duration, items, listed
 from smemviz.wording.sentences import described, folded
 
 SCHEMA = 1

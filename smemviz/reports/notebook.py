@@ -10,7 +10,7 @@ from html import escape
 
 from smemviz.figures.drawing.style import THEMES, blend, css_variables, font, mono
 from smemviz.i18n import _, spoken
-from smemviz.model.counting.duplicates import duplicates, times_made
+from smemviz.model.counting.diff import duplicates, times_made
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
@@ -18,8 +18,7 @@ from smemviz.model.playback.request_view import RequestView, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.views.columns import columns_in
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, duration
+from smemviz.wording.labels import count, duration, sentences
 from smemviz.wording.sentences import Facts, described, facts, folded, headline, origin, present, rule
 
 _MOST_LAUNCHES = 20

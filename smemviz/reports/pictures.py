@@ -21,9 +21,8 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.selection import Choice, choose, launches
 from smemviz.views.comparison import Entry, compared
-from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.impact import Measured
-from smemviz.wording.labels import count, launch_name
+from smemviz.wording.labels import clauses, count, launch_name, sentences
 from smemviz.wording.sentences import headline, origin, present, provenance
 
 

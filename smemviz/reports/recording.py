@@ -10,7 +10,7 @@ from rich.text import Text
 
 from smemviz.frontends.reading import loaded_sites
 from smemviz.languages import spelling_of
-from smemviz.model.counting.duplicates import duplicates, times_made
+from smemviz.model.counting.diff import duplicates, times_made
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import Basis

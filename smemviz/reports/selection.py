@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.counting.costs import excess_at
-from smemviz.model.counting.duplicates import duplicates
+from smemviz.model.counting.diff import duplicates
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.recordings.data import Launch

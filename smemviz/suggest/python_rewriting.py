@@ -19,7 +19,7 @@ from smemviz.model.layout.candidates import LayoutChange, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 from smemviz.suggest.python_pitch import as_pad, in_one_line, longer, size_texts
 from smemviz.suggest.rewrites import Change, Edit, NotRewrittenError, Rewrite, Rewriter, pad_constant, replacing
 from smemviz.suggest.uses import check_named_once, declaration, elements, views

@@ -18,7 +18,7 @@ from smemviz.messages import english
 from smemviz.model.layout.candidates import LayoutChange, Pad, laid_out
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
 

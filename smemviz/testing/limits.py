@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import count
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.service import count, sectors
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, Site, SiteSummary, Space

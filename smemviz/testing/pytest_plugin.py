@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     folder = config.getoption("smem_report")
     if folder is not None:
-        from smemviz.testing.session_report import Report
+        from smemviz.testing.report import Report
 
         config.option.smem_report = str(Path(folder).absolute())  # so that workers write to the same place
         config.pluginmanager.register(Report(config, _SMEM), "smemviz-report")

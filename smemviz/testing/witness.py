@@ -10,7 +10,7 @@ import numpy as np
 
 from smemviz.frontends.reading import loaded_sites
 from smemviz.languages import spelling_of
-from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.model.counting.service import bytes_used, sectors
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import pads, swizzles
 from smemviz.model.layout.search import Score, score, smallest_fix

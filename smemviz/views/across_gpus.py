@@ -13,8 +13,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.across_gpus import Access, GpuFamily, Step, cost_on, on_every_gpu
 from smemviz.recordings.data import Calibration, CalibrationRow
-from smemviz.wording.grammar import capital, items, names, sentences
-from smemviz.wording.labels import count, day, degree_name, operation_name
+from smemviz.wording.labels import capital, count, day, degree_name, items, names, operation_name, sentences
 
 GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))
 _EVERY_ACCESS = ("number of banks", "bytes of a bank")  # what a calibration says of all of them

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from smemviz.i18n import _
-from smemviz.model.counting.cache import cached
+from smemviz.model.counting.costs import cached
 from smemviz.model.counting.summary import counted_totals, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, degree_name
+from smemviz.wording.labels import count, degree_name, sentences
 
 
 @dataclass(frozen=True)

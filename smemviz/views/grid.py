@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import gettext as _
-from smemviz.model.counting.element_counts import ElementCounts
+from smemviz.model.counting.global_traffic import ElementCounts
 from smemviz.model.playback.bank_service import BankLayout, BankService
 from smemviz.model.playback.request_view import RequestView, contents, element_addresses
 from smemviz.recordings.data import ArrayInfo, Launch

@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.i18n import N_, _, pgettext
-from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.service import count as count_wavefronts
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest
 from smemviz.model.layout.accesses import Access, Lanes, Totals, elements, lanes, requests, totals
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback.bank_service import BankLayout, BankService, serve_lanes
-from smemviz.recordings.operation_names import MATRICES
+from smemviz.recordings.vocabulary import MATRICES
 from smemviz.views.grid import Grid
 from smemviz.views.one_request import request_data
-from smemviz.wording.grammar import items
-from smemviz.wording.labels import count, degree_name, lane_ranges, operation_name
+from smemviz.wording.labels import count, degree_name, items, lane_ranges, operation_name
 
 LANE_HEADS = (N_("lane"), N_("element"), N_("address"), N_("bank"), N_("wavefront"))
 COUNT_HEADS = (N_("access"), N_("requests"), N_("wavefronts"), N_("ideal"), N_("degree"), N_("bytes wasted"))

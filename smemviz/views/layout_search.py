@@ -13,7 +13,7 @@ from smemviz.model.layout.layouts import Layout
 from smemviz.model.layout.search import LayoutFix, beats, search, suggest
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp
-from smemviz.wording.grammar import clauses
+from smemviz.wording.labels import clauses
 
 _MOST_ROWS = 10
 

@@ -9,8 +9,7 @@ from typing import Literal
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import Counted, intensity, scaled, shares
 from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Size, Sweep, Traffic
-from smemviz.wording.grammar import items, names
-from smemviz.wording.labels import duration, number, percent
+from smemviz.wording.labels import duration, items, names, number, percent
 
 Where = Literal["lockstep", "card", "scaled"]
 

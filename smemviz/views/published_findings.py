@@ -13,9 +13,8 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, SiteSummary
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import explain
-from smemviz.wording.grammar import sentences
 from smemviz.wording.impact import clock_mhz
-from smemviz.wording.labels import count, duration, listed, number, percent
+from smemviz.wording.labels import count, duration, listed, number, percent, sentences
 
 _NOT_NAMED = N_("hardware not named")
 _NSIGHT = N_("Nsight Compute on compute capability 7.5 or later")

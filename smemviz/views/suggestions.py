@@ -12,8 +12,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import Launch
-from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import duration
+from smemviz.wording.labels import clauses, duration
 from smemviz.wording.layout_changes import change_text
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from smemviz.i18n import _, ngettext, spoken
 from smemviz.languages import PYTHON, Spelling
-from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.counting.pattern import Pattern, different, find_patterns, index_steps, mostly_irregular
-from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.model.counting.service import bytes_used, sectors
+from smemviz.model.counting.service import count as count_wavefronts
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.array_requests import ArrayRequests, recorded, relative_addresses
@@ -22,8 +22,7 @@ from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import ArrayInfo, Launch, Site
-from smemviz.wording.grammar import capital, clause, clauses, items, sentences
-from smemviz.wording.labels import count
+from smemviz.wording.labels import capital, clause, clauses, count, items, sentences
 from smemviz.wording.layout_changes import fix_text
 from smemviz.wording.patterns import described, name, reason
 

@@ -11,8 +11,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.cost import MULTIPROCESSORS, Cost, Excess, Judgement, cost, judge
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Calibration, Device, Launch, Timing
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, duration, percent
+from smemviz.wording.labels import count, duration, percent, sentences
 
 _MUCH, _LITTLE = 0.1, 0.01  # of the net time
 

@@ -1,10 +1,11 @@
-"""Short texts in pictures: numbers, what is counted, lanes in ranges, the state of a card while it measured."""
+"""Short texts: numbers, what is counted, lanes in ranges, the state of a card; joining lists and sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
+from functools import reduce
 
 import numpy as np
 
@@ -12,7 +13,43 @@ from smemviz.i18n import N_, _, ngettext, pgettext, spoken
 from smemviz.languages import Spelling
 from smemviz.recordings.data import ArrayInfo, Launch, Verdict
 from smemviz.recordings.findings import kind_of
-from smemviz.wording.grammar import clauses, names
+
+
+def capital(text: str) -> str:
+    """Begin a text as a sentence begins; English alone of our languages has capitals."""
+    return text[0].upper() + text[1:] if spoken() == "en" else text
+
+
+def clause(sentence: str) -> str:
+    """Return a sentence as it stands inside of another."""
+    within = sentence[0].lower() + sentence[1:] if spoken() == "en" else sentence
+    return within.rstrip(".。")
+
+
+def sentences(*parts: str) -> str:
+    """Write sentences one behind the other, leaving out empty ones."""
+    spoken_of = [part for part in parts if part]
+    return _joined(lambda before, after: _("{before} {after}", before=before, after=after), spoken_of)
+
+
+def clauses(*parts: str) -> str:
+    """Write parts of a sentence one behind the other."""
+    return _joined(lambda before, after: _("{before}, {after}", before=before, after=after), parts)
+
+
+def items(*parts: str) -> str:
+    """Write a list whose items may have commas."""
+    return _joined(lambda before, after: _("{before}; {after}", before=before, after=after), parts)
+
+
+def names(*parts: str) -> str:
+    """Write a list of names or numbers."""
+    return pgettext("between names of one thing", ", ").join(parts)
+
+
+def _joined(join: Callable[[str, str], str], parts: Sequence[str]) -> str:
+    return reduce(join, parts) if parts else ""
+
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
 

@@ -9,8 +9,7 @@ from smemviz.languages import PYTHON, Spelling
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix, Score
 from smemviz.recordings.data import ArrayInfo
-from smemviz.wording.grammar import capital
-from smemviz.wording.labels import count
+from smemviz.wording.labels import capital, count
 
 
 def fix_text(

@@ -15,9 +15,8 @@ from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import Site
-from smemviz.recordings.operation_names import POPULATION_COUNT
-from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import count, lane_ranges
+from smemviz.recordings.vocabulary import POPULATION_COUNT
+from smemviz.wording.labels import clauses, count, lane_ranges
 
 _NAMES = {
     "one lane": N_("one lane"),

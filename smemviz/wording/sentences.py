@@ -10,7 +10,7 @@ from smemviz.i18n import _, ngettext
 from smemviz.messages import say
 from smemviz.model.counting.costs import cost_and_least, rule_at, unit_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.counting.sectors import bytes_used
+from smemviz.model.counting.service import bytes_used
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -19,8 +19,18 @@ from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording
-from smemviz.wording.grammar import capital, names, sentences
-from smemviz.wording.labels import access_name, count, day, degree_name, efficiency_text, finding_name, operation_name
+from smemviz.wording.labels import (
+    access_name,
+    capital,
+    count,
+    day,
+    degree_name,
+    efficiency_text,
+    finding_name,
+    names,
+    operation_name,
+    sentences,
+)
 
 _MOST_ALIKE = 2
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.service import wavefronts
 
 REQUESTS = 10_000_000
 PEER_REQUESTS = 250_000

@@ -9,7 +9,7 @@ import pytest
 
 import smemviz
 from smemviz.errors import InputError, UnsupportedError
-from smemviz.model.counting import banks
+from smemviz.model.counting.service import assign
 
 RNG = np.random.default_rng(7)
 
@@ -200,6 +200,6 @@ def test_what_is_not_executed_is_refused_by_name_and_line(what: str) -> None:
 
 @pytest.mark.parametrize("op", ["wmma_load", "wmma_store"])
 def test_addresses_of_wmma_are_not_counted(op: str) -> None:
-    for function in (smemviz.wavefronts, banks.assign):
+    for function in (smemviz.wavefronts, assign):
         with pytest.raises(InputError, match=f"{op} cannot be counted from addresses: PTX does not tell which lane"):
             function(np.arange(32) * 16, 16, op)

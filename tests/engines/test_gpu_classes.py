@@ -5,7 +5,7 @@ import pytest
 
 from smemviz.engines.gpu.request_classes import served_as, shape_of_counts, totals
 from smemviz.recordings.data import Site
-from smemviz.recordings.operation_names import ATOMICS, POPULATION_COUNT, REDUCTIONS
+from smemviz.recordings.vocabulary import ATOMICS, POPULATION_COUNT, REDUCTIONS
 
 
 def site(space, op, width):

@@ -9,7 +9,7 @@ from helpers.synthetic import square_launch, square_recording
 
 from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.drawing.style import THEMES
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service, serve_lanes
 from smemviz.model.playback.request_view import request_view

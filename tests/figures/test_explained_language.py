@@ -25,8 +25,8 @@ from smemviz.views.across_gpus import gpu_rows, gpus_headline
 from smemviz.views.layout_lab import SetUp
 from smemviz.views.layout_search import layout_heads, layout_rows, layouts_text
 from smemviz.wording.explanations import Explained, Explaining
-from smemviz.wording.grammar import capital, clause, sentences
 from smemviz.wording.impact import Measured, impact
+from smemviz.wording.labels import capital, clause, sentences
 from smemviz.wording.layout_changes import change_text
 from smemviz.wording.patterns import described, name
 

@@ -23,8 +23,8 @@ from smemviz.frontends.program import Program
 from smemviz.messages import recognised
 from smemviz.model.hardware.compute_capability import known
 from smemviz.paths import assets_dir
-from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.vocabulary import DTYPES
 from smemviz.reports.html import page
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it

@@ -10,7 +10,7 @@ import smemviz
 from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.lesson import Lesson
-from smemviz.lessons.recorded import recorded, recorded_access
+from smemviz.lessons.scenes import recorded, recorded_access
 from smemviz.paths import kernels_dir
 
 

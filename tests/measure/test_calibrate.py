@@ -8,7 +8,7 @@ from helpers.gallery import RECORDINGS
 
 from smemviz.errors import InputError
 from smemviz.measure.calibration.calibrate import calibrate
-from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.service import wavefronts
 from smemviz.recordings import calibration as kept
 from smemviz.recordings.data import Device
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.measure.ncu.counts import Counts
+from smemviz.measure.ncu.sass import Counts
 from smemviz.measure.ncu.verdicts import Subject, changed, moved_together
 
 

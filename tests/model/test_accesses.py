@@ -19,7 +19,7 @@ from smemviz.model.layout.accesses import PATTERNS, Access, access_of, elements,
 from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.layouts import Layout, layout_of
 from smemviz.model.layout.search import score
-from smemviz.recordings.operation_names import MATRICES
+from smemviz.recordings.vocabulary import MATRICES
 
 LANES = np.arange(32)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.across_gpus import Access, Cost, GpuFamily, cost_on, on_every_gpu

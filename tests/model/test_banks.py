@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.counting import service
-from smemviz.model.counting.banks import assign, count, wavefronts
-from smemviz.model.counting.service import serve
+from smemviz.model.counting.service import assign, count, serve, wavefronts
 from smemviz.model.hardware.compute_capability import known
-from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware, shared_rule
 from smemviz.model.hardware.operations import effect_of
-from smemviz.model.hardware.rules import shared_rule
-from smemviz.recordings.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
+from smemviz.recordings.vocabulary import FRAGMENTS, OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
 
@@ -278,7 +276,7 @@ def test_the_first_requests_of_a_process_are_served_as_later_ones(
 def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
     script = """
 import numpy as np
-from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.service import wavefronts
 from smemviz.model.counting.jit import serve_rows
 rows = 8 * np.arange(32) + 4096 * np.arange(5000)[:, None]
 assert wavefronts(rows, 4).tolist() == [2] * 5000 and not serve_rows.signatures

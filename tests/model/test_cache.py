@@ -4,7 +4,7 @@ import gc
 
 from helpers import launches
 
-from smemviz.model.counting.cache import cached
+from smemviz.model.counting.costs import cached
 from smemviz.recordings.data import Launch
 
 made = []

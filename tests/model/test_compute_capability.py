@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.compute_capability import device, known
 from smemviz.model.hardware.hardware import Hardware
 

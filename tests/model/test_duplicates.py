@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from helpers.strategies import a_launch, totals
 
-from smemviz.model.counting.duplicates import duplicates
+from smemviz.model.counting.diff import duplicates
 from smemviz.recordings.data import Timing
 
 

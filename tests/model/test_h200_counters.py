@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smemviz.model.counting.banks import assign, count, wavefronts
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.service import assign, count, sectors, wavefronts
 from smemviz.model.hardware.operations import basis
 
 Key = tuple[str, str, int]
@@ -60,7 +59,7 @@ def test_the_hardware_never_beat_the_ideal(key: Key) -> None:
 
 def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
     from smemviz.model.hardware.operations import effect_of
-    from smemviz.recordings.operation_names import OPERATIONS, WIDTHS
+    from smemviz.recordings.vocabulary import OPERATIONS, WIDTHS
 
     for op in OPERATIONS:
         for width in (16,) if "matrix" in op else (4,) if effect_of(op) == "update" else WIDTHS:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import smemviz
 from smemviz import paths as resources
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix

@@ -16,7 +16,7 @@ import smemviz
 from smemviz.engines.gpu.request_classes import served_as
 from smemviz.figures.banks import banks
 from smemviz.figures.tile import tile
-from smemviz.model.counting.banks import assign, count
+from smemviz.model.counting.service import assign, count
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware import compute_capability
 from smemviz.model.hardware.compute_capability import ComputeCapability, blocks_per_multiprocessor, device

@@ -7,7 +7,7 @@ from helpers.launches import launch, site
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.operations import basis, effect_of, operation, predictable, unpredictable, weakest_basis
-from smemviz.recordings.operation_names import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS
+from smemviz.recordings.vocabulary import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."

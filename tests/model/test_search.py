@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.accesses import access_of, totals

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.model.counting.service import bytes_used, sectors
 from smemviz.recordings.data import SECTOR_BYTES
 
 LANE = np.arange(32)

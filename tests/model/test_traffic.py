@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.model.counting.element_counts import element_counts, elements
-from smemviz.model.counting.global_traffic import add_traffic, same_accesses, traffic_of
+from smemviz.model.counting.global_traffic import add_traffic, element_counts, elements, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
 from smemviz.model.hardware.operations import effect_of
 from smemviz.paths import kernels_dir

@@ -22,7 +22,7 @@ def loaded() -> None:
     """Load what a run needs before pytester forgets the modules that a test session imported."""
     import smemviz.testing.budget
     import smemviz.testing.pytest_plugin
-    import smemviz.testing.session_report
+    import smemviz.testing.report
 
     recording = smemviz.run(Path(__file__).parents[2] / "kernels" / "square.py", engine="lockstep")
     recording.launches[0].summary()

@@ -9,7 +9,7 @@ import pytest
 from helpers.plugin_sessions import COLUMN
 
 import smemviz
-from smemviz.testing.session_report import file_name
+from smemviz.testing.report import file_name
 
 
 def test_the_report_has_recordings_and_a_page_of_what_failed(pytester: pytest.Pytester, run) -> None:

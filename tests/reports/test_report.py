@@ -16,7 +16,7 @@ from helpers.gallery import RECORDINGS
 from helpers.strategies import totals
 from playwright.sync_api import Page, expect
 
-from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.service import wavefronts
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from smemviz.app.library import ShownRun
 from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
-from smemviz.model.counting.duplicates import times_made
+from smemviz.model.counting.diff import times_made
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, request_view, worst_request
 from smemviz.recordings.data import Launch

@@ -36,8 +36,7 @@ from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
 from smemviz.recordings.findings import Finding
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count
+from smemviz.wording.labels import count, sentences
 from smemviz.wording.sentences import folded, more_of_a_kind
 
 _FIRST = "padding"  # a kernel to fix: it is short and has a conflict, so that all of the page has something to show

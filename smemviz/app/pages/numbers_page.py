@@ -18,7 +18,7 @@ from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.views.glossary import Number, Section, numbers
-from smemviz.wording.grammar import names
+from smemviz.wording.labels import names
 from smemviz.wording.sentences import origin
 
 _FILE, _KERNEL = "square.py", "set_row_read_col"  # whose numbers are the examples

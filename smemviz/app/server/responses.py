@@ -14,8 +14,7 @@ from typing import Any
 from flask import Flask, Response, g, has_request_context, redirect
 from werkzeug.exceptions import InternalServerError
 
-from smemviz.errors import BusyError, WaitingError
-from smemviz.faults import DEBUG, fault
+from smemviz.errors import DEBUG, BusyError, WaitingError, fault
 from smemviz.messages import say
 from smemviz.printable import one_line
 

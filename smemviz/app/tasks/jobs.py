@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Generic, Literal, TypeVar, cast
 
 from smemviz.errors import InputError
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 State = Literal["idle", "running", "done", "failed", "cancelled"]
 

@@ -20,7 +20,7 @@ from smemviz.progress import LINES
 from smemviz.recordings.calibration import calibration_for, calibration_of
 from smemviz.recordings.checks import decode
 from smemviz.recordings.data import Device, Launch, Timing
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 from smemviz.wording.impact import Measured
 
 _PROGRESS = re.compile(r"(\d+)/\d+ (.*)")

@@ -15,7 +15,7 @@ from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
 from smemviz.paths import suggestions_for
 from smemviz.progress import LINES
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 Facts = dict[str, Any]  # what ``smemviz suggest --json`` prints
 

@@ -23,7 +23,7 @@ import argparse
 import shlex
 import sys
 
-from smemviz.cli.crashes import crash_told
+from smemviz.cli.ending import crash_told, cut_short
 from smemviz.cli.settings import (
     add_compiler,
     add_engine,
@@ -35,7 +35,6 @@ from smemviz.cli.settings import (
     require_output,
     with_compiler,
 )
-from smemviz.cli.stopping import cut_short
 from smemviz.errors import CutShortError, SmemvizError, stop_code
 from smemviz.i18n import _
 from smemviz.languages import language_of
@@ -73,7 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import print_recording
-    from smemviz.wording.closing import closing
+    from smemviz.wording.first_look import closing
 
     require_output(arguments.output, ".npz")
     stop: CutShortError | None = None

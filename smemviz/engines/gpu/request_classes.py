@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.summary import TOTALS_FOR, totals_of
-from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.hardware.rules import rule_of
+from smemviz.model.hardware.hardware import Hardware, rule_of
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 DEGREES = WAVEFRONTS = WARP_SIZE + 1  # 0 to 32 of each

@@ -11,8 +11,7 @@ from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.recordings.sweep import Size, Sweep, Traffic
-from smemviz.wording.grammar import items, sentences
-from smemviz.wording.labels import listed, number
+from smemviz.wording.labels import items, listed, number, sentences
 
 _ROW = 64
 _TOP, _BOTTOM, _LEFT, _RIGHT = 34, 44, 88, 190

@@ -15,8 +15,7 @@ from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import attainable, best_intensity
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Point, Size, Sweep
 from smemviz.views.matmul_products import Product, name_of
-from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import duration, number, percent
+from smemviz.wording.labels import clauses, duration, number, percent
 
 HEIGHT = 520
 TOP, BOTTOM, LEFT, _RIGHT = 16, 52, 70, 190

@@ -14,8 +14,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.matmul_steps import Loaded, Step, loaded, sentence
-from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import space_name
+from smemviz.wording.labels import clauses, space_name
 
 _IDLE, _HELD, _MOVES, _READ = range(4)
 _WORDS = (N_("not touched"), N_("touched before"), N_("moves now"), N_("read now"))

@@ -14,7 +14,7 @@ from typing import Any
 from smemviz.frontends.cuda.text.lexing import Lines, Token, code
 from smemviz.frontends.knobs import Constant
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 _DEFINE = re.compile(r"#\s*define\s+([A-Z_][A-Z0-9_]*)(?!\()[ \t]+(.*)", re.DOTALL)
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")

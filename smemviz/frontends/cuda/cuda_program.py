@@ -19,7 +19,7 @@ from smemviz.frontends.knobs import Constant
 from smemviz.frontends.program import Program
 from smemviz.languages import CUDA_CPP
 from smemviz.messages import english
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)  # a launch in a comment
 

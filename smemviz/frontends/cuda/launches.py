@@ -25,7 +25,7 @@ from smemviz.frontends.cuda.structures import MAKERS, Structure, read_structure
 from smemviz.frontends.cuda.text.cuda_functions import Function, parts
 from smemviz.frontends.cuda.text.lexing import Lines, closing, code, scan
 from smemviz.messages import english
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 _LAUNCH = re.compile(
     r"(?P<name>[A-Za-z_][\w:]*\s*(?:<(?!<<).*?>)?)\s*<<<(?P<shape>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?", re.DOTALL

@@ -9,7 +9,7 @@ from smemviz.frontends.cuda.constants import SIZES, UnreadableError, parse, valu
 from smemviz.frontends.cuda.fields import Declared, Fields, declared
 from smemviz.frontends.cuda.text.cuda_functions import Function, parts
 from smemviz.frontends.cuda.text.lexing import Token, closing, code
-from smemviz.recordings.dtypes import ConstantValue
+from smemviz.recordings.vocabulary import ConstantValue
 
 _ALLOCATED = re.compile(r"cudaMalloc(?:Managed)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+)\s*,([^;]+)\)\s*[;)]")
 _AXES = "xyz"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.frontends.numba.syntax import parameters, stored
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 _OF_NUMBERS = ("abs", "bool", "complex", "float", "int", "max", "min", "pow", "round")
 

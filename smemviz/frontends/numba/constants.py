@@ -14,7 +14,7 @@ from typing import Any
 
 from smemviz.frontends.knobs import MAX_BITS
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 _MAX_DEPTH = 50
 _MAX_DIGITS = 400

@@ -26,8 +26,8 @@ from smemviz.errors import InputError
 from smemviz.frontends.numba.methods import METHODS
 from smemviz.frontends.numba.plain import as_function, plain
 from smemviz.frontends.numba.syntax import parameters, stored
-from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
+from smemviz.recordings.vocabulary import DTYPES
 
 _parse = lru_cache(maxsize=32)(ast.parse)
 

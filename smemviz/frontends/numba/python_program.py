@@ -24,7 +24,7 @@ from smemviz.frontends.numba.notebook import NOTEBOOK, cell_lines
 from smemviz.frontends.program import Program
 from smemviz.languages import PYTHON
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES, ConstantValue
+from smemviz.recordings.vocabulary import DTYPES, ConstantValue
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits

@@ -1,19 +1,92 @@
-"""What the model assumes, measured on the card in this machine, without a profiler."""
+"""What the model assumes, measured on the card in this machine without a profiler, by telling patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.options import Progress
-from smemviz.measure.calibration import patterns
-from smemviz.measure.calibration.patterns import Pattern
-from smemviz.model.counting.banks import wavefronts
+from smemviz.model.counting.service import wavefronts
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, Calibration, CalibrationRow, Device
+
+ROW_BYTES = 128
+WINDOW_BYTES = 32 * 1024
+LANES = np.arange(WARP_SIZE)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One request: what it asks, the operation, its width in bytes, and 32 byte offsets, -1 for a lane that is off."""
+
+    asks: str
+    op: str
+    width: int
+    addresses: NDArray[np.int64]
+
+
+def strides(op: str, width: int) -> list[Pattern]:
+    """Return degrees 1, 2, 4, 8, 16 and 32 of one operation: lanes a power of two of elements apart."""
+    steps = [1 << k for k in range(6)]
+    return [Pattern(f"stride {step}", op, width, LANES * max(width, 4) * step % WINDOW_BYTES) for step in steps]
+
+
+def bank_search() -> list[Pattern]:
+    """Return 4-byte loads with lanes 1 to 64 words apart; the first stride of the highest cost is the bank count."""
+    return [Pattern(f"stride {step}", "load", 4, LANES * 4 * step) for step in range(1, 65)]
+
+
+def bank_width_search() -> list[Pattern]:
+    """Return byte loads with lanes a row and 0 to 8 bytes apart; the first that costs one wavefront is a bank wide."""
+    return [Pattern(f"row + {extra}", "load", 1, LANES * (ROW_BYTES + extra)) for extra in range(9)]
+
+
+def phase_search(op: str, width: int) -> list[Pattern]:
+    """Return a request whose lane 0 has its banks to itself, then one for each other lane that wants them too.
+
+    That costs a wavefront more when the two lanes are served in the same phase. All other lanes share one word.
+    """
+    shared = np.full(WARP_SIZE, ROW_BYTES // 2)
+    shared[0] = 0
+    patterns = [Pattern("lane 0 alone", op, width, shared)]
+    for other in range(1, WARP_SIZE):
+        addresses = shared.copy()
+        addresses[other] = 8 * ROW_BYTES
+        patterns.append(Pattern(f"lane {other} against lane 0", op, width, addresses))
+    return patterns
+
+
+def merge_search(op: str, width: int) -> list[Pattern]:
+    """Return requests whose lanes pair up with the lane 1 or 2 away, over the whole warp or half and half."""
+    by_one, by_two = LANES // 2, (LANES // 4) * 2 + LANES % 2
+    half = np.where(LANES < WARP_SIZE // 2, by_one, by_two)
+    even, some = np.where(LANES % 2, -1, LANES), np.where(LANES % 4 < 2, LANES, -1)
+    kinds = {
+        "pairs ^1": by_one,
+        "pairs ^2": by_two,
+        "^1 and ^2 by halves": half,
+        "even lanes": even,
+        "lanes 0, 1 of 4": some,
+    }
+    return [Pattern(name, op, width, np.where(units < 0, -1, units * width)) for name, units in kinds.items()]
+
+
+def random_requests(op: str, width: int, count: int) -> list[Pattern]:
+    """Return requests of every kind of disorder: few or many rows, shared words, lanes off; the same each time."""
+    random = np.random.default_rng(width * 1000 + len(op))
+    patterns = []
+    for index in range(count):
+        units = random.integers(0, [8, 64, 512, WINDOW_BYTES // width][index % 4], WARP_SIZE)
+        off = random.random(WARP_SIZE) < [0.0, 0.0, 0.3][index % 3]
+        off[random.integers(WARP_SIZE)] = False
+        patterns.append(Pattern(f"random {index}", op, width, np.where(off, -1, units * width)))
+    return patterns
+
 
 Cycles = Callable[[Sequence[Pattern]], list[float]]
 
@@ -40,20 +113,20 @@ def calibrate(card: Device, cycles: Cycles, progress: Progress | None = None) ->
         if effect_of(op) != "update":
             rows.append(_phases(op, width, cc, cycles, slope))
         if width > 4:
-            rows.append(_agreement(f"{name}: merge rule", patterns.merge_search(op, width), cc, cycles, slope, start))
-        requests = patterns.random_requests(op, width, RANDOM_REQUESTS)
+            rows.append(_agreement(f"{name}: merge rule", merge_search(op, width), cc, cycles, slope, start))
+        requests = random_requests(op, width, RANDOM_REQUESTS)
         rows.append(_agreement(f"{name}: random requests", requests, cc, cycles, slope, start))
     return Calibration(card, datetime.now(UTC).isoformat(timespec="seconds"), slopes, tuple(rows))
 
 
 def _banks(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
-    cost = np.array(cycles(patterns.bank_search()))
+    cost = np.array(cycles(bank_search()))
     banks = int(np.flatnonzero(cost > 0.9 * cost.max())[0]) + 1
     return CalibrationRow("number of banks", str(device(cc).banks), str(banks), banks == device(cc).banks)
 
 
 def _bank_width(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
-    cost = np.array(cycles(patterns.bank_width_search()))
+    cost = np.array(cycles(bank_width_search()))
     width = int(np.flatnonzero(cost < 1.5 * cost.min())[0])
     model = min(device(cc).bank_bytes)
     return CalibrationRow("bytes of a bank", str(model), str(width), width == model)
@@ -66,7 +139,7 @@ def _predicted(requests: Sequence[Pattern], cc: tuple[int, int]) -> np.ndarray:
 
 def _slope(op: str, width: int, cc: tuple[int, int], cycles: Cycles) -> tuple[float, float, float]:
     """Fit cost = start + slope * wavefronts over degrees 1 to 32; return slope, start and the share explained."""
-    requests = patterns.strides(op, width)
+    requests = strides(op, width)
     x, y = _predicted(requests, cc).astype(float), np.array(cycles(requests))
     slope, start = np.polyfit(x, y, 1)
     rest = y - (start + slope * x)
@@ -74,7 +147,7 @@ def _slope(op: str, width: int, cc: tuple[int, int], cycles: Cycles) -> tuple[fl
 
 
 def _phases(op: str, width: int, cc: tuple[int, int], cycles: Cycles, slope: float) -> CalibrationRow:
-    alone, *cost = cycles(patterns.phase_search(op, width))
+    alone, *cost = cycles(phase_search(op, width))
     together = {0} | {lane for lane, time in enumerate(cost, 1) if time > alone + 0.5 * slope}
     model = set(range(min(device(cc).phases[width], WARP_SIZE)))
     return CalibrationRow(

@@ -18,7 +18,7 @@ from numba.cuda.extending import intrinsic
 
 from smemviz.engines.gpu.address import array_offset
 from smemviz.engines.gpu.gpu_recorder import quiet
-from smemviz.measure.calibration.patterns import WINDOW_BYTES, Pattern
+from smemviz.measure.calibration.calibrate import WINDOW_BYTES, Pattern
 from smemviz.recordings.data import WARP_SIZE
 
 _WARPS = 32

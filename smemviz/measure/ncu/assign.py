@@ -1,14 +1,13 @@
-"""Giving instructions to sites so that every site's counts come out and no instruction is left over."""
+"""Giving instructions to sites, or to the sides of a choice, so that all counts come out and nothing is left over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, islice, product
 from math import prod
 
-from smemviz.measure.ncu.counts import counts_of
-from smemviz.measure.ncu.explain import Explanation, Unit
-from smemviz.measure.ncu.sass import Instruction
+from smemviz.measure.ncu.explain import Explanation, RecordedLaunch, Unit
+from smemviz.measure.ncu.sass import Instruction, counts_of
 
 Assignment = tuple[Unit, list[Instruction], Explanation]
 
@@ -98,3 +97,45 @@ def _subsets(available: tuple[int, ...], units: int) -> Iterator[tuple[int, ...]
         yield from product(*(range(n + 1) for n in available))
     elif 2 ** len(available) <= _MAX_SUBSETS:
         yield from product(*(dict.fromkeys((0, n)) for n in available))
+
+
+_MOST_SITES = 12  # that are looked at together
+_MOST_SIDES = 4  # of one choice
+_MOST_WAYS = 64  # to put sites together
+
+
+def choices(
+    recorded: RecordedLaunch, sites: Sequence[int], instructions: Sequence[Instruction]
+) -> Iterator[list[tuple[int, ...]]]:
+    """Give ways to put sites together so that some instruction did exactly what each of those that are together do."""
+    made = [i for i in sites if recorded.summary[i].requests]
+    if len(made) > _MOST_SITES:
+        return
+    counted = [counts_of([instruction]) for instruction in instructions]
+    sides = [
+        together
+        for size in range(min(_MOST_SIDES, len(made)), 1, -1)
+        for together in combinations(made, size)
+        if _are_alike(recorded, together) and any(map(Unit(recorded, together).are_sides, counted))
+    ]
+    for together in islice(_disjoint(sides), _MOST_WAYS):
+        left = [(i,) for i in sites if not any(i in group for group in together)]
+        if together:
+            yield [*together, *left]
+
+
+def _are_alike(recorded: RecordedLaunch, sites: Sequence[int]) -> bool:
+    """Tell whether sites could be one instruction."""
+    kinds = {(site.space, site.op, site.width, site.dtype) for site in (recorded.launch.sites[i] for i in sites)}
+    return len(kinds) == 1
+
+
+def _disjoint(groups: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Give each choice of some groups that have nothing in common, the most of the first ones first."""
+    if not groups:
+        yield ()
+        return
+    first, rest = groups[0], groups[1:]
+    for others in _disjoint([group for group in rest if not {*group} & {*first}]):
+        yield (first, *others)
+    yield from _disjoint(rest)

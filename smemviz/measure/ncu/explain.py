@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.measure.ncu import verdicts
 from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, chosen, joined, merge, parted, stream, unrolled
-from smemviz.measure.ncu.counts import Counts, CountsByWidth, total
-from smemviz.measure.ncu.sass import Instruction
+from smemviz.measure.ncu.sass import Counts, CountsByWidth, Instruction, total
 from smemviz.messages import english
 from smemviz.model.counting.costs import COUNTS, SPACES
 from smemviz.model.counting.service import serve

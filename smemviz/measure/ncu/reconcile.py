@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from smemviz.measure.ncu.assign import assign
-from smemviz.measure.ncu.choices import choices
+from smemviz.measure.ncu.assign import assign, choices
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, RecordedLaunch, Unit
 from smemviz.measure.ncu.sass import Instruction

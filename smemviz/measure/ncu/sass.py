@@ -1,4 +1,4 @@
-"""Reading SASS: the memory instructions of each launch, as Nsight Compute lists them under the source lines.
+"""Reading SASS: the memory instructions of each launch, as Nsight Compute lists them under the source lines, counted.
 
 The text is that of ``ncu --page source --csv --print-source cuda,sass``: for every launch and source file a
 ``File Path``, a ``Function Name``, a header, then each source line followed by its instructions.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.frontends.numba.vectorized import shown_name
+from smemviz.model.counting.summary import added
 
 Kind = Literal["load", "store", "atomic"]
 
@@ -143,3 +144,43 @@ def _instruction(file: str, line: int, row: Sequence[str], header: Sequence[str]
         ideal=number("L1 Wavefronts Shared Ideal"),
         sectors=number("L2 Theoretical Sectors Global"),
     )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Requests of one width, recorded or counted; ``lanes`` were on. What the other space counts is 0."""
+
+    requests: int = 0
+    lanes: int = 0
+    wavefronts: int = 0
+    ideal: int = 0
+    sectors: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return added(self, other)
+
+    def cost(self, width: int) -> tuple[int, ...]:
+        """What must agree beside the number of requests, of so many bytes a lane.
+
+        What is ideal of 8 and 16 bytes, Nsight Compute works out by a rule of its own (H200).
+        """
+        return (self.wavefronts, self.sectors, self.ideal) if width <= 4 else (self.wavefronts, self.sectors)
+
+
+CountsByWidth = Mapping[int, Counts]  # by bytes per lane
+
+
+def counts_of(instructions: Iterable[Instruction]) -> CountsByWidth:
+    """Add up instructions by width."""
+    counts: dict[int, Counts] = {}
+    for instruction in instructions:
+        own = Counts(
+            instruction.requests, instruction.lanes, instruction.wavefronts, instruction.ideal, instruction.sectors
+        )
+        counts[instruction.width] = counts.get(instruction.width, Counts()) + own
+    return counts
+
+
+def total(counts: CountsByWidth) -> Counts:
+    """Add up all widths."""
+    return sum(counts.values(), Counts())

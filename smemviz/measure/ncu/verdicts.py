@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smemviz.measure.ncu.counts import CountsByWidth, total
-from smemviz.measure.ncu.sass import Instruction
+from smemviz.measure.ncu.sass import CountsByWidth, Instruction, total
 from smemviz.messages import english, nenglish
 from smemviz.model.counting.costs import unit_of
 

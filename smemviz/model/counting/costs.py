@@ -1,19 +1,38 @@
-"""What requests cost, by the one table of spaces: in wavefronts of shared memory, in sectors of global memory."""
+"""What requests cost, by the one table of spaces: wavefronts or sectors; and keeping what was counted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from functools import wraps
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sector_rule
-from smemviz.model.counting.service import Service, serve
-from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.counting.service import Service, bytes_used, fewest_sectors, sector_rule, serve
+from smemviz.model.hardware.hardware import H200, Hardware, Rule, shared_rule
 from smemviz.model.hardware.operations import unpredictable
-from smemviz.model.hardware.rules import Rule, shared_rule
 from smemviz.recordings.data import Launch, Site
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def cached(count: Callable[Concatenate[Launch, _P], _R]) -> Callable[Concatenate[Launch, _P], _R]:
+    """Keep the results of a pure function of a launch and of arguments that can be hashed."""
+    results: WeakKeyDictionary[Launch, dict[Hashable, _R]] = WeakKeyDictionary()
+
+    @wraps(count)
+    def counted(launch: Launch, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        known = results.setdefault(launch, {})
+        key = (args, tuple(kwargs.items()))
+        if key not in known:
+            known[key] = count(launch, *args, **kwargs)
+        return known[key]
+
+    return counted
+
 
 COUNTS = ("wavefronts", "ideal", "sectors")  # of both spaces; each has its own
 

@@ -1,12 +1,14 @@
-"""Two recordings side by side: which site of one is which of the other, and what became worse."""
+"""Launches side by side: those of two recordings, site by site, and those of one that asked for exactly the same."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
+from typing import Any
 
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -227,3 +229,43 @@ def _in_order(pairs: Mapping[int, int], before: int, after: int) -> Iterator[tup
     for j in range(after):
         yield back.get(j), j
         yield from ((i, None) for i in gone[j])
+
+
+def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
+    """Return groups of launches by number, in order of the first: same kernel, sizes, sites and addresses.
+
+    What they stored may differ. A launch that was measured, in time or by counters, stands alone.
+    """
+    alike: dict[object, list[int]] = {}
+    for number, launch in enumerate(launches):
+        measured = launch.time or launch.hardware or launch.counters
+        alike.setdefault(number if measured else _facts(launch), []).append(number)
+    groups: dict[object, list[int]] = {}
+    for facts, numbers in alike.items():
+        for number in numbers:  # what one launch asked for need not be hashed
+            asked_for = _fingerprint(launches[number]) if len(numbers) > 1 else ()
+            groups.setdefault((facts, asked_for), []).append(number)
+    return tuple(map(tuple, sorted(groups.values())))
+
+
+def times_made(launches: Iterable[Launch]) -> int:
+    """Return how many launches of the run some launches stand for, with those that repeated them."""
+    return sum(1 + launch.repeats for launch in launches)
+
+
+def _facts(launch: Launch) -> object:
+    sizes = launch.grid, launch.block, launch.dynamic_shared, launch.shared_bytes
+    return launch.file, launch.kernel, launch.line, sizes, launch.sites, launch.arrays, len(launch.requests)
+
+
+def _fingerprint(launch: Launch) -> tuple[bytes, bytes]:
+    return _digest(launch.requests), _digest(launch.totals) if launch.totals else b""
+
+
+def _digest(columns: Any) -> bytes:
+    """Hash the arrays of a dataclass but for the values stored."""
+    digest = hashlib.blake2b(digest_size=16)
+    for column in fields(columns):
+        if column.name != "values":
+            digest.update(getattr(columns, column.name).tobytes())
+    return digest.digest()

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.hardware.rules import Rule
+from smemviz.model.hardware.hardware import Rule
 
 MISTAKE = -1
 

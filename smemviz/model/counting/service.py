@@ -1,4 +1,11 @@
-"""Any number of requests through the compiled loop: shapes, mistakes, chunks and threads."""
+"""Requests served: how many wavefronts of shared memory they take, how many sectors of global memory, which lane when.
+
+The rules are in ``model.hardware``. Everywhere ``addresses`` is (..., 32) of any integer type: the byte address of each
+lane, -1 for a lane that is off. ``width`` is bytes per lane; for ``ldmatrix`` and ``stmatrix`` it is 16, lane i holds
+the address of row i % 8 of matrix i // 8, and lanes past the last matrix are not looked at. All raise ``InputError``
+for a wrong shape, a negative or misaligned address, and for what the hardware does not have; ``wavefronts`` and
+``assign`` also for ``wmma_load`` and ``wmma_store``, whose addresses nobody tells.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
+from smemviz.messages import english
 from smemviz.model.counting.pattern import different
-from smemviz.model.hardware.rules import WARP, Rule, piece_rule
+from smemviz.model.hardware.hardware import H200, WARP, Hardware, Rule, piece_rule, shared_rule
+from smemviz.model.hardware.operations import check_width, unpredictable
+from smemviz.recordings.data import SECTOR_BYTES
+from smemviz.recordings.vocabulary import FRAGMENTS
 
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
 _FEW = 3000  # requests that Python serves about as soon as the compiled loop, which has to be loaded first
@@ -166,3 +177,83 @@ def _mistake(array: NDArray[np.integer], row: int, rule: Rule) -> InputError:
     if lanes[lane] < 0:
         return InputError(f"{where}: address {lanes[lane]} is negative; a lane that is off is -1")
     return InputError(f"{where}: address {lanes[lane]} is not a multiple of {rule.width}, the width of the access")
+
+
+class Counts(NamedTuple):
+    """Three counts of each request, (...,) int64."""
+
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    degree: NDArray[np.int64]
+
+
+def count(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware = H200) -> Counts:
+    """Count wavefronts, ideal and degree in one go.
+
+    ``wavefronts`` are the passes through the data stage, 0 when all lanes are off. ``ideal`` are those it would take if
+    no two different words shared a bank: its phases; on compute capability 2.x a phase of 16-byte accesses takes two
+    even so. ``degree`` is the most different words any bank delivers in one phase; an atomic serves the lanes of
+    one word one after the other, so there it is the most lanes in one bank.
+    """
+    service = serve(addresses, shared_rule(width, op, hardware))
+    return Counts(service.wavefronts, service.ideal, service.degree)
+
+
+def wavefronts(
+    addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
+) -> NDArray[np.int64]:
+    """Return how many passes through the data stage each request takes, 0 when all its lanes are off."""
+    _check_known(op)
+    return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
+
+
+def assign(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware = H200) -> NDArray[np.int64]:
+    """Return which wavefront serves each word of each lane: (..., 32, words), -1 for a lane that is off.
+
+    Wavefronts are numbered from 0 over the whole request, phase after phase. No counter tells the order inside a phase;
+    by convention the k-th different word of a bank, in order of lanes, goes into the phase's k-th wavefront. There
+    are as many different numbers as wavefronts.
+    """
+    _check_known(op)
+    return serve(addresses, shared_rule(width, op, hardware), assign=True).assignment
+
+
+def _check_known(op: str) -> None:
+    if op in FRAGMENTS:
+        what = english("{op} cannot be counted from addresses: {why}", op=op, why=unpredictable(op, "uint16"))
+        raise InputError(what)
+
+
+def sectors(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
+    """Return how many different sectors each request touches: (..., 32) byte addresses, -1 = off, to (...,).
+
+    An aligned access never straddles two. Measured on an H200 for 4, 8 and 16 bytes, loads and stores alike.
+
+    Raises:
+        InputError: for a wrong shape or width, a negative or misaligned address.
+    """
+    return serve(addresses, sector_rule(width)).wavefronts
+
+
+def sector_rule(width: int) -> Rule:
+    """Return the rule by which a request's sectors are its wavefronts."""
+    return _rule(width, SECTOR_BYTES)
+
+
+def bytes_used(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
+    """Return how many different bytes each request asks for; it moves ``SECTOR_BYTES`` times its sectors.
+
+    Raises:
+        InputError: as ``sectors``.
+    """
+    return serve(addresses, _rule(width, width)).wavefronts * width
+
+
+def fewest_sectors(used: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many sectors would hold as many bytes as requests use."""
+    return -(-used // SECTOR_BYTES)
+
+
+def _rule(width: int, piece_bytes: int) -> Rule:
+    check_width(width)
+    return piece_rule(width, piece_bytes)

@@ -9,12 +9,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.cache import cached
-from smemviz.model.counting.costs import SPACES, own_counts, rule_at
-from smemviz.model.counting.sectors import bytes_used
-from smemviz.model.counting.service import serve, serve_tables
-from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.rules import same_rules, shared_rule
+from smemviz.model.counting.costs import SPACES, cached, own_counts, rule_at
+from smemviz.model.counting.service import bytes_used, serve, serve_tables
+from smemviz.model.hardware.hardware import H200, Hardware, same_rules, shared_rule
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Requests, Site, SiteSummary, Totals
 
 _Counts = TypeVar("_Counts")

@@ -12,7 +12,7 @@ from smemviz.errors import InputError
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import AS_MEASURED, BASES, Basis, BasisKind, device
 from smemviz.recordings.data import Launch
-from smemviz.recordings.operation_names import ATOMICS, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
+from smemviz.recordings.vocabulary import ATOMICS, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
 
 Effect = Literal["load", "store", "update"]
 

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.messages import english
-from smemviz.model.counting.banks import assign, count
-from smemviz.model.counting.sectors import bytes_used
-from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.counting.service import assign, bytes_used, count
+from smemviz.model.hardware.hardware import H200, WARP, Hardware
 from smemviz.model.hardware.operations import check_width, operation, unpredictable
-from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.formulas import formula
 from smemviz.model.layout.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layout.layouts import Layout, read_options, whole
-from smemviz.recordings.dtypes import DTYPES
-from smemviz.recordings.operation_names import MATRICES
+from smemviz.recordings.vocabulary import DTYPES, MATRICES
 
 Integers = NDArray[np.int64]
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import Basis, ComputeCapability, known
-from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.hardware.hardware import Hardware, Rule, rule_of, shared_rule
 from smemviz.model.hardware.operations import basis, unpredictable
-from smemviz.model.hardware.rules import Rule, rule_of, shared_rule
 
 Respect = Literal["merging", "banks", "bank width", "phases", "splitting", "ways"]
 # What two GPUs may differ in, and where a row of the table has it.

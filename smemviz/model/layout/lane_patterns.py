@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.hardware.rules import WARP
+from smemviz.model.hardware.hardware import WARP
 
 Integers = NDArray[np.int64]
 

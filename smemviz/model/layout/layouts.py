@@ -16,7 +16,7 @@ from smemviz.errors import InputError
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.model.layout.swizzles import Swizzle, swizzle_of
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 Integers = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.messages import english
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import addresses
 from smemviz.model.layout.array_requests import ArrayRequests

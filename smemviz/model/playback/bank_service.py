@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from smemviz.i18n import _
 from smemviz.model.counting.service import serve
-from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware, shared_rule
 from smemviz.model.hardware.operations import unpredictable
-from smemviz.model.hardware.rules import shared_rule
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
-from smemviz.recordings.operation_names import MATRICES
+from smemviz.recordings.vocabulary import MATRICES
 
 _WIDEST = 16  # bytes, of which every width of a bank is a divisor
 

@@ -22,8 +22,7 @@ from smemviz.reports.html.page import document, messages_element, picture_style,
 from smemviz.reports.html.playback import Played, played
 from smemviz.reports.pictures import missing
 from smemviz.views.columns import columns_in
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, duration, launch_name, operation_name, space_name, verdict_name
+from smemviz.wording.labels import count, duration, launch_name, operation_name, sentences, space_name, verdict_name
 from smemviz.wording.sentences import described, facts, findings_of, folded, headline_of, provenance
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file

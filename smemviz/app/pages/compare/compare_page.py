@@ -26,8 +26,8 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.i18n import N_, _, speaking
 from smemviz.views.comparison import Row, compared, headline, to_csv
-from smemviz.wording.grammar import items
 from smemviz.wording.impact import Measured
+from smemviz.wording.labels import items
 from smemviz.wording.sentences import rule
 
 CSV_PATH = f"{COMPARE}.csv"

@@ -17,8 +17,7 @@ from smemviz.i18n import N_, _
 from smemviz.languages import spelling_of
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.views.comparison import Row
-from smemviz.wording.grammar import clauses
-from smemviz.wording.labels import efficiency_text, operation_name
+from smemviz.wording.labels import clauses, efficiency_text, operation_name
 
 _MOST = 3  # launches that fit beside each other
 _KEY = N_(

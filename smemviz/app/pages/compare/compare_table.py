@@ -14,8 +14,7 @@ from smemviz.app.components.rich import rich
 from smemviz.app.components.tables import table
 from smemviz.i18n import N_, _
 from smemviz.views.comparison import KINDS, Row, coalescing, total_traffic
-from smemviz.wording.grammar import names
-from smemviz.wording.labels import degree_name, duration, efficiency_text, percent
+from smemviz.wording.labels import degree_name, duration, efficiency_text, names, percent
 
 _WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
 

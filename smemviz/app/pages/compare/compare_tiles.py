@@ -16,7 +16,7 @@ from smemviz.model.playback.request_view import RequestView, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.comparison import Row, extremes
 from smemviz.views.one_request import drawn_request
-from smemviz.wording.grammar import capital
+from smemviz.wording.labels import capital
 from smemviz.wording.sentences import present
 
 _HIGHEST = 560  # pixels of a picture; two are on the first screen

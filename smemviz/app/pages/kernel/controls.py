@@ -19,8 +19,8 @@ from smemviz.frontends.reading import frontend_of
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.dtypes import DTYPES
-from smemviz.wording.grammar import names
+from smemviz.recordings.vocabulary import DTYPES
+from smemviz.wording.labels import names
 
 _SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64")
 

@@ -14,8 +14,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, blocks
 from smemviz.recordings.data import Launch
 from smemviz.reports.html.playback import played_block
-from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count
+from smemviz.wording.labels import count, sentences
 
 LOOK_PROPERTIES = (
     "played.data",

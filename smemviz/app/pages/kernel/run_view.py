@@ -43,8 +43,7 @@ from smemviz.recordings.findings import Finding
 from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
-from smemviz.wording.grammar import capital, sentences
-from smemviz.wording.labels import finding_name
+from smemviz.wording.labels import capital, finding_name, sentences
 from smemviz.wording.sentences import (
     described_where,
     facts,

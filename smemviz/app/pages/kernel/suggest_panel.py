@@ -22,7 +22,7 @@ from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.views.suggestions import Note, excess_in, refused_notes, suggested_rows
-from smemviz.wording.mistakes import first_mistake
+from smemviz.wording.first_look import first_mistake
 
 POLL_MILLISECONDS = 500
 PROPERTIES = (

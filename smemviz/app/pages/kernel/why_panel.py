@@ -25,9 +25,8 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, Explaining
-from smemviz.wording.grammar import capital
-from smemviz.wording.labels import finding_name
-from smemviz.wording.mistakes import first_mistake, left_alone, reason_and_remedy
+from smemviz.wording.first_look import first_mistake, left_alone, reason_and_remedy
+from smemviz.wording.labels import capital, finding_name
 
 WHY_PROPERTIES = (f"{ids.WHY}.html",)
 

@@ -18,8 +18,7 @@ from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, 
 from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import PATTERNS
-from smemviz.recordings.dtypes import DTYPES
-from smemviz.recordings.operation_names import MATRICES, WIDTHS
+from smemviz.recordings.vocabulary import DTYPES, MATRICES, WIDTHS
 
 _SWIZZLES = ("xor 5", "xor 3 2", "Swizzle<3, 3, 3>", "Swizzle<3, 2, 5>", "column ^ row")
 _FORMULAS = ("lane, warp", "lane, 0, lane < 16")

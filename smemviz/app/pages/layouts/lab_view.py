@@ -29,7 +29,7 @@ from smemviz.views.layout_lab import (
     request_text,
 )
 from smemviz.views.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
-from smemviz.wording.grammar import capital, items, sentences
+from smemviz.wording.labels import capital, items, sentences
 from smemviz.wording.sentences import rule
 
 _OF_SIDE = (

@@ -22,7 +22,7 @@ from smemviz.i18n import _, ngettext
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.lesson import SHOW, Knob, Lesson, Question, Text
 from smemviz.lessons.tasks import Task
-from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import sentences
 
 PANELS = (0, 1)  # an answer has at most so many pictures
 WHY = "why"  # what is presented of a lesson: its text; otherwise its question, or the answer's pictures

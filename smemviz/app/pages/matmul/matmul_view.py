@@ -26,8 +26,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
 from smemviz.views.matmul_products import FAILED_LAUNCH, Product, beside, filled_note, headline, points_at, products
 from smemviz.views.matmul_steps import loaded, sentence
-from smemviz.wording.grammar import names
-from smemviz.wording.labels import day
+from smemviz.wording.labels import day, names
 
 # What has to be counted: until it is, what stands there is of another size or tile.
 COUNTED_PARTS, SAVED_PARTS = ("products-title", "products-table", "roofline-sheet"), ("loads-sheet",)

@@ -15,7 +15,7 @@ from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.rows import leader
 from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
 from smemviz.recordings.data import SECTOR_BYTES, Site, Space
-from smemviz.recordings.operation_names import FRAGMENTS
+from smemviz.recordings.vocabulary import FRAGMENTS
 
 
 def whole_bytes(site: Site) -> int:

@@ -35,7 +35,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES
 from smemviz.recordings.data import WARP_SIZE, Site, Space
-from smemviz.recordings.operation_names import FRAGMENTS
+from smemviz.recordings.vocabulary import FRAGMENTS
 
 Mode = Literal["count", "write"]
 MODES: tuple[Mode, ...] = ("count", "write")

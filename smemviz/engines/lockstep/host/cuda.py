@@ -30,7 +30,7 @@ from smemviz.engines.replacing import replaced
 from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.python_functions import python_function
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
 _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "link", "extensions"}

@@ -24,7 +24,7 @@ from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.elements import as_item
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 
 def _call(frame: Frame, node: ast.Call) -> Value:

@@ -36,7 +36,7 @@ from smemviz.engines.sandbox.language.sizes import (
     together,
 )
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 _WORDS = {"C", "F", "A", "K", "constant", "edge", "left", "right", "floor", "wrap", "clip", "raise"}
 _PYTHON_TYPES = (bool, int, float, complex)

@@ -14,7 +14,7 @@ from smemviz.engines.sandbox.language.exceptions import Kind
 from smemviz.engines.sandbox.language.known import MATH, module, numpy_module
 from smemviz.errors import UnsupportedError
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
 _HOST_CUDA = {

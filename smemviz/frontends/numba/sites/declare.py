@@ -12,7 +12,7 @@ import numpy as np
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.messages import english
-from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.vocabulary import DTYPES
 
 Dtype = np.dtype[np.generic]
 

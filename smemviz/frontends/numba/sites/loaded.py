@@ -15,9 +15,9 @@ from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.python_program import parse_python
 from smemviz.frontends.numba.syntax import positional, stored
 from smemviz.recordings.data import Launch, Site
-from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import find_function
+from smemviz.recordings.vocabulary import DTYPES
 
 _COMPUTING = {*DTYPES, "int", "float", "bool", "min", "max", "abs", "len", "range", "divmod", "grid", "gridsize"}
 _COMPUTING |= {"popc", "brev", "clz", "ffs", "selp", "round"}

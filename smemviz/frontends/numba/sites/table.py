@@ -12,7 +12,7 @@ import numpy as np
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
-from smemviz.recordings.operation_names import ATOMICS, REDUCTIONS
+from smemviz.recordings.vocabulary import ATOMICS, REDUCTIONS
 
 
 @dataclass(frozen=True)

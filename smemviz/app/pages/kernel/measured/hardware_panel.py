@@ -19,8 +19,7 @@ from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary
-from smemviz.wording.grammar import clauses, sentences
-from smemviz.wording.labels import count, verdict_name
+from smemviz.wording.labels import clauses, count, sentences, verdict_name
 from smemviz.wording.sentences import access_kind, origin
 
 # A verdict is told by its word and its symbol; colour only helps.

@@ -1,6 +1,8 @@
-"""The operations of a site by name, and the bytes of a lane: the words of recordings."""
+"""The words of recordings: operations of a site by name, the bytes of a lane, types of elements and of constants."""
 
 from __future__ import annotations
+
+import numpy as np
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -16,3 +18,16 @@ MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 
 # Matrices whose elements lie in registers in an order that nobody tells.
 FRAGMENTS = frozenset({"wmma_load", "wmma_store"})
 OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *FRAGMENTS})
+
+
+DTYPES = {
+    name: name
+    for name in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128", "bool"),
+    )
+}
+DTYPES |= {"boolean": "bool", "bool_": "bool", "intp": "int64", "uintp": "uint64", "byte": "uint8"}
+DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, c8: Numba's short names
+
+ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
