@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from smemviz.engines.backend import (
     After,
@@ -19,7 +20,7 @@ from smemviz.engines.backend import (
 )
 from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.options import RunOptions
-from smemviz.errors import InputError, KernelFileError
+from smemviz.errors import InputError
 from smemviz.frontends.cuda.cuda_program import CudaProgram, parse_cuda
 from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
@@ -28,12 +29,22 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
 
+if TYPE_CHECKING:
+    from smemviz.engines.cpp_host.program_launches import Execute
+
 
 class _GpuEngine(Protocol):
     """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.cuda_on_gpu``."""
 
     def run(self, program: CudaProgram, options: RunOptions) -> RunOutcome:
         """Run the launches that a file asks for and record them."""
+
+
+class _ProgramOnGpu(Protocol):
+    """What the gpu engine does with ``main()``: ``smemviz.engines.gpu.ptx.program_on_gpu``."""
+
+    def ProgramOnGpu(self) -> AbstractContextManager[Execute]:  # noqa: N802  (a class)
+        """Return what makes the launches of one program on the GPU."""
 
 
 def record(
@@ -50,24 +61,21 @@ def record(
 
 
 def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
-    """Run the ``main()`` of a file of CUDA C++, which lockstep alone does."""
+    """Run the ``main()`` of a file of CUDA C++."""
     from smemviz.engines.cpp_host.conversation import Output
     from smemviz.engines.cpp_host.program_run import run as run_main
 
-    if engine == "gpu":
-        what = english(
-            "its main() is run in lockstep only; on the GPU say its launches in comments: {how}",
-            how="// smemviz: kernel<<<grid, block>>>(...)",
-        )
-        raise KernelFileError(program.file, 1, what)
-    output = Output()
+    kind, output = chosen(engine), Output()
 
     def recorded(launches: Sequence[Launch], findings: Sequence[Finding]) -> Recording:
-        recording = recording_of(program, "lockstep", options, launches, findings)
+        recording = recording_of(program, kind, options, launches, findings)
         return replace(recording, printed=output.kept)
 
     with cut_short_as(recorded):
-        return recorded(*run_main(program, arguments, options, output))
+        if kind == "lockstep":
+            return recorded(*run_main(program, arguments, options, output))
+        with cast(_ProgramOnGpu, gpu_module("smemviz.engines.gpu.ptx.program_on_gpu")).ProgramOnGpu() as execute:
+            return recorded(*run_main(program, arguments, options, output, execute))
 
 
 def run_in_lockstep(program: Program, options: RunOptions, after: After | None = None) -> RunOutcome:

@@ -118,7 +118,7 @@ class DeviceMemory(GlobalMemory):
             waiting += [variables[name] for name in pointers.values() if name in variables]
         for allocation, pointers in fresh:
             for at, name in pointers.items():
-                allocation.views[8][at // 8] = found.get(name, 0)
+                allocation.views[8][at // 8] += found.get(name, 0)
         return found
 
     def _address(self, variable: Variable, data: NDArray[np.uint8], text: str) -> tuple[int, bool]:
@@ -143,10 +143,14 @@ class DeviceMemory(GlobalMemory):
                 if allocation.pinned and not any(0 <= p - allocation.start < allocation.nbytes for p in pointers):
                     continue
                 self._digests.pop(number, None)
-            if number not in self._digests:
-                self._digests[number] = hashlib.blake2b(allocation.data.data, digest_size=16).digest()
-            whole.update(self._digests[number])
+            whole.update(self.digest_of(number))
         return whole.digest()
+
+    def digest_of(self, number: int) -> bytes:
+        """Return what tells the bytes of one allocation apart, as they were when the last launch was asked for."""
+        if number not in self._digests:
+            self._digests[number] = hashlib.blake2b(self.allocations[number].data.data, digest_size=16).digest()
+        return self._digests[number]
 
     def touched(self, numbers: set[int]) -> None:
         """Take note that allocations may have changed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,13 +52,31 @@ class _Done:
     left: tuple[tuple[int, NDArray[np.uint8]], ...]
 
 
+class Execute(Protocol):
+    """What makes a launch with a program's memory: ``lockstep.ptx.host.cuda_launch.execute``, or the GPU."""
+
+    def __call__(
+        self,
+        ready: Prepared,
+        configuration: Configuration,
+        memory: DeviceMemory,
+        parameters: dict[str, NDArray[np.uint8]],
+        symbols: Mapping[str, int],
+        arrays: tuple[ArrayInfo, ...],
+        place: Place,
+        options: LaunchOptions,
+    ) -> LaunchOutcome:
+        """Make it and return what it did; ``memory`` is as it left it."""
+
+
 @dataclass
 class Launches:
-    """Makes the launches of a program and shows them to a recorder."""
+    """Makes the launches of a program, by lockstep's ``execute`` or the GPU's, and shows them to a recorder."""
 
     kernels: Kernels
     memory: DeviceMemory
     recorder: Recorder
+    execute: Execute = execute
     _done: dict[object, _Done] = field(default_factory=dict)
     _kept: int = 0
 
@@ -100,29 +119,14 @@ class Launches:
         if done is not None and (done.number is not None or not options.recorded):
             return self._again(done)
         numbers = written_allocations(ready.kernel, self.memory, parameters, symbols)
-        outcome = self._run(ready, asked, parameters, symbols, options)
+        arrays = self._arrays(ready, parameters)
+        outcome = self.execute(
+            ready, asked.configuration, self.memory, parameters, symbols, arrays, asked.place, options
+        )
         self.memory.touched(numbers)
         if not any(instruction.opcode == "vprintf" for instruction in ready.kernel.body):
             self._keep(key, outcome, options.number if options.recorded else None, numbers)
         return outcome
-
-    def _run(
-        self,
-        ready: Prepared,
-        asked: Asked,
-        parameters: dict[str, NDArray[np.uint8]],
-        symbols: dict[str, int],
-        options: LaunchOptions,
-    ) -> LaunchOutcome:
-        memory, stays = self.memory, len(self.memory.allocations)
-        arrays = self._arrays(ready, parameters)
-        placed = {name: memory.place(name, data).start for name, data in parameters.items()}
-        try:
-            return execute(
-                ready, asked.configuration, memory, parameters, symbols | placed, arrays, asked.place, options
-            )
-        finally:
-            del memory.allocations[stays:]
 
     def _keep(self, key: object, outcome: LaunchOutcome, number: int | None, numbers: set[int]) -> None:
         size = sum(self.memory.allocations[n].nbytes for n in numbers)

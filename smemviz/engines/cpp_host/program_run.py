@@ -18,7 +18,9 @@ from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.kernels import Kernels
 from smemviz.engines.cpp_host.memory import DeviceMemory
-from smemviz.engines.cpp_host.program_launches import Launches
+from smemviz.engines.cpp_host.program_launches import Execute, Launches
+from smemviz.engines.lockstep.ptx.host.cuda_launch import execute
+from smemviz.engines.lockstep.ptx.memory import WINDOW
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.remedies import wants_arguments
@@ -31,7 +33,6 @@ from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 
-_WINDOW = (0x7000_0000_0000, 0x7800_0000_0000)  # of the addresses of the device
 _SIGNALS = {
     signal.SIGSEGV: "segmentation fault",
     signal.SIGBUS: "bus error",
@@ -51,10 +52,12 @@ def run(
     arguments: Sequence[str] = (),
     options: RunOptions | None = None,
     output: Output | None = None,
+    execute: Execute = execute,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Compile a file's host code, run it in its folder with arguments, and record the launches that it makes.
 
-    What it prints is printed, and the beginning of it kept in ``output``. This executes the file: it is for one that
+    What it prints is printed, and the beginning of it kept in ``output``; ``execute`` makes a launch.
+    This executes the file: it is for one that
     its user names, never for text from elsewhere.
 
     Raises:
@@ -78,7 +81,7 @@ def run(
         executable, names = build(program, folder)
         options = options or RunOptions()
         recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
-        launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder)
+        launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder, execute)
         with recorder.recording(), _started(executable, program, arguments, folder) as (process, channel):
             progress = recorder.options.progress
             Conversation(process, channel, launches, main, progress, output or Output()).hold()
@@ -136,7 +139,7 @@ def _check_end(
         file, line, address = _crash(executable, own)
         place = (shown(program, file), line) if file else main
         what = _SIGNALS.get(signal.Signals(-code), signal.Signals(-code).name)
-        if _WINDOW[0] <= address < _WINDOW[1]:
+        if 0 <= address - WINDOW[0] < WINDOW[1]:
             what = english(
                 "{what}: the host reads or writes memory of the device here; copy it with cudaMemcpy", what=what
             )

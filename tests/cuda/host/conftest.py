@@ -10,6 +10,12 @@ import pytest
 Write = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the programs of this folder in lockstep where there is a GPU, too; ``tests/gpu`` runs them there."""
+    monkeypatch.setattr("smemviz.engines.cuda_runner.chosen", lambda engine: "lockstep")
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
     """Write files into a folder, a text for each name, and return the path of the first."""

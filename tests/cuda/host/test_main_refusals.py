@@ -132,11 +132,6 @@ def test_a_machine_without_a_compiler_says_what_to_install(write: Write, monkeyp
     )
 
 
-def test_the_gpu_engine_says_that_it_runs_no_main(write: Write) -> None:
-    with pytest.raises(KernelFileError, match=r"its main\(\) is run in lockstep only"):
-        smemviz.run(write(p_cu=program("")), engine="gpu")
-
-
 @pytest.mark.exhaustive
 def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     touched = 'FILE *file = fopen("touched", "w"); fclose(file);'

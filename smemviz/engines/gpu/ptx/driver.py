@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from numpy.typing import NDArray
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.gpu_memory import GpuBuffer, GpuMemory
 from smemviz.engines.gpu.ptx.assembling import assembled, assembling, checked
+from smemviz.engines.gpu.ptx.instrument import NAME
 from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.host import Configuration
 
@@ -53,6 +58,8 @@ class Gpu(GpuMemory):
     def run(self, kernel: Kernel, configuration: Configuration, parameters: Sequence[NDArray[np.uint8]]) -> None:
         """Load a module, run one kernel of it to its end, and forget the module.
 
+        What a kernel prints is printed, but for one that keeps account: the launch is made again without.
+
         Raises:
             DriverError: when the driver does not take it, or the kernel fails.
         """
@@ -63,12 +70,34 @@ class Gpu(GpuMemory):
             known = [(address, data) for address, data in variables if address]
             for address, data in known:
                 checked(driver.cuMemcpyHtoD(address, data.ctypes.data, data.nbytes))
-            start(function, configuration, parameters, 0, cooperative=kernel.cooperative)
-            checked(driver.cuCtxSynchronize())
+            with _printing() if "vprintf" in kernel.ptx else nullcontext([""]) as texts:
+                start(function, configuration, parameters, 0, cooperative=kernel.cooperative)
+                checked(driver.cuCtxSynchronize())
+            if kernel.name != NAME:
+                sys.stdout.write(texts[0])
             for address, data in known:
                 checked(driver.cuMemcpyDtoH(data.ctypes.data, address, data.nbytes))
         finally:
             driver.cuModuleUnload(module)
+
+
+@contextmanager
+def _printing() -> Iterator[list[str]]:
+    """Catch what kernels print, which the driver writes to the output of the process when they are waited for."""
+    library, texts = ctypes.CDLL(None), list[str]()
+    with tempfile.TemporaryFile() as file:
+        sys.stdout.flush()
+        library.fflush(None)
+        own = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            yield texts
+        finally:
+            library.fflush(None)
+            os.dup2(own, 1)
+            os.close(own)
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
 
 
 def loaded(module: Any, name: str, configuration: Configuration) -> Any:

@@ -16,7 +16,7 @@ from smemviz.engines.gpu.ptx.passes import Memory, Passes
 from smemviz.engines.gpu.ptx.ptx_text import alone
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, Buffer, bind_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import Buffer, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, prepare, unsupported
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.sites import with_names
@@ -36,6 +36,18 @@ class Kernel:
     name: str
     cooperative: bool
     variables: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict, compare=False)
+
+
+class Bound(Protocol):
+    """What a launch was given: the bytes of each parameter by its name in PTX, and arrays in the card's memory."""
+
+    parameters: dict[str, NDArray[np.uint8]]
+
+    def copy_back(self) -> None:
+        """Copy every array back to where it came from."""
+
+    def arrays(self, line: int) -> tuple[ArrayInfo, ...]:
+        """Return the arrays as a recording has them."""
 
 
 class Card(Memory, Protocol):
@@ -74,6 +86,25 @@ def record(
     """
     ready = prepare(entry, configuration, place)
     arguments = bind_arguments(entry, ready.kernel, args, place, card)
+    return record_bound(card, ready, configuration, arguments, place, log_bytes, logged)
+
+
+def record_bound(
+    card: Card,
+    ready: Prepared,
+    configuration: Configuration,
+    arguments: Bound,
+    place: Place,
+    log_bytes: int,
+    logged: Blocks | None = None,
+) -> Launch:
+    """Make one launch whose arguments are on the card, and bring what the clean kernel wrote back.
+
+    Raises:
+        LaunchError: for one that has none of the blocks to be logged.
+        UnsupportedError: for an instruction that is not followed, at the line that it comes from.
+    """
+    entry = ready.entry
     passes = CudaPasses(card, ready, configuration, arguments)
     card.prepare(_clean(ready))
     requests, totals, arrays = passes.record((place, entry.name), log_bytes, logged)
@@ -82,7 +113,7 @@ def record(
     return with_names(configuration.launched(entry.name, entry.line, nbytes, sites, arrays, requests, totals))
 
 
-def clean(card: Card, ready: Prepared, configuration: Configuration, arguments: BoundArguments[Any]) -> None:
+def clean(card: Card, ready: Prepared, configuration: Configuration, arguments: Bound) -> None:
     """Make the launch with the clean kernel, and bring what it wrote back."""
     card.run(_clean(ready), configuration, list(arguments.parameters.values()))
     arguments.copy_back()
@@ -106,9 +137,7 @@ def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Seq
 class CudaPasses(Passes):
     """The passes of a launch of CUDA C++."""
 
-    def __init__(
-        self, card: Card, ready: Prepared, configuration: Configuration, arguments: BoundArguments[Any]
-    ) -> None:
+    def __init__(self, card: Card, ready: Prepared, configuration: Configuration, arguments: Bound) -> None:
         super().__init__(card, ready.sites.sites, configuration, len(ready.kernel.shared))
         self._card = card
         self._ready = ready

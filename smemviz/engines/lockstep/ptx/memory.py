@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED
 _FIRST = 0x7000_0000_0000
 _ROOM_BITS = 32
 _MIDDLE = 1 << (_ROOM_BITS - 1)
+WINDOW = (_FIRST, 0x800_0000_0000)  # the first of all addresses, and how many there are
 
 SHARED_WINDOW = 1 << 40
 LOCAL_WINDOW = 2 << 40
@@ -29,7 +30,7 @@ class Allocation:
         self.nbytes = len(data)
         self.data = np.zeros(-(-len(data) // 16) * 16 + 16, np.uint8)
         self.data[: len(data)] = data
-        self.pointers: dict[int, str] = {}  # bytes at which the address of a variable is to stand
+        self.pointers: dict[int, str] = {}  # bytes at which the address of a variable is added
         self.views: dict[int, Any] = {size: self.data.view(dtype) for size, dtype in UNSIGNED.items()}
 
 

@@ -117,15 +117,18 @@ def execute(
     place: Place,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> tuple[Launch, tuple[Finding, ...]]:
-    """Run a kernel whose arguments and variables are in memory; ``symbols`` are their addresses by name.
+    """Run a kernel with the bytes of its parameters; ``symbols`` are the addresses of its variables in memory.
+
+    Parameters are in memory as long as it runs.
 
     Raises:
         LaunchError: for a launch that is larger than lockstep's limits.
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
     check_threads(place, configuration, options.limits.threads)
-    entry, kernel = ready.entry, ready.kernel
-    symbols = {**symbols, **ready.symbols}
+    entry, kernel, stays = ready.entry, ready.kernel, len(memory.allocations)
+    placed = {name: memory.place(name, data).start for name, data in parameters.items()}
+    symbols = {**symbols, **placed, **ready.symbols}
     cooperative = entry.is_cooperative
     if cooperative:
         check_together(place, configuration, "this_grid()")
@@ -154,7 +157,10 @@ def execute(
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
 
-    machine.run(run_batch, together=cooperative)
+    try:
+        machine.run(run_batch, together=cooperative)
+    finally:
+        del memory.allocations[stays:]
     made, findings = machine.result(entry.line, (*ready.layout.placed, *arrays))
     return with_names(made), findings
 
@@ -171,8 +177,6 @@ def _memory(
     """Return global memory with everything in it, and the addresses of variables."""
     memory = arguments.memory
     symbols: dict[str, int] = {}
-    for name, data in arguments.parameters.items():
-        symbols[name] = memory.place(name, data).start
     waiting = list(kernel.constants)
     seen = {variable.name for variable in waiting}
     while waiting:
@@ -189,7 +193,7 @@ def _memory(
         allocation.pointers = pointers
     for allocation in memory.allocations:
         for at, name in allocation.pointers.items():
-            allocation.views[8][at // 8] = symbols.get(name, 0)
+            allocation.views[8][at // 8] += symbols.get(name, 0)
     return memory, symbols
 
 

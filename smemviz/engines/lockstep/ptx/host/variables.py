@@ -50,7 +50,7 @@ class Variables:
 
 
 def initial_bytes(variable: Variable) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return what a variable of the module begins as, and the bytes at which addresses of others stand in it.
+    """Return what a variable of the module begins as, and the bytes at which addresses of others are added.
 
     Raises:
         PtxError: when its initial value is not read.
@@ -81,8 +81,8 @@ def _value(text: str, width: int, number: int, pointers: dict[int, str]) -> Any:
         return int(text[2:], 16)
     if re.fullmatch(r"-?[0-9]\w*", text):
         return integer(text) & ((1 << 8 * width) - 1)
-    symbol = re.fullmatch(r"(?:generic\()?([\w$]+)\)?", text)
+    symbol = re.fullmatch(r"(?:generic\()?([\w$]+)\)?(?:\+(\d+))?", text)
     if symbol is None or width != 8:
         raise PtxError(f"the initial value {text} is not read")
     pointers[8 * number] = symbol[1]
-    return 0
+    return int(symbol[2] or 0)
