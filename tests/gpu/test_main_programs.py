@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,8 @@ def test_lockstep_prints_the_same_and_makes_the_same_requests(
     ]
     assert [finding.kind for finding in seen.findings] == [finding.kind for finding in expected.findings]
     for mine, other in zip(seen.launches, expected.launches, strict=True):
-        assert mine.sites == other.sites
+        # Of a variable that a parameter points to, too, lockstep has the parameter's name.
+        assert [replace(site, array="") for site in mine.sites] == [replace(site, array="") for site in other.sites]
         assert mine.summary() == other.summary()
         order = [np.lexsort((r.step, r.site, r.warp, r.block)) for r in (mine.requests, other.requests)]
         for one, two in zip(relative_addresses(mine), relative_addresses(other), strict=True):

@@ -10,7 +10,9 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from time import monotonic
+from typing import TextIO, cast
 
 import numpy as np
 
@@ -33,11 +35,16 @@ class Output:
 
     def __init__(self) -> None:
         self.kept = ""
+        self._screen = sys.stdout
 
     def write(self, text: str) -> None:
         """Print a part."""
-        sys.stdout.write(text)
+        self._screen.write(text)
         self.kept += text[: _MOST_KEPT - len(self.kept)]
+
+    def flush(self) -> None:
+        """Have all that was printed be seen."""
+        self._screen.flush()
 
 
 class Conversation:
@@ -217,9 +224,9 @@ class Conversation:
             at += 8 + size
         place = (file, line) if file else self._main
         shape = Configuration((gx, gy, gz), (bx, by, bz), 0, shared)
-        return self._launches.launch(
-            Asked(name, mangled, place, shape, leave, bool(cooperative), tuple(parameters))
-        ), b""
+        asked = Asked(name, mangled, place, shape, leave, bool(cooperative), tuple(parameters))
+        with redirect_stdout(cast(TextIO, self._output)):  # what kernels print is the program's, too
+            return self._launches.launch(asked), b""
 
     def _library(self, request: memoryview) -> tuple[int, bytes]:
         name, numbers = _text(request)

@@ -43,7 +43,7 @@ def test_what_programs_call_of_cuda_does_what_it_does_on_a_gpu(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recording = smemviz.run(write(calls_cu=CALLS))
-    assert capsys.readouterr().out == PRINTED
+    assert capsys.readouterr().out == recording.printed == PRINTED
     kernels = [launch.kernel for launch in recording.launches]
     scaled = [f"inner::scale<{name}, 32>" for name in ("double", "float", "int")]
     assert [*sorted(kernels[:3]), *kernels[3:5]] == [*scaled, "weigh", "both"]
