@@ -24,7 +24,7 @@ from cachetools import FIFOCache
 from cachetools.func import ttl_cache
 from flask import Flask, Response, g, has_request_context, request
 
-from smemviz.app.server.hosts import visitor_of
+from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.payload import CALLBACKS
 from smemviz.i18n import spoken
 

@@ -19,15 +19,22 @@ from smemviz.app.cache import Answers
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
+from smemviz.app.components.written_html import marked, marks_english, markup
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library, Started
-from smemviz.app.markup import marked, marks_english, markup
 from smemviz.app.page import Address, Services
 from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.payload import refuse_garbage
-from smemviz.app.server.requests import Doorway, Shares
-from smemviz.app.server.responses import add_headers, answer_busy, answer_faults, lead_below, script_hash
+from smemviz.app.server.requests import (
+    Doorway,
+    Shares,
+    add_headers,
+    answer_busy,
+    answer_faults,
+    lead_below,
+    script_hash,
+)
 from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch

@@ -13,7 +13,7 @@ import numpy as np
 
 from smemviz.app.cache import Cache, visitor
 from smemviz.app.file_names import COMPILED, beside, in_other_languages, names_of
-from smemviz.app.server.responses import note_busy
+from smemviz.app.server.requests import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit

@@ -6,18 +6,18 @@ from smemviz.app.page import Page, titled
 from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
 from smemviz.app.pages.compare import compare_page
 from smemviz.app.pages.kernel import kernel_callbacks
-from smemviz.app.pages.layouts import lab_callbacks
-from smemviz.app.pages.learn import learn_callbacks
-from smemviz.app.pages.matmul import matmul_callbacks
+from smemviz.app.pages.layouts import lab_view
+from smemviz.app.pages.learn import learn_view
+from smemviz.app.pages.matmul import matmul_page
 from smemviz.i18n import N_
 
 _PAGES = (
     gallery_page.PAGE,
     kernel_callbacks.PAGE,
-    learn_callbacks.PAGE,
+    learn_view.PAGE,
     compare_page.PAGE,
-    matmul_callbacks.PAGE,
-    lab_callbacks.PAGE,
+    matmul_page.PAGE,
+    lab_view.PAGE,
     gpus_page.PAGE,
     editor_page.PAGE,
     numbers_page.PAGE,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
-from smemviz.app.server.responses import note_busy
+from smemviz.app.server.requests import note_busy
 from smemviz.engines.sandbox import Supervisor, TextRun, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.engines.sandbox.shared_folder import SharedFolder

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from helpers.callbacks import CALLBACKS, asking_for
 
 from smemviz.app.factory import create_app
-from smemviz.app.server.responses import script_hash
+from smemviz.app.server.requests import script_hash
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from helpers.revisions import commit
 from playwright.sync_api import Page, expect
 
 from smemviz.app.library import Library
-from smemviz.app.pages.compare.compare_changes import view_changes
+from smemviz.app.pages.compare.compare_tables import view_changes
 from smemviz.app.texts import Texts
 from smemviz.paths import kernels_dir
 

@@ -13,8 +13,8 @@ from helpers.revisions import commit
 from smemviz.app.components.launches import Query
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
-from smemviz.app.pages.compare.compare_changes import view_changes
 from smemviz.app.pages.compare.compare_page import compare_page
+from smemviz.app.pages.compare.compare_tables import view_changes
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch

@@ -10,7 +10,7 @@ from helpers.components import parts, text
 from smemviz.app.components.launches import SEVERAL
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_picks import entries, picked
-from smemviz.app.pages.compare.compare_table import compare_table
+from smemviz.app.pages.compare.compare_tables import compare_table
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.paths import kernels_dir
 from smemviz.views.comparison import compared, to_csv

@@ -10,8 +10,8 @@ from dash.development.base_component import Component
 from smemviz.app.components.launches import SEVERAL
 from smemviz.app.file_names import COMPILED
 from smemviz.app.library import Library
-from smemviz.app.pages.compare.compare_changes import view_compiled
 from smemviz.app.pages.compare.compare_picks import entries, offered, picked
+from smemviz.app.pages.compare.compare_tables import view_compiled
 from smemviz.app.pages.kernel.run_view import _views_link
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.frontends.cuda.compiler import nvrtc

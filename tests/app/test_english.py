@@ -14,8 +14,8 @@ from helpers.callbacks import CALLBACKS, asking_for
 from plotly.utils import PlotlyJSONEncoder
 
 from smemviz import i18n as language
+from smemviz.app.components.written_html import marked
 from smemviz.app.factory import create_app
-from smemviz.app.markup import marked
 from smemviz.i18n import English, speaking
 from smemviz.lessons.course import LESSONS
 from smemviz.lessons.handout import handout_page, handout_sections

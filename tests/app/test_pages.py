@@ -9,9 +9,9 @@ from helpers.gallery import RECORDINGS
 from helpers.made_kernels import FILLS
 
 from smemviz.app.addresses import LEARN
+from smemviz.app.components.written_html import as_html
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
-from smemviz.app.markup import as_html
 from smemviz.app.pages.editor_page import editor_page, run_asked
 from smemviz.app.pages.gallery_page import gallery_page, heading
 from smemviz.app.pages.kernel.kernel_page import kernel_page

@@ -17,7 +17,7 @@ from helpers.servers import LONGEST, drip, received, until
 
 from smemviz.app.factory import create_server
 from smemviz.app.server import production
-from smemviz.app.server.hosts import visitor_of
+from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.production import Server
 from smemviz.app.server.requests import Doorway, Shares
 from smemviz.app.server.settings import Settings

@@ -30,8 +30,7 @@ def test_what_is_private_to_dash_is_named_once() -> None:
         ("_dashprivate_pushstate", "base.js"): 1,
         ("/_dash-component-suites", "export.js"): 1,
         ("/_dash-update-component", "app/server/payload.py"): 1,
-        ("_namespace", "app/markup.py"): 1,
-        ("_namespace", "app/components/written_html.py"): 2,
+        ("_namespace", "app/components/written_html.py"): 3,
     }
     assert [name for name, text in SCRIPTS.items() if "pushState" in text] == ["base.js"]
 

@@ -9,8 +9,7 @@ from dash import dcc, html
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
-from smemviz.app.components.written_html import Written
-from smemviz.app.markup import as_html, markup
+from smemviz.app.components.written_html import Written, as_html, markup
 from smemviz.i18n import English
 
 

@@ -20,7 +20,7 @@ from smemviz.app.addresses import EDITOR
 from smemviz.app.components.connect import fill, of_script, outputs
 from smemviz.app.components.frames import section, text_button
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.markup import as_html
+from smemviz.app.components.written_html import as_html
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal

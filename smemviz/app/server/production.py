@@ -19,7 +19,7 @@ from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
 
-from smemviz.app.server.hosts import visitor_of
+from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.serving import SECONDS
 
 if TYPE_CHECKING:

@@ -15,11 +15,15 @@ from smemviz.app.components.launches import SEVERAL, Filling, Query, query_of
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
-from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes, view_compiled
 from smemviz.app.pages.compare.compare_picks import entries, offered, picked, queries
-from smemviz.app.pages.compare.compare_requests import side_by_side
-from smemviz.app.pages.compare.compare_table import compare_impact, compare_table
-from smemviz.app.pages.compare.compare_tiles import tiles
+from smemviz.app.pages.compare.compare_pictures import side_by_side, tiles
+from smemviz.app.pages.compare.compare_tables import (
+    changes_panel,
+    compare_impact,
+    compare_table,
+    view_changes,
+    view_compiled,
+)
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError

@@ -1,4 +1,4 @@
-"""What the layout lab shows for what its URL asks for."""
+"""What the layout lab shows for what its URL asks for, and what connects the two."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.components.connect import fill, is_at, of_script, outputs, values
 from smemviz.app.components.launches import Filling, Query, query_of
+from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
+from smemviz.app.page import Page, Services
+from smemviz.app.pages.layouts.lab_page import lab_page
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.i18n import N_, _
 from smemviz.views.layout_lab import (
@@ -52,6 +56,10 @@ LAB_PROPERTIES = (
 LAYOUTS_PROPERTIES = ("lab-results-note.children", "lab-results.children", "lab-cheapest.data")
 _RESULTS = "panel lab-side"
 _WRONG = N_("This set-up cannot be counted: see the field that is marked.")
+_CONTROLS = {"type": "lab", "side": ALL, "name": ALL, "at": ALL}
+_BUTTONS = {"type": "lab-button", "side": ALL, "name": ALL, "at": ALL}
+_ROWS = {"type": "lab-access", "side": ALL, "at": ALL}
+_LOOK = {"type": "lab-look", "name": ALL}
 
 
 def view_lab(query: Query) -> Filling:
@@ -157,3 +165,60 @@ def _origin(state: LabState) -> str:
     setups = [side.setup for side in state.sides.values() if side.setup]
     rules = dict.fromkeys(rule(setup.hardware, kind=setup.basis) for setup in setups)
     return _("{sentence}.", sentence=capital(items(*rules))) if rules else ""
+
+
+def register(app: Dash, services: Services) -> None:
+    """Connect the page of an app."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [*outputs(LAB_PROPERTIES), Output(_CONTROLS, "error")],
+        Input("run", "data"),
+        State("place", "data"),
+        State(_CONTROLS, "id"),
+    )
+    def show_lab(query: Query, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
+        if not is_at(place, LAB):
+            return [*values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
+        return [
+            *values(LAB_PROPERTIES, view_lab(query)),
+            [translated(error) if error else "" for error in errors_of(query, ids)],
+        ]
+
+    fill(app, LAYOUTS_PROPERTIES, view_layouts, Input("run", "data"), at=LAB)
+
+    clientside = of_script(app, "smemviz_lab")
+    defaults = State("lab-defaults", "data")
+    clientside(
+        "fill",
+        Output(_CONTROLS, "value"),
+        Output({"type": "lab", "side": "B", "name": "same", "at": ALL}, "checked"),
+        Output(_ROWS, "hidden"),
+        Output(_BUTTONS, "hidden"),
+        Output("lab-B", "hidden"),
+        Output("lab-B-results", "hidden"),
+        Output("lab-B-accesses", "hidden"),
+        Input("run", "data"),
+        State(_CONTROLS, "id"),
+        State(_CONTROLS, "value"),
+        State(_ROWS, "id"),
+        State(_BUTTONS, "id"),
+        defaults,
+    )
+    clientside("set", Input(_CONTROLS, "value"), State(_CONTROLS, "id"), defaults, initially=False)
+    clientside(
+        "share", Input({"type": "lab", "side": "B", "name": "same", "at": ALL}, "checked"), defaults, initially=False
+    )
+    clientside("press", Input(_BUTTONS, "n_clicks"), defaults, State("lab-cheapest", "data"), initially=False)
+    clientside(
+        "show_look",
+        Output(_LOOK, "value"),
+        Output({"type": "lab-look", "name": "ACCESS"}, "data"),
+        Output({"type": "lab-look", "name": "REQUEST"}, "max"),
+        Input("lab-shown", "data"),
+        State(_LOOK, "id"),
+        State(_LOOK, "value"),
+    )
+    clientside("look", Input(_LOOK, "value"), State(_LOOK, "id"), State("lab-shown", "data"), initially=False)
+
+
+PAGE = Page(LAB, N_("Layout lab"), lambda services, address: lab_page(), register, link=N_("Layouts"))
