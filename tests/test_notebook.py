@@ -42,7 +42,9 @@ def test_the_picture_is_of_the_worst_request(square: Recording) -> None:
     used = [rect for rect in svg.iter("rect") if rect.get("class") != "idle"]
     assert [rect.get("class") for rect in used] == ["b0"] * 16
     assert [text.text for text in svg.iter("text")][:16] == [str(lane) for lane in range(16)]
-    assert "set_col_read_col: 32-way conflict: 1,024 wavefronts where 32 would do." in str(svg.get("aria-label"))
+    assert "set_col_read_col: 1,984 excess wavefronts; worst: line 38, 32-way, half of them." in str(
+        svg.get("aria-label")
+    )
     assert "the first 16 of 32" in "".join(svg.itertext())
 
 

@@ -187,7 +187,7 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
         times = times_made(recording.launches[number] for number in group)
         for table in launch_tables(data["file"], launch, mistaken, times, console.width):
             console.print(table, crop=False)
-        for note in _notes(launch, hardware.cc):
+        for note in _notes(launch, hardware.cc, explained=not mistaken):
             console.print(note, soft_wrap=True)
     if recording.findings:
         console.print()
@@ -212,8 +212,11 @@ def _header(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
-    """Say what the numbers of a table do not: the time, what they do not cover, and which rules are assumed."""
+def _notes(launch: dict[str, Any], cc: tuple[int, int], *, explained: bool) -> list[str]:
+    """Say what the numbers of a table do not: the time, what they do not cover, and which rules are assumed.
+
+    Why a site has excess is ``explained`` where no mistake has to be mended first.
+    """
     notes = []
     time = launch.get("time")
     if time:
@@ -234,7 +237,7 @@ def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
         if site["basis"] == "assumed":
             source = basis(site["op"], site["width"], cc).source
             notes.append(f"line {site['line']}, {site['source']}: its rule is assumed. {source}")
-        if site["excess"]:
+        if site["excess"] and explained:
             explanation = site["explanation"]
             notes.append(f"line {site['line']}, {site['source']}: {explanation['because']} {explanation['cure']}")
     return notes

@@ -138,6 +138,13 @@ def percent(share: float) -> str:
     return _in_percent(f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f}")
 
 
+def share_of_them(share: float) -> str:
+    """Write which part of some are meant: ``a third of them``, ``31 % of them``."""
+    common = ((1 / 4, N_("a quarter of them")), (1 / 3, N_("a third of them")), (1 / 2, N_("half of them")))
+    named = next((name for part, name in common if abs(share - part) < 0.005), "")
+    return _(named) if named else _("{share} of them", share=percent(share))
+
+
 def efficiency_text(share: float) -> str:
     """Write a share in four digits: ``12.5 %``, ``3.125 %``."""
     return _in_percent(f"{100 * share:.4g}")
@@ -181,6 +188,7 @@ COUNTED: Mapping[str, Callable[[int], str]] = {
     "column": lambda n: ngettext("{n:,} column", "{n:,} columns", n),
     "cycle": lambda n: ngettext("{n:,} cycle", "{n:,} cycles", n),
     "element": lambda n: ngettext("{n:,} element", "{n:,} elements", n),
+    "excess wavefront": lambda n: ngettext("{n:,} excess wavefront", "{n:,} excess wavefronts", n),
     "lane": lambda n: ngettext("{n:,} lane", "{n:,} lanes", n),
     "launch": lambda n: ngettext("{n:,} launch", "{n:,} launches", n),
     "logged request": lambda n: ngettext("{n:,} logged request", "{n:,} logged requests", n),

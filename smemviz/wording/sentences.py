@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,6 +22,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.wording.labels import (
     access_name,
     capital,
+    clauses,
     count,
     day,
     degree_name,
@@ -30,6 +31,7 @@ from smemviz.wording.labels import (
     names,
     operation_name,
     sentences,
+    share_of_them,
 )
 
 _MOST_ALIKE = 2
@@ -98,18 +100,24 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
     total = facts(launch, hardware)
     if total.excess == 0:
         return _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(total.wavefronts, "wavefront"))
-    row = max((row for _site, row in counted), key=lambda row: row.excess or 0)
-    assert row.wavefronts is not None
-    assert row.ideal is not None
-    wavefronts = count(row.wavefronts, "wavefront")
-    if row.max_degree is not None and row.max_degree > 1:
-        return _(
-            "{degree}-way conflict: {wavefronts} where {ideal:,} would do",
-            degree=row.max_degree,
-            wavefronts=wavefronts,
-            ideal=row.ideal,
-        )
-    return _("{wavefronts} where {ideal:,} would do", wavefronts=wavefronts, ideal=row.ideal)
+    return _excess_headline(counted, total.excess)
+
+
+def _excess_headline(counted: Sequence[tuple[Site, SiteSummary]], total: int) -> str:
+    """Say what a launch has in excess, and which line has most of it: ``..., all in line 53, 32-way``."""
+    lines: dict[tuple[str, int], list[SiteSummary]] = {}
+    for site, row in counted:
+        lines.setdefault((site.file, site.line), []).append(row)
+    excess = {line: sum(row.excess or 0 for row in rows) for line, rows in lines.items()}
+    worst = max(excess, key=lambda line: excess[line])
+    where, degree = _("line {n}", n=worst[1]), max(row.max_degree or 0 for row in lines[worst])
+    if degree > 1:
+        where = clauses(where, degree_name(degree))
+    wavefronts = count(total, "excess wavefront")
+    if excess[worst] == total:
+        return _("{wavefronts}, all in {where}", wavefronts=wavefronts, where=where)
+    share = share_of_them(excess[worst] / total)
+    return _("{wavefronts}; worst: {where}, {share}", wavefronts=wavefronts, where=where, share=share)
 
 
 def _global_headline(launch: Launch) -> str:

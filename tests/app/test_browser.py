@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
+CONFLICT = "992 excess wavefronts, all in line 53, 32-way"
+PADDED_CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
@@ -70,7 +71,7 @@ def test_from_the_gallery_to_the_conflict_and_its_fix(page: Page) -> None:
     headline(page, NO_CONFLICT)
     now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")  # the access that was shown stays shown
     knob(page, "IPAD", 0)
-    headline(page, CONFLICT)
+    headline(page, PADDED_CONFLICT)
     now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
     expect(page.get_by_label("PITCH", exact=True)).to_have_value("32")
     expect(page.locator("#origin")).to_contain_text("run by the lockstep engine")
@@ -153,7 +154,7 @@ def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(page: Page) -> No
 
 def test_a_copied_link_shows_what_the_sender_saw(page: Page) -> None:
     page.goto(PADDED + "&IPAD=0&cc=8.6&view=physical&banks=16&site=1&warp=3&step=1&theme=dark")
-    headline(page, CONFLICT)
+    headline(page, PADDED_CONFLICT)
     now(page, "36 of 96: load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do")
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("8.6 Ampere")
@@ -173,7 +174,7 @@ def test_back_returns_to_the_constants_before(page: Page) -> None:
     headline(page, NO_CONFLICT)
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
     knob(page, "IPAD", 0)
-    headline(page, CONFLICT)
+    headline(page, PADDED_CONFLICT)
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
     assert query(page)["IPAD"] == ["0"]
     knob(page, "IPAD", 1)
@@ -184,7 +185,7 @@ def test_back_returns_to_the_constants_before(page: Page) -> None:
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("1")
     assert "IPAD" not in query(page)
     page.go_forward()
-    headline(page, CONFLICT)
+    headline(page, PADDED_CONFLICT)
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
 
 
@@ -192,7 +193,7 @@ def test_setting_a_computed_constant_overrides_it(page: Page) -> None:
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
     knob(page, "PITCH", 48)
-    headline(page, "16-way conflict: 512 wavefronts where 32 would do")
+    headline(page, "480 excess wavefronts, all in line 80, 16-way")
     assert fact(page, "shared bytes") == "6,144"
     knob(page, "PITCH", "")
     headline(page, NO_CONFLICT)
@@ -220,16 +221,16 @@ def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page:
     knob(page, "BDIMX", 16)
     expect(page.locator("#error")).to_have_count(0)
     # A warp reads two columns of 16 rows, 17 words apart; words 0 and 15 * 17 + 1 = 256 share bank 0.
-    headline(page, "2-way conflict: 16 wavefronts where 8 would do")
+    headline(page, "16 excess wavefronts; worst: line 78, 2-way, half of them")
     assert fact(page, "block") == "16 x 16 x 1"
 
 
 def test_the_same_recording_is_counted_for_another_gpu(page: Page) -> None:
     page.goto("/kernel?file=rectangle&kernel=set_row_read_col")
-    headline(page, "16-way conflict: 256 wavefronts where 16 would do")
+    headline(page, "240 excess wavefronts, all in line 55, 16-way")
     # CUDA C programming guide, 3.x in 8-byte mode: document 004's 8-way.
     page.goto("/kernel?file=rectangle&kernel=set_row_read_col&cc=3.5-8")
-    headline(page, "8-way conflict: 128 wavefronts where 16 would do")
+    headline(page, "112 excess wavefronts, all in line 55, 8-way")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("3.5, 8-byte banks Kepler")
     expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200")
 
@@ -246,7 +247,7 @@ def test_a_lockstep_run_can_stand_beside_the_recording(page: Page) -> None:
 def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="shuffle (2)").click()
-    headline(page, "2-way conflict: 32 wavefronts where 16 would do")  # 2 blocks x 2 warps x 2 steps x 4
+    headline(page, "16 excess wavefronts, all in line 32, 2-way")  # 2 blocks x 2 warps x 2 steps x 4
     assert fact(page, "grid") == "2 x 1 x 1"
     assert fact(page, "data-dependent accesses") == "1"
     choose(page, "Block", "block 1")
@@ -255,13 +256,13 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: 
     expect(page.locator("#tile text.axis", has_text="element")).to_have_text("element")
     assert query(page).items() >= {"launch": ["1"], "block": ["1"], "array": ["sums"]}.items()
     choose(page, "DTYPE", "float32")
-    headline(page, "2-way conflict: 16 wavefronts where 8 would do")
+    headline(page, "8 excess wavefronts, all in line 32, 2-way")
     choose(page, "FLIP", "False")
     expect(page.get_by_role("button", name="row[N - 1 - i]")).to_contain_text("never runs")
     knob(page, "SCALE", "0.25")
     expect(page.get_by_text("set, was 0.5")).to_be_visible()
     page.get_by_role("button", name="Reset").click()
-    headline(page, "2-way conflict: 32 wavefronts where 16 would do")
+    headline(page, "16 excess wavefronts, all in line 32, 2-way")
     expect(page.get_by_label("SCALE", exact=True)).to_have_value("0.5")
     assert not any(name.isupper() for name in query(page))
 

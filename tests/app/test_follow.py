@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
 
-CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
+CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 

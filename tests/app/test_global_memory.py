@@ -91,5 +91,5 @@ def test_a_launch_among_many_alike_is_chosen_by_its_number(page: Page) -> None:
     expect(page.get_by_role("link", name=re.compile("^turn"))).to_have_text(["turn × 3004-way"])  # noqa: RUF001
     page.get_by_role("textbox", name="Launch of this kernel").click()
     page.get_by_role("option", name="launch 2", exact=True).click()
-    headline(page, "4-way conflict: 4 wavefronts where 1 would do")
+    headline(page, "6 excess wavefronts; worst: line 14, 4-way, half of them")
     assert query(page)["launch"] == ["1"]

@@ -13,7 +13,7 @@ from helpers.waiting import settle
 from playwright.sync_api import Locator, Page, expect
 
 from smemviz.i18n import LANGUAGES, _, speaking
-from smemviz.wording.labels import access_name, count, operation_name
+from smemviz.wording.labels import access_name, clauses, count, degree_name, operation_name
 
 pytestmark = pytest.mark.browser
 
@@ -61,9 +61,9 @@ def test_every_page_fits_in_its_language_and_axe_finds_nothing(page: Page, path:
         axe(page)
 
 
-def conflict(degree: int, wavefronts: int, ideal: int) -> str:
-    message = "{degree}-way conflict: {wavefronts} where {ideal:,} would do"
-    return _(message, degree=degree, wavefronts=count(wavefronts, "wavefront"), ideal=ideal)
+def conflict(degree: int, excess: int, line: int) -> str:
+    where = clauses(_("line {n}", n=line), degree_name(degree))
+    return _("{wavefronts}, all in {where}", wavefronts=count(excess, "excess wavefront"), where=where)
 
 
 def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> None:
@@ -96,7 +96,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
         headline(page, smooth)
 
         knob(page, "IPAD", 0)
-        headline(page, conflict(32, 1024, 32))
+        headline(page, conflict(32, 992, 80))
         button(page, _("Reset")).click()
         headline(page, smooth)
 
@@ -130,7 +130,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
         page.get_by_role("textbox", name=_("Text of the kernel file")).fill(SHORT)
         button(page, _("Run")).click()
         expect(page.locator("#editor-status")).to_contain_text(count(1, "launch"))
-        headline(page, conflict(2, 2, 1))
+        headline(page, conflict(2, 1, 11))
 
         visit(page, _("Learn"))
         page.get_by_role("link", name=_("Down a column")).click()
@@ -149,7 +149,7 @@ def speaks(page: Page, tag: str) -> None:
     """Wait for the kernel page in a language, and for its request of BDIMX=16."""
     expect(page.locator("html")).to_have_attribute("lang", tag)
     with speaking(tag):
-        headline(page, conflict(8, 64, 8))
+        headline(page, conflict(8, 56, 53))
         expect(page.get_by_role("navigation", name=_("Pages"), exact=True)).to_be_visible()
 
 

@@ -12,14 +12,16 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view, worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.findings import MAIN_FAILED, Finding
+from smemviz.wording.labels import share_of_them
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]
 
 
-def test_the_headline_is_the_worst_site() -> None:
-    assert headline(LAUNCH) == "32-way conflict: 1,024 wavefronts where 32 would do"
+def test_the_headline_is_the_total_and_the_worst_line() -> None:
+    assert headline(LAUNCH) == "992 excess wavefronts, all in line 53, 32-way"
+    assert headline(RECORDING["set_col_read_col"]) == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
     assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as can be"
 
 
@@ -111,3 +113,8 @@ def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:
     assert present(worst_request(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     assert present(worst_request(replace(LAUNCH, requests=log))).startswith("global store by warp 0")
+
+
+def test_a_share_has_a_word_where_there_is_one() -> None:
+    assert [share_of_them(1 / n) for n in (2, 3, 4)] == ["half of them", "a third of them", "a quarter of them"]
+    assert share_of_them(0.31) == "31 % of them"

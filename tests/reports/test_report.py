@@ -16,12 +16,15 @@ from helpers.gallery import RECORDINGS
 from helpers.strategies import totals
 from playwright.sync_api import Page, expect
 
+from smemviz.engines import run
 from smemviz.model.counting.service import wavefronts
 from smemviz.model.hardware.hardware import H200
+from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html import report
 from smemviz.reports.html.report import report_page
+from smemviz.reports.recording import print_recording
 from smemviz.reports.selection import Choice, launches
 
 GALLERY = sorted(RECORDINGS.glob("*.smem.npz"))
@@ -101,6 +104,24 @@ def test_nothing_in_a_source_becomes_markup(square: Recording) -> None:
     assert "alert(1)&lt;/script&gt;" in text
 
 
+def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    recording = run(kernels_dir() / "mistakes.py", engine="lockstep")
+    (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "corner_of_each_tile")
+    assert one["headline"] == "Unwritten read in line 89"
+    (reason, remedy), *others = [site["why"] for site in one["sites"]]
+    assert reason.startswith("a_tile[0, 2] is read, but nothing wrote it: the block has 4 threads")
+    assert remedy == "Make them as many, or let each thread store several."
+    assert all(other == [reason, remedy] for other in others)
+    print_recording(recording)
+    assert "Pad the row" not in capsys.readouterr().out
+
+
+def test_a_fix_in_a_file_of_cuda_cpp_is_written_as_cuda_cpp() -> None:
+    recording = load(RECORDINGS / "square.cu.smem.npz")
+    (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "set_row_read_col")
+    assert "Pad the row of tile by 1, [32][32] -> [32][33]" in one["sites"][1]["why"][1]
+
+
 @pytest.fixture
 def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
     """Open the page from disk without a network; it has to stay quiet."""
@@ -117,7 +138,7 @@ def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
 @pytest.mark.browser
 def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> None:
     present = opened.locator("#present")
-    assert opened.locator("#headline").inner_text() == "32-way conflict: 1,024 wavefronts where 32 would do"
+    assert opened.locator("#headline").inner_text() == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
     opened.select_option("#launch", label="set_row_read_col")
     expect(present).to_have_text(
         "33 of 96: load of tile[tx, ty] by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"

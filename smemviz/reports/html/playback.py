@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.listing import listing
 from smemviz.frontends.reading import loaded_sites
+from smemviz.languages import spelling_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
@@ -27,6 +28,7 @@ from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared, physical
 from smemviz.views.one_request import cells_data, shape_of
 from smemviz.wording.explanations import Explaining
+from smemviz.wording.first_look import first_mistake, reason_and_remedy
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import action, badge, cost, headline_of
 
@@ -143,12 +145,14 @@ class _Shapes:
 
 
 def _explained(recording: Recording, launch: Launch, hardware: Hardware) -> list[Played]:
-    """Return the sites with why each costs what it costs, and what would fix it."""
-    explaining = Explaining(launch, hardware, loaded_sites(recording, launch))
+    """Return the sites with why each costs what it costs, and its fix; a mistake in the launch takes their place."""
+    mistake = first_mistake(recording, launch)
+    spelling = spelling_of(recording.file_of(launch))
+    explaining = Explaining(launch, hardware, loaded_sites(recording, launch), spelling)
     explained = []
     for i, site in enumerate(_sites(launch, hardware)):
-        explanation = explaining.site(i)
-        explained.append(site | {"why": [text for text in (explanation.because, explanation.fix) if text]})
+        why = reason_and_remedy(mistake) if mistake else (explaining.site(i).because, explaining.site(i).fix)
+        explained.append(site | {"why": [text for text in why if text]})
     return explained
 
 
