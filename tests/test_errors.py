@@ -1,13 +1,20 @@
-"""What every error has in common."""
+"""What is installed: light to import, typed, with its gallery; and what every error has in common."""
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import smemviz
+from smemviz import paths as resources
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, SourceError
 
 DATA = (Path(smemviz.__file__).parent / "_data").resolve().as_posix()
@@ -41,3 +48,122 @@ def test_an_error_that_is_kept_holds_nothing_of_where_it_came_from() -> None:
 
 def test_who_finds_it_busy_is_told_when_to_come_back() -> None:
     assert (BusyError("busy").seconds, BusyError("full", 30).seconds) == (5, 30)
+
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"dash", "dataclasses", "logging", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter holds after a statement."""
+    code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n")[-2].split())
+
+
+def test_importing_smemviz_imports_nothing_heavy() -> None:
+    assert modules_after("import smemviz") & HEAVY == set()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    helping = "import contextlib, smemviz.cli.main as cli\nwith contextlib.suppress(SystemExit): cli.main(['--help'])"
+    assert modules_after(helping) & HEAVY == set()
+
+
+def test_whatever_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {re.split(r"[^\w-]", one)[0].replace("-", "_") for one in chain(*lists)}
+    declared |= {"pynvml"} if "nvidia_ml_py" in declared else set()
+    declared |= {"cuda"} if "numba_cuda" in declared else set()  # the bindings to a driver are its own
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "smemviz").rglob("*.py")]
+    found = (re.findall(r"^ *(?:import|from) (\w+).*?(?: import |$)", text, re.MULTILINE) for text in texts)
+    roots = set(chain(*found))
+    assert roots - set(sys.stdlib_module_names) - {"smemviz", "_typeshed"} <= declared  # which is for mypy alone
+
+
+def test_every_public_name_is_there() -> None:
+    names = ["Recording", "__version__", "create_app", "cuda_cpp", "errors", "load", "record", "recording", "run"]
+    names += ["sectors", "wavefronts"]
+    assert smemviz.__all__ == names
+    assert [name for name in names if not hasattr(smemviz, name)] == []
+    assert set(names) <= set(dir(smemviz))
+
+
+def test_another_name_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'smemviz' has no attribute 'wavefront'"):
+        _ = smemviz.wavefront
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(smemviz.__file__).parent / "py.typed").is_file()
+
+
+def test_the_gallery_is_there_with_its_recordings() -> None:
+    assert sorted(path.name for path in resources.gallery()) == [
+        "histogram.py",
+        "latency.py",
+        "matmul.py",
+        "mistakes.py",
+        "rectangle.py",
+        "reduce.py",
+        "reverse.py",
+        "square.py",
+        "stencil.py",
+        "submatrix.py",
+        "transpose.py",
+    ]
+    for path in resources.gallery():
+        if path.name == "mistakes.py":  # which a GPU is not asked to make
+            continue
+        recording = resources.recording_for(path)
+        assert recording is not None
+        assert recording.parts[-3:] == ("recordings", "h200", f"{path.stem}.smem.npz")
+
+
+def test_a_kernel_file_without_a_recording_has_none(tmp_path: Path) -> None:
+    assert resources.recording_for(tmp_path / "mine.py") is None
+
+
+def test_the_packaged_gallery_comes_before_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "smemviz"
+    (tmp_path / "kernels").mkdir()
+    monkeypatch.setattr(resources, "_PACKAGE", package)
+    assert resources.kernels_dir() == tmp_path / "kernels"
+    (package / "_data" / "kernels").mkdir(parents=True)
+    assert resources.kernels_dir() == package / "_data" / "kernels"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("name", "constants"),
+    [
+        ("square", {}),
+        ("square", {"BDIMX": 16, "IPAD": 0}),
+        ("rectangle", {"BDIMX": 16, "BDIMY": 8, "IPAD": 5}),
+        ("reverse", {"N": 96}),
+        ("transpose", {"ROWS": 20, "COLUMNS": 37, "TILE": 8}),
+        ("histogram", {"N": 200, "BINS": 50, "THREADS": 64}),
+        ("matmul", {"M": 8, "K": 16, "N": 16, "TILE": 8}),
+        ("latency", {}),
+    ],
+)
+def test_a_kernel_file_runs_by_itself_in_numbas_simulator(name: str, constants: dict[str, int], tmp_path: Path) -> None:
+    """The files know nothing of smemviz, and their own checks hold for other constants.
+
+    Not all of them: the simulator has no shuffles, which reduce.py needs.
+    """
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    source = (resources.kernels_dir() / f"{name}.py").read_text(encoding="utf-8")
+    assert "smemviz" not in source
+    for constant, value in constants.items():
+        source, replaced = re.subn(rf"^{constant} = \d+$", f"{constant} = {value}", source, flags=re.M)
+        assert replaced == 1
+    file = tmp_path / f"{name}.py"
+    file.write_text(source, encoding="utf-8")
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    command = [sys.executable, "-W", "ignore", file]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{name}.py: ")
+    assert done.stdout.endswith("agree with NumPy\n")

@@ -1,9 +1,10 @@
-"""The catalogues against the code: nothing unused, every placeholder where it belongs, English for what is missing."""
+"""The catalogues against the code: nothing unused, every placeholder where it belongs, words that people look for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -264,3 +265,22 @@ def test_an_unknown_language_is_refused_in_a_line() -> None:
 )
 def test_the_first_wanted_language_that_is_spoken_here_is_taken(wanted: list[str], tag: str) -> None:
     assert best_of(wanted) == tag
+
+
+_OWN = re.compile(r"\b(cures?|cured|sites?|told|ladder)\b", re.IGNORECASE)
+
+
+@cache
+def messages() -> list[str]:
+    ids = (entry.id for entry in extracted() if entry.id)
+    forms = [form for one in ids for form in (one if isinstance(one, (tuple, list)) else (one,))]
+    return [re.sub(r"\{[^}]*\}", "{}", form) for form in forms]
+
+
+@pytest.mark.parametrize("term", ["coalesced", "transactions", "occupancy", "broadcast", "bank conflict", "fix"])
+def test_a_term_that_readers_look_for_is_there(term: str) -> None:
+    assert [text for text in messages() if re.search(rf"\b{term}\b", text, re.IGNORECASE)]
+
+
+def test_no_message_uses_a_word_of_the_project_s_own() -> None:
+    assert [text for text in messages() if _OWN.search(text)] == []

@@ -1,12 +1,18 @@
-"""The last line of ``smemviz run``: what was recorded, where to begin, and how to look."""
+"""The last line of ``smemviz run``: what was recorded, where to begin, how to look; and times stored in a recording."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from helpers.measured import timing
+from helpers.strategies import a_launch
 
 from smemviz.cli import main as cli
+from smemviz.cli.verbs.time import with_times
 
 
 def last_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -73,3 +79,11 @@ def test_what_is_saved_is_what_is_opened(capsys: pytest.CaptureFixture[str], tmp
 
 def test_json_is_one_document_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert last_line(capsys, "kernels/reverse.py", "--json") == "}"
+
+
+def test_a_launch_has_its_own_time_where_kernels_run_that_are_not_recorded() -> None:
+    launches = [replace(a_launch(), kernel=name) for name in ("store", "load", "store")]
+    timed: Any = SimpleNamespace(
+        kernels=("store", "made", "load", "made", "store"), times=tuple(timing(n) for n in (1, 2, 3, 4, 5))
+    )
+    assert [one.time.median_us for one in with_times(launches, timed) if one.time] == [1, 3, 5]

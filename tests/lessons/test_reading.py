@@ -1,12 +1,15 @@
-"""How answers are read, and how lessons and their knobs are named."""
+"""How answers are read, what is said to wrong ones, and how lessons and their knobs are named."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from helpers.lesson_answers import combinations
 
 from smemviz.errors import InputError
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import read_answer
+from smemviz.lessons.lesson import Lesson, read_answer
 
 
 @pytest.mark.parametrize(
@@ -62,3 +65,116 @@ def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_
         columns.turned({"COLUMNS": "7"})
     with pytest.raises(InputError, match="the lesson columns has no knob IPAD; it has COLUMNS"):
         columns.turned({"IPAD": "1"})
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 32])
+def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
+    stage = lesson_of("rectangles").stage(lesson_of("rectangles").turned({"BDIMY": str(rows)}))
+    (right,) = stage.right
+    for pad in range(int(right)):
+        found = re.search(r"lanes (\d+) and (\d+) both ask bank (\d+)", stage.hint(str(pad)))
+        assert found is not None
+        one, other, bank = map(int, found.groups())
+        words = [lane % rows * (32 + pad) + lane // rows for lane in (one, other)]  # down one column, then the next
+        assert words[0] != words[1]
+        assert [word % 32 for word in words] == [bank, bank]
+
+
+# What is said to a wrong answer
+
+
+@pytest.mark.parametrize(
+    ("slug", "knobs", "given", "said"),
+    [
+        ("banks", {}, "45", "45 is the number of the word. After bank 31 comes bank 0 again."),
+        ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
+        (
+            "banks", {}, "5",
+            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this row.",
+        ),
+        (
+            "lanes", {}, "53",
+            "53 is the number of the thread in its block. Lanes are counted from 0 again in each warp.",
+        ),
+        ("lanes", {}, "83", "There y runs first. Threads are numbered along x first, then the next y."),
+        ("why", {}, "6", "Those are its neighbours. The thread whose own it is loads it, too."),
+        ("barrier", {}, "59", "Elements are counted from 0: the last of 64 is 63."),
+        ("race", {}, "0", "Lane 0 loads held[6], which thread 6 stored, of its own warp."),
+        ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
+        ("reduction", {}, "1", "Lane 0 asks word 0, in bank 0. Lane 4 asks word 32, in bank 0 as well."),
+        ("compiler", {"LOAD": "32"}, "7", "Each block takes 1 KiB more than it declares."),
+        ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
+        (
+            "rows", {"WIDTH": "16"}, "1",
+            "The lanes ask for 512 bytes. A wavefront brings one word from each bank, 128 bytes.",
+        ),
+        (
+            "columns", {"COLUMNS": "8"}, "1",
+            "For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in 0, 8, 16, 24.",
+        ),
+        ("words", {}, "3", "Lane 3 does not collide with itself."),
+        ("words", {}, "0", "Lane 0 asks for the same word as lane 3. A bank delivers it to all who want it."),
+        ("words", {}, "8", "Lane 8 is in bank 16, lane 3 in bank 0."),
+        ("words", {}, "16, 17", "2 lanes are right, but more of them collide."),
+        ("words", {}, "none", "Some do. Lane 3 is in bank 0: who else wants another word of it?"),
+        ("padding", {"IPAD": "2"}, "1", "Lane 0 is in bank 0, and so is lane 16."),
+        (
+            "rectangles", {}, "1",
+            "With a pad of 1 word, lanes 1 and 16 both ask bank 1: the loads of the whole tile take 32 wavefronts "
+            "where 16 would do.",
+        ),
+        ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
+        (
+            "rectangles", {"BDIMY": "32"}, "0",
+            "With a pad of 0 words, lanes 0 and 1 both ask bank 0: the loads of the whole tile take 1,024 wavefronts "
+            "where 32 would do.",
+        ),
+        (
+            "by-hand", {}, "flat",
+            "Lane 1 of warp 0 wants [1, 0], which lies at word 33. This index gives 32.",
+        ),
+        (
+            "sectors", {}, "4",
+            "Lane 1's address is 384 bytes after lane 0's, and a sector is 32 bytes. How many share one?",
+        ),
+        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. So few cannot hold them."),
+        (
+            "sectors", {"TILE": "8"}, "32",
+            "Lanes 0 and 8 load from the same sector. Count a sector once, however many use it.",
+        ),
+        (
+            "reduction", {}, "4",
+            "That is how many banks are asked. What counts is how many words the busiest one has to deliver.",
+        ),
+        ("swizzle", {}, "195", "There are 32 banks, numbered from 0 to 31."),
+        # The 1 / (block size x block size) that one finds written.
+        (
+            "tiles", {}, "256",
+            "A block has so many threads. But an element of a tile serves one row or column of them: 16.",
+        ),
+        (
+            "compiler", {}, "8192",
+            "That is how often the source asks for it. From k to k + 1 the address moves on by 4 bytes, and one "
+            "instruction loads up to 16.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_answer_gets_a_hint_of_its_own(slug: str, knobs: dict[str, str], given: str, said: str) -> None:
+    lesson = lesson_of(slug)
+    stage = lesson.stage(lesson.turned(knobs))
+    assert stage.hint(read_answer(stage.question, given)).replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
+    for knobs in combinations(lesson):
+        stage = lesson.stage(knobs)
+        kind = stage.question.kind
+        numbers = [str(n) for n in (-1, *range(34), 64, 128, 256, 2048, 8192, 9999999)]
+        wrong = {
+            "number": numbers,
+            "lanes": ["none", "3", *(str(n) for n in range(32)), "0-31"],
+            "choice": [option.value for option in stage.question.options],
+        }[kind]
+        for given in wrong:
+            assert given in stage.right or stage.hint(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from helpers import launches
 from numpy.typing import NDArray
 
@@ -33,58 +34,38 @@ def log(*rows: tuple[Site, NDArray[np.int64], int]) -> Launch:
     return Launch("kernel", 1, (1, 1, 1), (32, 1, 1), 0, 0, sites, (), requests)
 
 
-def test_a_load_of_what_the_thread_stored_may_come_from_a_register() -> None:
-    found = avoidable(log((STORE, 4 * LANE, 0), (LOAD, 4 * LANE, 0)))
-    assert found.stored.tolist() == [False, True]
-    assert not found.loaded.any()
+OWN, OTHERS = 4 * LANE, 4 * (31 - LANE)  # what each lane accesses, and what another one does
+UPDATE, OUT = launches.site("tile", "shared", "atomic_add", dtype="int32"), launches.site("out", "global", "store")
+NO = ""
 
 
-def test_a_load_of_what_another_lane_stored_may_not() -> None:
-    assert not avoidable(log((STORE, 4 * LANE, 0), (LOAD, 4 * (31 - LANE), 0))).any.any()
-
-
-def test_a_load_after_a_barrier_may_not() -> None:
-    assert not avoidable(log((STORE, 4 * LANE, 0), (LOAD, 4 * LANE, 1))).any.any()
-
-
-def test_one_lane_with_another_address_is_enough_to_need_the_load() -> None:
-    moved = np.where(LANE == 7, 4 * 40, 4 * LANE)
-    assert not avoidable(log((STORE, 4 * LANE, 0), (LOAD, moved, 0))).any.any()
-
-
-def test_a_load_that_is_repeated_is_needed_once() -> None:
-    found = avoidable(log(*[(LOAD, 4 * LANE, 0)] * 3))
-    assert found.loaded.tolist() == [False, True, True]
-
-
-def test_an_atomic_between_makes_the_load_necessary() -> None:
-    update = launches.site("tile", "shared", "atomic_add", dtype="int32")
-    assert not avoidable(log((LOAD, 4 * LANE, 0), (update, 4 * LANE, 0), (LOAD, 4 * LANE, 0))).any.any()
-
-
-def test_a_store_that_is_overwritten_may_be_left_out_and_the_last_may_not() -> None:
-    found = avoidable(log((STORE, 4 * LANE, 0), (STORE, 4 * LANE, 0), (LOAD, 4 * (31 - LANE), 1)))
-    assert found.overwritten.tolist() == [True, False, False]
-
-
-def test_a_store_that_is_loaded_from_a_register_only_is_overwritten_too() -> None:
-    # tile[tx] = 1; tile[tx] += 1
-    found = avoidable(log((STORE, 4 * LANE, 0), (LOAD, 4 * LANE, 0), (STORE, 4 * LANE, 0), (LOAD, 4 * (31 - LANE), 1)))
-    assert found.any.tolist() == [True, True, False, False]
-
-
-def test_stores_to_a_shared_array_that_nothing_loads_may_be_left_out() -> None:
-    found = avoidable(log((OTHER, 4096 + 4 * LANE, 0), (STORE, 4 * LANE, 0), (LOAD, 4 * (31 - LANE), 1)))
-    assert found.unread.tolist() == [True, False, False]
-
-
-def test_stores_to_global_memory_are_for_others_to_see() -> None:
-    out = launches.site("out", "global", "store")
-    assert not avoidable(log((out, 4 * LANE, 0))).any.any()
-
-
-def test_an_empty_log_has_nothing_to_leave_out() -> None:
-    assert len(avoidable(log((LOAD, np.full(32, -1), 0))).any) == 1
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        # A load of what the thread stored may come from a register; not what another lane stored, nor after a barrier.
+        ([(STORE, OWN, 0), (LOAD, OWN, 0)], ["unread", "stored"]),
+        ([(STORE, OWN, 0), (LOAD, OTHERS, 0)], [NO, NO]),
+        ([(STORE, OWN, 0), (LOAD, OWN, 1)], [NO, NO]),
+        # One lane with another address is enough to need the load.
+        ([(STORE, OWN, 0), (LOAD, np.where(LANE == 7, 4 * 40, OWN), 0)], [NO, NO]),
+        ([(LOAD, OWN, 0)] * 3, [NO, "loaded", "loaded"]),
+        ([(LOAD, OWN, 0), (UPDATE, OWN, 0), (LOAD, OWN, 0)], [NO, NO, NO]),
+        ([(STORE, OWN, 0), (STORE, OWN, 0), (LOAD, OTHERS, 1)], ["overwritten", NO, NO]),
+        # tile[tx] = 1; tile[tx] += 1
+        (
+            [(STORE, OWN, 0), (LOAD, OWN, 0), (STORE, OWN, 0), (LOAD, OTHERS, 1)],
+            ["overwritten", "stored", NO, NO],
+        ),
+        ([(OTHER, 4096 + OWN, 0), (STORE, OWN, 0), (LOAD, OTHERS, 1)], ["unread", NO, NO]),
+        ([(OUT, OWN, 0)], [NO]),  # stores to global memory are for others to see
+        ([(LOAD, np.full(32, -1), 0)], [NO]),
+    ],
+)
+def test_what_a_compiler_may_leave_out(rows: list[tuple[Site, NDArray[np.int64], int]], why: list[str]) -> None:
+    found = avoidable(log(*rows))
+    for reason in ("stored", "loaded", "overwritten", "unread"):
+        assert getattr(found, reason).tolist() == [one == reason for one in why], reason
+    assert found.any.tolist() == [one != NO for one in why]
 
 
 def stream(*addresses: NDArray[np.int64], width: int = 4) -> Stream:
@@ -103,23 +84,23 @@ def test_four_words_of_an_aligned_piece_become_one_request_of_16_bytes() -> None
     assert parts[0].addresses.tolist() == [(64 * LANE).tolist()]
 
 
-def test_order_does_not_matter_but_alignment_does() -> None:
-    assert widths(list(merge(stream(*(64 * LANE + 4 * k for k in (3, 1, 0, 2))), 16))) == {16: 1}
-    # words 1 to 4: two of them fill 8 bytes, the first and the last stay alone
-    assert widths(list(merge(stream(*(64 * LANE + 4 * k for k in (1, 2, 3, 4))), 16))) == {8: 1, 4: 2}
+def words(*numbers: int, row: int = 64) -> list[NDArray[np.int64]]:
+    """Return requests for words of a row of so many bytes, a row a lane."""
+    return [row * LANE + 4 * number for number in numbers]
 
 
-def test_rows_of_odd_length_do_not_merge_because_each_lane_is_aligned_differently() -> None:
-    assert widths(list(merge(stream(*(68 * LANE + 4 * k for k in range(4))), 16))) == {4: 4}
-
-
-def test_the_same_words_again_make_a_second_wide_request() -> None:
-    assert widths(list(merge(stream(*(64 * LANE + 4 * k for k in (0, 1, 0, 1))), 8))) == {8: 2}
-
-
-def test_requests_with_other_lanes_on_do_not_merge() -> None:
-    half = np.where(LANE < 16, 64 * LANE + 4, -1)
-    assert widths(list(merge(stream(64 * LANE, half), 8))) == {4: 2}
+@pytest.mark.parametrize(
+    ("addresses", "wide", "found"),
+    [
+        (words(3, 1, 0, 2), 16, {16: 1}),
+        (words(1, 2, 3, 4), 16, {8: 1, 4: 2}),  # two of them fill 8 bytes, the first and the last stay alone
+        (words(0, 1, 2, 3, row=68), 16, {4: 4}),  # each lane is aligned differently
+        (words(0, 1, 0, 1), 8, {8: 2}),
+        ([64 * LANE, np.where(LANE < 16, 64 * LANE + 4, -1)], 8, {4: 2}),  # other lanes are on
+    ],
+)
+def test_what_becomes_one_wide_request(addresses: list[NDArray[np.int64]], wide: int, found: dict[int, int]) -> None:
+    assert widths(list(merge(stream(*addresses), wide))) == found
 
 
 def test_a_barrier_between_keeps_requests_apart() -> None:

@@ -1,9 +1,12 @@
 """Reading the instructions of a launch from Nsight Compute's listing."""
 
+from __future__ import annotations
+
 import pytest
 from helpers import captured
 
-from smemviz.measure.ncu.sass import function_name, read_listings
+from smemviz.measure.ncu.sass import Counts, function_name, read_listings
+from smemviz.measure.ncu.verdicts import Subject, changed, moved_together
 
 
 def test_an_instruction_has_its_line_opcode_width_and_counts() -> None:
@@ -78,3 +81,13 @@ def test_a_kernel_is_known_by_its_python_name(kernel: str, name: str) -> None:
 def test_another_text_is_refused() -> None:
     with pytest.raises(ValueError, match="not a listing"):
         read_listings("==ERROR== no such page\n")
+
+
+@pytest.mark.parametrize(("width", "parts"), [(8, "two floats (4 bytes each)"), (16, "two doubles (8 bytes each)")])
+def test_a_complex_number_is_two_of_its_own_parts(width: int, parts: str) -> None:
+    subject = Subject(("held[i]",), "load", "shared", width, 8, True)
+    counts = {width // 2: Counts(16, 512, 16, 16, 0)}
+    assert changed(subject, "", width // 2, counts, ()) == (
+        f"each complex number of held[i] is {parts}: 8 -> 16 requests, 1 wavefront each"
+    )
+    assert moved_together(width) == f"One instruction moved both {parts.removeprefix('two ')} of a number."

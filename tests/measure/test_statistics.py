@@ -1,8 +1,11 @@
-"""Medians with intervals, and knowing when to stop sampling."""
+"""Medians with intervals, knowing when to stop sampling, and the product on the host, which is timed so."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from smemviz.measure.sweep.blas import by_loops, by_numpy
 from smemviz.measure.time.statistics import MAX_SAMPLES, MAX_SECONDS, MIN_SAMPLES, sample_until_known, spread
 
 
@@ -77,3 +80,14 @@ def test_time_runs_out_for_what_takes_long():
         return clock.now
 
     assert len(sample_until_known(sample, clock)) == int(MAX_SECONDS) + 1
+
+
+@pytest.mark.parametrize("way", [by_loops, by_numpy])
+def test_the_product_comes_with_its_time(way) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((20, 24), (24, 36)))
+
+    taken, c = way(a, b)
+
+    assert taken.median_us > 0
+    np.testing.assert_array_equal(c, a @ b)

@@ -10,6 +10,7 @@ import pytest
 from helpers import brute_force
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.counting import service
@@ -35,43 +36,63 @@ def triple(
 def test_square_tile_of_ints(op: str) -> None:
     # Document 004, counted on the H200: 32 warps, 32 or 1,024 wavefronts.
     ty, tx = LANE[:, None], LANE[None, :]
-    assert wavefronts((ty * 32 + tx) * 4, 4, op).sum() == 32
-    assert wavefronts((tx * 32 + ty) * 4, 4, op).sum() == 1024
-    assert wavefronts((tx * 33 + ty) * 4, 4, op).sum() == 32
+    assert [wavefronts(at * 4, 4, op).sum() for at in (ty * 32 + tx, tx * 32 + ty, tx * 33 + ty)] == [32, 1024, 32]
 
 
-def test_column_of_32_x_16_ints_is_8_way_in_8_byte_banks_and_16_way_everywhere_else() -> None:
-    # HARDWARE: both figures are quoted in the literature. A warp reads two columns of 16 rows of 32 ints.
-    row, column = LANE % 16, LANE // 16
-    addresses = (row * 32 + column) * 4
-    assert triple(addresses, 4, cc=(3, 5), bank_bytes=8)[2] == 8
-    assert triple(addresses, 4)[2] == 16
-    assert triple(addresses, 4, cc=(5, 0))[2] == 16
-    assert wavefronts(addresses, 4, cc=(3, 5), bank_bytes=8) == 8
+KEPLER, FERMI, TESLA = (3, 5), (2, 0), (1, 3)
+TWO_COLUMNS = (LANE % 16 * 32 + LANE // 16) * 4  # of 16 rows of 32 ints, which a warp reads
 
 
-def test_four_byte_mode_serves_words_32_apart_in_a_segment_of_64_together() -> None:
-    # CUDA C programming guide, 3.x.
-    assert triple(LANE * 128, 4, cc=(3, 5)) == [16, 1, 16]
-    assert triple(LANE * 8, 4, cc=(3, 5)) == [1, 1, 1]
-    assert triple(LANE * 8, 4) == [2, 1, 2]
-
-
-def test_column_of_doubles_padded_by_one() -> None:
-    # 33 doubles a row: 16 lanes of a phase on 32 different banks. Unpadded, all 16 on the same two.
-    assert triple(LANE * 33 * 8, 8) == [2, 2, 1]
-    assert triple(LANE * 32 * 8, 8) == [32, 2, 16]
-
-
-def test_contiguous_float4_takes_four_wavefronts_and_no_excess() -> None:
-    assert triple(LANE * 16, 16) == [4, 4, 1]
-    assert triple(LANE * 16, 16, "store") == [4, 4, 1]
-
-
-@pytest.mark.parametrize(("width", "load", "store"), [(4, 1, 1), (8, 1, 2), (16, 2, 4)])
-def test_broadcast_merges_the_phases_of_loads_but_not_of_stores(width: int, load: int, store: int) -> None:
-    assert triple(np.full(32, 64), width) == [load, load, 1]
-    assert triple(np.full(32, 64), width, "store") == [store, store, 1]
+@pytest.mark.parametrize(
+    ("addresses", "width", "op", "cc", "found"),
+    [
+        # HARDWARE: 8-way in banks of 8 bytes and 16-way everywhere else, both quoted in the literature.
+        (TWO_COLUMNS, 4, "load", (*KEPLER, 8), [8, 1, 8]),
+        (TWO_COLUMNS, 4, "load", (9, 0), [16, 1, 16]),
+        (TWO_COLUMNS, 4, "load", (5, 0), [16, 1, 16]),
+        # CUDA C programming guide, 3.x: in 4-byte mode words 32 apart in a segment of 64 go together.
+        (LANE * 128, 4, "load", KEPLER, [16, 1, 16]),
+        (LANE * 8, 4, "load", KEPLER, [1, 1, 1]),
+        (LANE * 8, 4, "load", (9, 0), [2, 1, 2]),
+        # 33 doubles a row: 16 lanes of a phase on 32 different banks. Unpadded, all 16 on the same two.
+        (LANE * 33 * 8, 8, "load", (9, 0), [2, 2, 1]),
+        (LANE * 32 * 8, 8, "load", (9, 0), [32, 2, 16]),
+        (LANE * 16, 16, "load", (9, 0), [4, 4, 1]),  # contiguous float4
+        (LANE * 16, 16, "store", (9, 0), [4, 4, 1]),
+        # A broadcast merges the phases of loads, not those of stores.
+        *((np.full(32, 64), width, "load", (9, 0), [n, n, 1]) for width, n in ((4, 1), (8, 1), (16, 2))),
+        *((np.full(32, 64), width, "store", (9, 0), [n, n, 1]) for width, n in ((4, 1), (8, 2), (16, 4))),
+        # An inactive partner is a partner.
+        (np.where(LANE % 2 == 0, LANE // 2 * 8, -1), 8, "load", (9, 0), [1, 1, 1]),
+        (np.where(LANE % 2 == 0, LANE // 2 * 8, -1), 8, "store", (9, 0), [2, 2, 1]),
+        (LANE, 1, "store", (9, 0), [1, 1, 1]),  # bytes of one word
+        (LANE * 2, 2, "store", (9, 0), [1, 1, 1]),
+        # Atomics take the lanes of a word one by one, a population count does not.
+        (np.zeros(32, int), 4, "atomic_add", (9, 0), [32, 1, 32]),
+        (np.zeros(32, int), 4, "reduce_add", (9, 0), [32, 1, 32]),
+        (np.zeros(32, int), 4, "reduce_inc", (9, 0), [1, 1, 1]),
+        (LANE * 128, 4, "reduce_inc", (9, 0), [32, 1, 32]),
+        (LANE // 2 * 4, 4, "atomic_cas", (9, 0), [2, 1, 2]),
+        # 2.x serves doubles by half-warp and does not merge.
+        (LANE * 8, 8, "load", FERMI, [2, 2, 1]),
+        (np.zeros(32, int), 8, "load", FERMI, [2, 2, 1]),
+        # CUDA C programming guide, 2.x: most 128-bit accesses are 2-way, even if no lanes of a quarter-warp collide;
+        # one must add 1 to the ways of the quarter-warp.
+        (LANE * 16, 16, "load", FERMI, [8, 8, 2]),
+        (LANE * 32, 16, "load", FERMI, [12, 8, 3]),
+        (LANE % 8 * 128, 16, "store", (2, 1), [36, 8, 9]),
+        (np.where(LANE < 4, LANE * 16, -1), 16, "load", FERMI, [2, 2, 2]),
+        # 1.x serves half-warps on 16 banks, and splits doubles in two 4-byte requests: 2-way conflicts, says its guide.
+        (LANE * 4, 4, "load", TESLA, [2, 2, 1]),
+        (LANE * 64, 4, "load", TESLA, [32, 2, 16]),
+        (LANE * 8, 8, "load", TESLA, [8, 4, 2]),
+        (np.where(LANE < 8, LANE * 16, -1), 16, "store", (9, 0), [1, 1, 1]),  # a phase without an active lane
+    ],
+)
+def test_what_is_known_of_a_request(
+    addresses: NDArray[np.int64], width: int, op: str, cc: tuple[int, ...], found: list[int]
+) -> None:
+    assert triple(addresses, width, op, cc[:2], *cc[2:]) == found  # type: ignore[arg-type]
 
 
 def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
@@ -80,25 +101,6 @@ def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
     assert wavefronts(by_two * 8, 8) == 1
     # One half each: two phases, although the same 16 doubles are read.
     assert wavefronts(np.where(LANE < 16, by_one, by_two) * 8, 8) == 2
-
-
-def test_an_inactive_partner_is_a_partner() -> None:
-    addresses = np.where(LANE % 2 == 0, LANE // 2 * 8, -1)
-    assert triple(addresses, 8) == [1, 1, 1]
-    assert triple(addresses, 8, "store") == [2, 2, 1]
-
-
-def test_bytes_of_one_word_never_conflict() -> None:
-    assert triple(LANE, 1, "store") == [1, 1, 1]
-    assert triple(LANE * 2, 2, "store") == [1, 1, 1]
-
-
-def test_atomics_take_lanes_of_a_word_one_by_one_and_a_population_count_does_not() -> None:
-    assert triple(np.zeros(32, int), 4, "atomic_add") == [32, 1, 32]
-    assert triple(np.zeros(32, int), 4, "reduce_add") == [32, 1, 32]
-    assert triple(np.zeros(32, int), 4, "reduce_inc") == [1, 1, 1]
-    assert triple(LANE * 128, 4, "reduce_inc") == [32, 1, 32]
-    assert triple(LANE // 2 * 4, 4, "atomic_cas") == [2, 1, 2]
 
 
 def test_matrices_look_only_at_the_rows_they_have() -> None:
@@ -110,20 +112,6 @@ def test_matrices_look_only_at_the_rows_they_have() -> None:
     assert (assign(LANE * 16, 16, "ldmatrix_x2")[16:] == -1).all()
 
 
-def test_fermi_serves_doubles_by_half_warp_and_does_not_merge() -> None:
-    assert triple(LANE * 8, 8, cc=(2, 0)) == [2, 2, 1]
-    assert triple(np.zeros(32, int), 8, cc=(2, 0)) == [2, 2, 1]
-
-
-def test_fermi_has_one_way_more_for_16_bytes_than_its_quarter_warp() -> None:
-    # CUDA C programming guide, 2.x: most 128-bit accesses are 2-way, even if no lanes of a quarter-warp collide;
-    # one must add 1 to the ways of the quarter-warp.
-    assert triple(LANE * 16, 16, cc=(2, 0)) == [8, 8, 2]
-    assert triple(LANE * 32, 16, cc=(2, 0)) == [12, 8, 3]
-    assert triple(LANE % 8 * 128, 16, "store", cc=(2, 1)) == [36, 8, 9]
-    assert triple(np.where(LANE < 4, LANE * 16, -1), 16, cc=(2, 0)) == [2, 2, 2]
-
-
 @given(stride=st.integers(0, 40), on=st.lists(st.booleans(), min_size=32, max_size=32))
 def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride: int, on: list[bool]) -> None:
     addresses = np.where(on, LANE * 16 * stride, -1)
@@ -131,21 +119,10 @@ def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride: int
     assert numbers == set(range(int(wavefronts(addresses, 16, cc=(2, 0)))))
 
 
-def test_tesla_serves_half_warps_on_16_banks_and_splits_doubles() -> None:
-    assert triple(LANE * 4, 4, cc=(1, 3)) == [2, 2, 1]
-    assert triple(LANE * 64, 4, cc=(1, 3)) == [32, 2, 16]
-    # CUDA C programming guide, 1.x: an array of doubles has 2-way conflicts, in two 4-byte requests.
-    assert triple(LANE * 8, 8, cc=(1, 3)) == [8, 4, 2]
-
-
 def test_no_active_lane_takes_nothing() -> None:
     for op, width in (("load", 4), ("load", 16), ("store", 8), ("atomic_add", 4), ("ldmatrix_x4", 16)):
         assert triple(np.full(32, -1), width, op) == [0, 0, 0]
         assert (assign(np.full(32, -1), width, op) == -1).all()
-
-
-def test_a_phase_with_no_active_lane_costs_nothing() -> None:
-    assert triple(np.where(LANE < 8, LANE * 16, -1), 16, "store") == [1, 1, 1]
 
 
 def test_a_drawing_may_have_any_number_of_banks() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from smemviz.model.counting.pattern import Level, Pattern, find_patterns, index_steps
 from smemviz.recordings.data import ArrayInfo
@@ -19,67 +21,34 @@ def pattern_of(offsets: object) -> Pattern:
     return found.patterns[0]
 
 
-def test_lanes_in_a_row_have_a_stride_of_one_element() -> None:
-    assert pattern_of(4 * LANES) == Pattern("stride", (Level(32, 4),))
-
-
-def test_lanes_down_a_column_have_a_stride_of_one_row() -> None:
-    assert pattern_of(128 * LANES + 12) == Pattern("stride", (Level(32, 128),))
-
-
-def test_lanes_may_go_backwards() -> None:
-    assert pattern_of(4 * (31 - LANES)) == Pattern("stride", (Level(32, -4),))
-
-
-def test_all_lanes_on_one_element_are_no_stride() -> None:
-    assert pattern_of(np.full(32, 20)) == Pattern("one element", (Level(32, 0),))
-
-
-def test_eight_groups_of_four_lanes_that_share_an_element() -> None:
-    assert pattern_of(4 * (LANES // 4)) == Pattern("groups", (Level(4, 0), Level(8, 4)))
-
-
-def test_two_groups_that_walk_the_same_sixteen_elements() -> None:
-    assert pattern_of(4 * (LANES % 16)) == Pattern("groups", (Level(16, 4), Level(2, 0)))
-
-
-def test_a_block_of_sixteen_columns_goes_down_two_columns_side_by_side() -> None:
-    # kernels/rectangle.py, set_row_read_col: a block of 32 x 16, read by columns of a 16 x 32 tile
-    assert pattern_of(128 * (LANES % 16) + 4 * (LANES // 16)) == Pattern("groups", (Level(16, 128), Level(2, 4)))
-
-
-def test_a_swizzled_row_and_a_swizzled_column_are_told_by_their_xor() -> None:
-    # kernels/transpose.py, swizzled_tile: held[ty, tx ^ ty] and held[tx, ty ^ tx], here for ty = 5
-    assert pattern_of(4 * (LANES ^ 5)) == Pattern("xor")
-    assert pattern_of(128 * LANES + 4 * (LANES ^ 5)) == Pattern("xor")
-
-
-def test_what_no_rule_gives_is_irregular() -> None:
-    assert pattern_of(4 * np.random.default_rng(1).integers(0, 256, 32)) == Pattern("irregular")
-    assert pattern_of(4 * LANES**2) == Pattern("irregular")
-
-
-def test_columns_of_24_are_irregular() -> None:
-    # kernels/square.py with BDIMX = 24, set_row_read_col: a warp goes down one column and into the next
-    assert pattern_of(96 * (LANES % 24) + 4 * (LANES // 24)) == Pattern("irregular")
-
-
-def test_one_lane_has_no_stride() -> None:
-    assert pattern_of(np.where(LANES == 9, 64, -1)) == Pattern("one lane")
-
-
-def test_the_first_sixteen_lanes_have_the_stride_of_all() -> None:
-    assert pattern_of(np.where(LANES < 16, 8 * LANES, -1)) == Pattern("stride", (Level(32, 8),))
-
-
-def test_every_fourth_lane_has_the_stride_between_those_that_are_on() -> None:
-    # kernels/reduce.py, neighbours_by_spread_threads with step 2: lanes 0, 4, 8, ... load held[t]
-    assert pattern_of(np.where(LANES % 4 == 0, 4 * LANES, -1)) == Pattern("stride", (Level(32, 16),), 4)
-
-
-def test_lanes_at_uneven_distances_keep_their_own_stride() -> None:
-    on = np.isin(LANES, [0, 1, 2, 3, 5, 8, 13, 21])
-    assert pattern_of(np.where(on, 4 * LANES, -1)) == Pattern("stride", (Level(32, 4),), 0)
+@pytest.mark.parametrize(
+    ("offsets", "pattern"),
+    [
+        (4 * LANES, Pattern("stride", (Level(32, 4),))),
+        (128 * LANES + 12, Pattern("stride", (Level(32, 128),))),
+        (4 * (31 - LANES), Pattern("stride", (Level(32, -4),))),
+        (np.full(32, 20), Pattern("one element", (Level(32, 0),))),
+        (4 * (LANES // 4), Pattern("groups", (Level(4, 0), Level(8, 4)))),
+        (4 * (LANES % 16), Pattern("groups", (Level(16, 4), Level(2, 0)))),
+        # kernels/rectangle.py, set_row_read_col: a block of 32 x 16, read by columns of a 16 x 32 tile
+        (128 * (LANES % 16) + 4 * (LANES // 16), Pattern("groups", (Level(16, 128), Level(2, 4)))),
+        # kernels/transpose.py, swizzled_tile: held[ty, tx ^ ty] and held[tx, ty ^ tx], here for ty = 5
+        (4 * (LANES ^ 5), Pattern("xor")),
+        (128 * LANES + 4 * (LANES ^ 5), Pattern("xor")),
+        (4 * np.random.default_rng(1).integers(0, 256, 32), Pattern("irregular")),
+        (4 * LANES**2, Pattern("irregular")),
+        # kernels/square.py with BDIMX = 24, set_row_read_col: a warp goes down one column and into the next
+        (96 * (LANES % 24) + 4 * (LANES // 24), Pattern("irregular")),
+        (np.where(LANES == 9, 64, -1), Pattern("one lane")),
+        (np.where(LANES < 16, 8 * LANES, -1), Pattern("stride", (Level(32, 8),))),
+        # kernels/reduce.py, neighbours_by_spread_threads with step 2: lanes 0, 4, 8, ... load held[t]
+        (np.where(LANES % 4 == 0, 4 * LANES, -1), Pattern("stride", (Level(32, 16),), 4)),
+        # Lanes at uneven distances keep their own stride.
+        (np.where(np.isin(LANES, [0, 1, 2, 3, 5, 8, 13, 21]), 4 * LANES, -1), Pattern("stride", (Level(32, 4),), 0)),
+    ],
+)
+def test_a_known_pattern_is_recovered(offsets: NDArray[np.int64], pattern: Pattern) -> None:
+    assert pattern_of(offsets) == pattern
 
 
 def test_each_request_is_told_its_own_pattern() -> None:
@@ -124,18 +93,18 @@ def test_any_two_strides_are_recovered(inner: int, outer: int, bits: int) -> Non
         assert found == Pattern("groups", (Level(lanes, inner), Level(32 // lanes, outer)))
 
 
-def test_a_column_steps_by_one_row() -> None:
-    tile = ArrayInfo("tile", "shared", (32, 33), (132, 4), "int32", 1024, 1)
-    assert index_steps(tile, 132 * LANES + 8) == (1, 0)
-    assert index_steps(tile, 4 * LANES) == (0, 1)
-    assert index_steps(tile, 136 * LANES) == (1, 1)
-
-
-def test_lanes_that_wrap_into_the_next_row_have_no_single_step() -> None:
-    tile = ArrayInfo("tile", "shared", (16, 16), (64, 4), "int32", 1024, 1)
-    assert index_steps(tile, 4 * LANES) is None
-
-
-def test_one_lane_takes_no_step() -> None:
-    tile = ArrayInfo("tile", "shared", (16, 16), (64, 4), "int32", 1024, 1)
-    assert index_steps(tile, np.where(LANES == 3, 64, -1)) is None
+@pytest.mark.parametrize(
+    ("pitch", "offsets", "steps"),
+    [
+        (33, 132 * LANES + 8, (1, 0)),
+        (33, 4 * LANES, (0, 1)),
+        (33, 136 * LANES, (1, 1)),
+        (16, 4 * LANES, None),  # lanes wrap into the next row
+        (16, np.where(LANES == 3, 64, -1), None),  # one lane takes no step
+    ],
+)
+def test_neighbours_step_through_the_indices(
+    pitch: int, offsets: NDArray[np.int64], steps: tuple[int, ...] | None
+) -> None:
+    tile = ArrayInfo("tile", "shared", (32, pitch), (4 * pitch, 4), "int32", 1024, 1)
+    assert index_steps(tile, offsets) == steps

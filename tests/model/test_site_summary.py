@@ -1,4 +1,4 @@
-"""Counts per site, from logged requests and from totals."""
+"""Counts per site, from logged requests and from totals; sectors; bytes that are moved, or could be, in vain."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 from helpers import launches
+from helpers.gallery import h200
+from helpers.strategies import totals
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.counting.summary import added, summarize, totals_of
+from smemviz.model.counting.service import bytes_used, sectors
+from smemviz.model.counting.summary import added, bytes_wasted, summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch, SiteSummary, Totals
+from smemviz.model.layout.accesses import Access
+from smemviz.model.layout.accesses import totals as layout_totals
+from smemviz.model.layout.layouts import Layout
+from smemviz.recordings.data import SECTOR_BYTES, Launch, Requests, Site, SiteSummary, Totals
 
 LANE = np.arange(32)
 SITES = (
@@ -111,3 +119,114 @@ def test_totals_of_count_degrees_and_leave_what_does_not_apply_at_0() -> None:
 
 def test_a_summary_holds_plain_numbers() -> None:
     assert {type(value) for row in summarize(square()) for value in astuple(row)} <= {int, bool, str, type(None)}
+
+
+def of(kernel: str, file: str = "square") -> Launch:
+    return h200(file)[kernel]
+
+
+def a_launch(site: Site, addresses: list[list[int]]) -> Launch:
+    """Return a launch of one site whose requests go there."""
+    n, like = len(addresses), of("set_row_read_col")
+    block, zeros = np.zeros(n, np.int64), np.zeros(n, np.int32)
+    steps = np.arange(n, dtype=np.int32)
+    requests = Requests(np.array(addresses), zeros, block, zeros, steps, zeros, np.full((n, 32), np.nan))
+    return replace(like, sites=(site,), requests=requests, totals=None, hardware=None)
+
+
+def test_of_shared_memory_it_is_what_a_layout_says() -> None:
+    """32 warps load a column of 32 x 32 floats: 1,024 wavefronts of 128 bytes for 4,096 bytes."""
+    launch = of("set_row_read_col")
+    (store, load_site) = (i for i, site in enumerate(launch.sites) if site.space == "shared")
+    assert bytes_wasted(launch, store) == 32 * 128 - 4096
+    assert bytes_wasted(launch, load_site) == 1024 * 128 - 4096
+    layout = Layout((32, 32), "float32")
+    assert layout_totals(Access("column"), layout).bytes_wasted == bytes_wasted(launch, load_site)
+
+
+def test_of_global_memory_it_is_what_sectors_move_unused() -> None:
+    """192 requests for 128 bytes each take 32 sectors of 32 bytes down a column, 4 along a row."""
+    launch = of("load_rows_store_columns", "transpose")
+    assert [bytes_wasted(launch, i) for i in range(2)] == [0, 192 * (32 * 32 - 128)]
+
+
+def test_a_lane_that_shares_its_bytes_asks_for_them_once() -> None:
+    site = next(site for site in of("set_row_read_col").sites if site.space == "global")
+    assert bytes_wasted(a_launch(site, [[0] * 32]), 0) == 32 - 4
+
+
+@pytest.mark.parametrize("matrices", [1, 2, 4])
+def test_lanes_past_the_last_matrix_ask_for_nothing(matrices: int) -> None:
+    """Rows of 16 bytes side by side fill a wavefront of 128 bytes for each matrix, whatever lanes beyond hold."""
+    shared = next(site for site in of("set_row_read_col").sites if site.space == "shared")
+    site = replace(shared, op=f"ldmatrix_x{matrices}", width=16)
+    assert bytes_wasted(a_launch(site, [[16 * lane for lane in range(32)]]), 0) == 0
+
+
+def test_it_is_not_known_where_part_was_not_logged() -> None:
+    launch = of("set_row_read_col")
+    cut = replace(launch, totals=totals(launch, 100))
+    assert [bytes_wasted(cut, i) for i in range(3)] == [None] * 3
+    assert bytes_wasted(cut, 0, Hardware((3, 5))) is None  # counted from what was logged: it is not all
+
+
+def test_it_is_not_known_where_wavefronts_depend_on_the_data() -> None:
+    launch = of("weigh_in_shared_memory", "histogram")
+    atomic = next(i for i, row in enumerate(summarize(launch, Hardware((3, 5)))) if row.reason is not None)
+    assert bytes_wasted(launch, atomic, Hardware((3, 5))) is None  # a loop around a lock
+
+
+@pytest.mark.parametrize(("width", "best"), [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16)])
+def test_a_full_warp_side_by_side_moves_no_more_than_it_uses(width: int, best: int) -> None:
+    assert sectors(LANE * width, width) == best
+    assert bytes_used(LANE * width, width) == best * SECTOR_BYTES
+
+
+def test_a_column_moves_a_sector_for_every_lane() -> None:
+    assert sectors(LANE * 128, 4) == 32
+    assert bytes_used(LANE * 128, 4) == 128
+
+
+def test_a_shifted_warp_moves_one_more() -> None:
+    assert sectors(LANE * 4 + 4, 4) == 5
+
+
+def test_a_broadcast_moves_one() -> None:
+    assert sectors(np.full((2, 32), 4096), 4).tolist() == [1, 1]
+    assert bytes_used(np.full(32, 4096), 4) == 4
+
+
+def test_lanes_that_are_off_move_nothing() -> None:
+    assert sectors(np.full(32, -1), 4) == 0
+    assert sectors(np.where(LANE < 8, LANE * 4, -1), 4) == 1
+    assert sectors(np.zeros((0, 32), int), 4).shape == (0,)
+
+
+def test_device_addresses_are_not_cut_short() -> None:
+    base = 0x7F_8000_0000
+    assert sectors(base + LANE * (1 << 32), 4) == 32
+    assert sectors(np.where(LANE % 2, base, base + (1 << 45)), 4) == 2
+
+
+@given(st.sampled_from([1, 2, 4, 8, 16]), st.lists(st.integers(-1, 1 << 43), min_size=32, max_size=32))
+def test_sectors_are_different_multiples_of_32(width: int, index: list[int]) -> None:
+    addresses = [-1 if i < 0 else i * width for i in index]
+    active = [a for a in addresses if a >= 0]
+    assert sectors(addresses, width) == len({a // 32 for a in active})
+    assert bytes_used(addresses, width) == len({a + i for a in active for i in range(width)})
+
+
+@pytest.mark.parametrize(
+    ("addresses", "width", "message"),
+    [
+        (LANE, 5, "a lane cannot access 5 bytes; the widths are 1, 2, 4, 8 and 16"),
+        (LANE, 4, "lane 1: address 1 is not a multiple of 4, the width of the access"),
+        (LANE - 5, 1, "lane 0: address -5 is negative; a lane that is off is -1"),
+        (LANE[:8], 4, "addresses must have shape (..., 32), one per lane, not (8,)"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(addresses: np.ndarray, width: int, message: str) -> None:
+    for function in (sectors, bytes_used):
+        with pytest.raises(InputError) as refusal:
+            function(addresses, width)
+        assert str(refusal.value) == message
