@@ -83,7 +83,7 @@ CUDA_CPP = Language(
     frontend="smemviz.frontends.cuda.cuda_frontend",
     runner="smemviz.engines.cuda_runner",
     meter="smemviz.measure.{room}.cuda_{room}",
-    rewriter="smemviz.suggest.cuda.cuda_rewriting",
+    rewriter="smemviz.suggest.cuda_rewriting",
     views=("source", "compiled"),
     is_compiled=True,
 )

@@ -19,9 +19,9 @@ import smemviz
 from smemviz import errors
 from smemviz.cli.ending import FAILED
 from smemviz.cli.main import VERBS
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.ptx import coverage as ptx
 from smemviz.engines.lockstep.python.functions import coverage as python
+from smemviz.engines.options import LOG_BYTES
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
 from smemviz.i18n import speaking

@@ -262,7 +262,7 @@ def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Reco
     from smemviz.engines import run
     from smemviz.engines.backend import runner_of
     from smemviz.engines.options import RunOptions
-    from smemviz.frontends.revision import read_revision
+    from smemviz.frontends.reading import read_revision
     from smemviz.recordings.file import load
 
     if name.endswith(".npz"):

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.engines.backend import Engine, runner_of
-from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.options import LaunchOptions, Progress, RunOptions
+from smemviz.engines.options import LOG_BYTES, LaunchOptions, Progress, RunOptions
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError
 from smemviz.frontends.program import Program

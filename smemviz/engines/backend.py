@@ -1,15 +1,18 @@
-"""Which engine runs, and what it captured as a recording, with the text of every file that is in it."""
+"""Which engine runs, what it captured as a recording, and what a launch leaves in its arrays, as hashes."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
+
+import numpy as np
 
 from smemviz.engines.options import RunOptions
 from smemviz.engines.recorder import Recorder
@@ -186,3 +189,22 @@ def _name(path: str, file: str) -> str:
     if resolved.is_relative_to(folder.resolve()):
         return (folder / resolved.relative_to(folder.resolve())).as_posix()
     return Path(path).as_posix()
+
+
+class OutputHash(NamedTuple):
+    """The SHA-256 of each array of a launch after it, in the order of its arguments."""
+
+    kernel: str
+    arrays: tuple[str, ...]
+
+
+def hashed(values: Iterable[Any]) -> tuple[str, ...]:
+    """Hash the arrays among values, and those in tuples among them."""
+    hashes: list[str] = []
+    for value in values:
+        if isinstance(value, tuple):
+            hashes.extend(hashed(value))
+        elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic):
+            array = np.ascontiguousarray(value)
+            hashes.append(hashlib.sha256(array.tobytes()).hexdigest())
+    return tuple(hashes)

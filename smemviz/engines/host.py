@@ -9,161 +9,31 @@ from __future__ import annotations
 import builtins
 import importlib
 import inspect
-import math
-import operator
-import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from numbers import Integral
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from smemviz.engines.launch_shape import is_library
 from smemviz.engines.process import as_it_was
 from smemviz.engines.remedies import remedy
-from smemviz.errors import KernelFileError, LaunchError, NoAttributeError, NoImportError, PlaceError, SmemvizError
+from smemviz.errors import KernelFileError, NoAttributeError, NoImportError, SmemvizError
 from smemviz.frontends.numba.python_functions import python_function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
-from smemviz.paths import is_packaged
-from smemviz.recordings.data import ArrayInfo, Dim3, Launch, Requests, Site, Totals
-from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """What stands in the brackets of ``kernel[grid, block, stream, dynamic_shared]``, sizes as three numbers."""
-
-    grid: Dim3
-    block: Dim3
-    stream: Any = 0
-    dynamic_shared: int = 0
-
-    @property
-    def threads(self) -> int:
-        """All threads of the grid."""
-        return math.prod(self.grid) * math.prod(self.block)
-
-    def launched(
-        self,
-        kernel: str,
-        line: int,
-        shared_bytes: int,
-        sites: tuple[Site, ...],
-        arrays: tuple[ArrayInfo, ...],
-        requests: Requests,
-        totals: Totals | None,
-        file: str = "",
-    ) -> Launch:
-        """Return what a launch of this shape did, as a recording has it."""
-        return Launch(
-            kernel=kernel,
-            line=line,
-            grid=self.grid,
-            block=self.block,
-            dynamic_shared=self.dynamic_shared,
-            shared_bytes=shared_bytes,
-            sites=sites,
-            arrays=arrays,
-            requests=requests,
-            totals=totals,
-            file=file,
-        )
-
-
-def configuration(place: tuple[str, int], launch_shape: object) -> Configuration:
-    """Read a launch configuration; ``place`` is the file and line that errors name.
-
-    Raises:
-        LaunchError: when it is not two to four values, or a size is not a positive integer.
-    """
-    values = launch_shape if isinstance(launch_shape, tuple) else (launch_shape,)
-    if not 2 <= len(values) <= 4:
-        raise LaunchError(
-            *place, english("a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
-        )
-    grid, block = _dim3(place, "grid", values[0]), _dim3(place, "block", values[1])
-    shared = values[3] if len(values) > 3 else 0
-    try:
-        dynamic = operator.index(shared)
-    except TypeError:  # an array has __index__, too
-        dynamic = -1
-    if dynamic < 0:
-        raise LaunchError(
-            *place, english("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
-        )
-    stream = values[2] if len(values) > 2 else 0
-    if len(values) > 2 and isinstance(stream, Integral) and stream:
-        raise LaunchError(
-            *place,
-            english(
-                "the third value of a launch is a stream; {value} is none. Dynamic shared memory is the fourth: "
-                "kernel[grid, block, 0, {value}]",
-                value=stream,
-            ),
-        )
-    return Configuration(grid, block, stream, dynamic)
-
-
-def _dim3(place: tuple[str, int], what: str, size: object) -> Dim3:
-    if type(size) is int and size > 0:
-        return size, 1, 1
-    values = tuple(size) if isinstance(size, Sequence) else (size,)
-    try:
-        sizes = [operator.index(value) for value in values]
-    except TypeError:
-        sizes = []
-    if not 1 <= len(sizes) <= 3:
-        if what == "grid":
-            raise LaunchError(*place, english("the grid is one to three integers; {value} is not", value=repr(size)))
-        raise LaunchError(*place, english("the block is one to three integers; {value} is not", value=repr(size)))
-    sizes += [1] * (3 - len(sizes))
-    if min(sizes) < 1:
-        if what == "grid":
-            raise LaunchError(*place, english("the grid {sizes} has a size below 1", sizes=tuple(sizes)))
-        raise LaunchError(*place, english("the block {sizes} has a size below 1", sizes=tuple(sizes)))
-    return sizes[0], sizes[1], sizes[2]
-
-
-def launch_place(file: str) -> tuple[str, int]:
-    """Return the file and line of the innermost running frame of ``file``: the launch a user wrote.
-
-    With no file it is the innermost frame of anything but smemviz and Numba.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if name == file or not (file or is_library(name)):
-            return name, frame.f_lineno
-        frame = frame.f_back
-    return file, 1
-
-
-def is_library(file: str) -> bool:
-    """Tell whether a source file is one of smemviz, its gallery left out, or of Numba."""
-    return file.startswith(_libraries()) and not is_packaged(file)
 
 
 def calls_a_script(kernel: FunctionType) -> bool:
     """Tell whether a kernel of Numba's own is made of a function of the script, as those of ``cuda.reduce`` are."""
     called = map(python_function, inspect.getclosurevars(kernel).nonlocals.values())
     return any(function is not None and not is_library(function.__code__.co_filename) for function in called)
-
-
-@cache
-def _libraries() -> tuple[str, ...]:
-    """Return the folders of smemviz and of Numba, found without loading Numba: a confined process could not."""
-    specs = (find_spec(name) for name in ("smemviz", "numba", "numba_cuda"))  # the last holds numba.cuda if it is there
-    return tuple(f"{Path(spec.origin).parent}{os.sep}" for spec in specs if spec and spec.origin)
 
 
 def run_main(program: PythonProgram, cuda: ModuleType | None = None) -> None:
@@ -254,40 +124,6 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
             ) from None
     except Exception as error:
         raise KernelFileError(file, _line_in(file, error), one_line(error)) from error
-
-
-def main_failed(error: PlaceError) -> Finding:
-    """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    is_sentence = not isinstance(error, KernelFileError)  # and no exception's name
-    return Finding.of(MAIN_FAILED, "main", error.line, {"what": error.what, "is_sentence": is_sentence})
-
-
-def running_line(error: BaseException) -> int:
-    """Return the line of the user's that was running when something stopped it."""
-    names = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
-    own = [frame.lineno for frame in names if not frame.filename.startswith(("<", sys.prefix, sys.base_prefix))]
-    return (own[-1] if own else None) or 1
-
-
-def stopped(line: int) -> Finding:
-    """Turn Ctrl-C or SIGTERM into a finding at the line that was running, so that what was recorded is kept."""
-    return Finding.of(MAIN_FAILED, "main", line, {})
-
-
-def not_recorded(error: PlaceError, *, has_run: bool = False, in_cell: bool = False) -> Finding:
-    """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept.
-
-    ``has_run`` is whether the launch was made all the same, ``in_cell`` whether others follow in a notebook.
-    """
-    if not error.kernel:
-        return main_failed(error)
-    missing = "its recording" if has_run else "its cell" if in_cell else "all after it"
-    return Finding.of(LAUNCH_REFUSED, error.kernel, error.line, {"what": sentence(error.what), "missing": missing})
-
-
-def sentence(text: str) -> str:
-    """Return a text with a full stop at its end."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def one_line(error: Exception) -> str:

@@ -1,12 +1,113 @@
-"""How a run and each launch in it are made and recorded."""
+"""How a run and each launch in it are made and recorded, what they may use, and what a device accepts of a launch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from smemviz.engines.limits import DEFAULT_LIMITS, LOG_BYTES, Limits
 from smemviz.engines.selection import Blocks, Picker
+from smemviz.errors import RefusedLaunchError
+from smemviz.messages import english
+from smemviz.model.hardware.compute_capability import ComputeCapability
+from smemviz.recordings.data import Dim3
+
+LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests; a file holds as many
+
+_BLOCK_LIMITS = (1024, 1024, 64)
+_GRID_LIMITS = (2**31 - 1, 65535, 65535)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
+
+    ``iterations`` are those from where a ``while`` begins until it ends, with those of the loops in it: a loop over a
+    range ends by itself. Where ``all_loops`` count they are those of the whole launch. ``threads_at_once`` is how many
+    threads a batch of blocks has and ``shared_at_once`` how many bytes of shared memory; a block is never divided.
+    """
+
+    iterations: int = 10_000_000
+    all_loops: bool = False
+    memory_bytes: int = 4 * 1024**3
+    threads: int = 1 << 36  # a quarter of an hour of a kernel that does next to nothing
+    threads_at_once: int = 1 << 16
+    shared_at_once: int = 1 << 25
+
+    def blocks_at_once(self, slots: int, shared: int) -> int:
+        """Return how many blocks a batch has, of so many threads and bytes of shared memory each."""
+        return max(1, min(self.threads_at_once // slots, self.shared_at_once // max(1, shared)))
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: ComputeCapability) -> None:
+    """Refuse a grid or a block that the device would not start; ``place`` is the file and line of the launch.
+
+    Raises:
+        RefusedLaunchError: naming the numbers and the remedy.
+    """
+    threads = block[0] * block[1] * block[2]
+    if threads > device.max_threads:
+        shape = " x ".join(map(str, block))
+        raise RefusedLaunchError(
+            *place,
+            english(
+                "a block of {shape} has {threads} threads; a device takes {most}. "
+                'Make the block smaller and the grid larger. CUDA C++ calls it "invalid configuration argument".',
+                shape=shape,
+                threads=threads,
+                most=device.max_threads,
+            ),
+        )
+    for what, sizes, limits in (("block", block, _BLOCK_LIMITS), ("grid", grid, _GRID_LIMITS)):
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if size > limit:
+                values = {"size": size, "axis": axis, "most": limit}
+                if what == "block":
+                    message = english(
+                        "the block has {size} in {axis}; a device takes {most}. Use another axis.", **values
+                    )
+                else:
+                    message = english(
+                        "the grid has {size} in {axis}; a device takes {most}. Use another axis.", **values
+                    )
+                raise RefusedLaunchError(*place, message)
+
+
+def check_shared(
+    place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability, how: str = "shape 0"
+) -> None:
+    """Refuse more shared memory than a block can have; sizes in bytes, ``how`` a dynamic array is declared.
+
+    Raises:
+        RefusedLaunchError: naming the numbers and the remedy.
+    """
+    if static > device.static_shared:
+        raise RefusedLaunchError(
+            *place,
+            english(
+                "the kernel declares {static} bytes of static shared memory; a block has {most}. "
+                "Declare it dynamic ({how}) and give its bytes in the launch.",
+                static=static,
+                most=device.static_shared,
+                how=how,
+            ),
+        )
+    if static + dynamic > device.opt_in_shared:
+        raise RefusedLaunchError(
+            *place,
+            english(
+                "{static} bytes of static and {dynamic} of dynamic shared memory are {both}; "
+                "compute capability {capability} has {most} per block. Make the tile smaller.",
+                static=static,
+                dynamic=dynamic,
+                both=static + dynamic,
+                capability=device.name,
+                most=device.opt_in_shared,
+            ),
+        )
+
 
 Progress = Callable[[int, int, str], None]  # called as progress(done, total, text)
 

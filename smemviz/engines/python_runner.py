@@ -20,7 +20,7 @@ from smemviz.engines.backend import (
     gpu_engine,
     recording_of,
 )
-from smemviz.engines.host import Configuration, configuration
+from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.script import run_script
 from smemviz.errors import InputError, KernelFileError, LaunchError

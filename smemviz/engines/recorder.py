@@ -1,13 +1,22 @@
-"""What an engine has seen of a run so far."""
+"""What an engine has seen of a run so far, in this process and in the child processes that it starts."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import traceback
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing import spawn
+from pathlib import Path
+from typing import Any
 
-from smemviz.engines.children import Children, renumbered
-from smemviz.engines.host import main_failed, not_recorded, running_line, stopped
+from smemviz.engines.launch_shape import is_library
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.errors import (
     BlocksError,
@@ -21,7 +30,125 @@ from smemviz.errors import (
     stop_code,
 )
 from smemviz.recordings.data import Launch
-from smemviz.recordings.findings import LAUNCH_REFUSED, Finding
+from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
+
+
+class Children:
+    """What the child processes of one run recorded, in a folder that none but this run knows."""
+
+    def __init__(self) -> None:
+        self._own = self._seen = os.getpid()
+        self._name = f"smemviz-{uuid.uuid4()}"
+        self._before = (0, 0)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this is another process than the one that the run began in."""
+        return os.getpid() != self._own
+
+    def enter(self, launches: list[Launch], findings: list[Finding]) -> None:
+        """Note, before a launch, what a child that was just forked or started has of the process it came from."""
+        if os.getpid() != self._seen:
+            self._seen = os.getpid()
+            self._before = len(launches), len(findings)
+
+    def leave(self, launches: list[Launch], findings: list[Finding]) -> None:
+        """Hand over, after a launch, all that a child recorded: it may be ended at any time."""
+        if not self.is_child:
+            return
+        first, known = self._before
+        folder = self._folder()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        written = folder / f"{self._seen}.part"
+        written.write_bytes(pickle.dumps((launches[first:], renumbered(findings[known:], -first))))
+        written.replace(written.with_suffix(".pickle"))
+
+    def collected(self) -> Iterator[tuple[list[Launch], list[Finding]]]:
+        """Yield what each child recorded, and forget it."""
+        if os.getpid() != self._own:
+            return
+        try:
+            folder = self._folder()
+        except FileNotFoundError:  # nothing can be written here, so nothing was handed over
+            return
+        if folder.exists():
+            for path in sorted(folder.glob("*.pickle")):
+                yield pickle.loads(path.read_bytes())
+            shutil.rmtree(folder)
+
+    def _folder(self) -> Path:
+        """Return the folder; looked for when it is needed, for the editor's processes may write nowhere."""
+        return Path(tempfile.gettempdir(), self._name)
+
+
+def renumbered(findings: Sequence[Finding], by: int) -> list[Finding]:
+    """Return findings of launches that have other numbers elsewhere."""
+    return [finding if finding.launch is None else replace(finding, launch=finding.launch + by) for finding in findings]
+
+
+class _Entry:
+    """What a child process that is started anew calls when it reads it."""
+
+    def __init__(self, enter: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._call = enter, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        return self._call
+
+
+@contextmanager
+def entering(enter: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """Let every process that ``multiprocessing`` starts anew meanwhile call a function before it runs the script."""
+    prepared = spawn.get_preparation_data
+
+    def prepared_to_enter(name: str) -> dict[str, Any]:
+        return {"smemviz": _Entry(enter, arguments), **prepared(name)}
+
+    spawn.get_preparation_data = prepared_to_enter
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = prepared
+
+
+def run_in_child(run: Callable[[], None]) -> None:
+    """Let ``run`` execute the script in a child that was started anew, once it has its path and arguments."""
+    spawn._fixup_main_from_path = lambda path: run()  # type: ignore[attr-defined]
+
+
+def main_failed(error: PlaceError) -> Finding:
+    """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
+    is_sentence = not isinstance(error, KernelFileError)  # and no exception's name
+    return Finding.of(MAIN_FAILED, "main", error.line, {"what": error.what, "is_sentence": is_sentence})
+
+
+def running_line(error: BaseException) -> int:
+    """Return the line of the user's that was running when something stopped it."""
+    names = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
+    own = [frame.lineno for frame in names if not frame.filename.startswith(("<", sys.prefix, sys.base_prefix))]
+    return (own[-1] if own else None) or 1
+
+
+def stopped(line: int) -> Finding:
+    """Turn Ctrl-C or SIGTERM into a finding at the line that was running, so that what was recorded is kept."""
+    return Finding.of(MAIN_FAILED, "main", line, {})
+
+
+def not_recorded(error: PlaceError, *, has_run: bool = False, in_cell: bool = False) -> Finding:
+    """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept.
+
+    ``has_run`` is whether the launch was made all the same, ``in_cell`` whether others follow in a notebook.
+    """
+    if not error.kernel:
+        return main_failed(error)
+    missing = "its recording" if has_run else "its cell" if in_cell else "all after it"
+    return Finding.of(LAUNCH_REFUSED, error.kernel, error.line, {"what": sentence(error.what), "missing": missing})
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop at its end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
 
 LaunchOutcome = tuple[Launch | None, tuple[Finding, ...]]  # None stands for a launch that its mistakes forbid
 Make = Callable[[LaunchOptions], LaunchOutcome]  # makes one launch

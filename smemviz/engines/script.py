@@ -12,14 +12,11 @@ from types import FunctionType
 from typing import Any
 
 from smemviz.engines.backend import Engine, assembled, chosen, cut_short_as, gpu_engine, recording_of
-from smemviz.engines.children import Children, entering, run_in_child
-from smemviz.engines.host import is_library, main_failed
-from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.options import RunOptions
-from smemviz.engines.recorder import Recorder
-from smemviz.engines.script_host import execute, execute_as_child
+from smemviz.engines.launch_shape import is_library
+from smemviz.engines.options import LOG_BYTES, RunOptions
+from smemviz.engines.recorder import Children, Recorder, entering, main_failed, run_in_child
+from smemviz.engines.script_host import execute, execute_as_child, why_not_recorded
 from smemviz.engines.selection import Blocks, Picker, selection
-from smemviz.engines.unrecorded import why_not_recorded
 from smemviz.errors import InputError, KernelFileError, PlaceError
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.python_functions import Function, function_in, function_of
@@ -166,7 +163,7 @@ def _seeing(
     seeing: AbstractContextManager[None]
     if kind == "gpu":
         recorder = gpu_engine().Recorder(options)
-        seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
+        seeing = importlib.import_module("smemviz.engines.gpu.python_on_gpu").intercepted(recorder, find)
     else:
         from smemviz.engines.lockstep.host import python_in_lockstep
 

@@ -1,18 +1,21 @@
-"""Reading a kernel file, in whatever language it is written."""
+"""Reading a kernel file, in whatever language and as git has it, and the lines of it that belong to a launch."""
 
 from __future__ import annotations
 
 import stat
+import subprocess
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, cast
 
-from smemviz.errors import InputError
+from smemviz.errors import InputError, MissingError
 from smemviz.frontends.program import Program
 from smemviz.languages import Language, is_kernel_file, language_of, loaded
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
 
@@ -133,3 +136,84 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})
     return program
+
+
+def revision_of(path: Path, revision: str) -> Program:
+    """Read a kernel file as it was in a revision; what it imports is read as it is now.
+
+    Raises:
+        InputError: when git has no such file.
+        MissingError: when there is no git.
+    """
+    return _parsed(f"{revision}:{path.name}", _git("show", f"{revision}:./{path.name}", folder=path.parent), str(path))
+
+
+def read_revision(name: str) -> Program:
+    """Read the kernel file that git calls ``REVISION:FILE``; what it imports is read as it is now.
+
+    The file is named from where we stand, or from the top of the repository.
+
+    Raises:
+        InputError: when git has no such file.
+        MissingError: when there is no git.
+    """
+    revision, _, file = name.partition(":")
+    if not revision or revision.startswith("-"):
+        raise InputError(f"{name}: no such file; write FILE, or REVISION:FILE such as HEAD~1:{file or 'square.py'}")
+    here = _git("show", f"{revision}:./{Path(file).as_posix()}")
+    answer = here if here.returncode == 0 else _git("show", f"{revision}:{Path(file).as_posix()}")
+    return _parsed(name, answer, file)
+
+
+def _parsed(name: str, git_show: subprocess.CompletedProcess[bytes], file: str) -> Program:
+    if git_show.returncode:
+        message = git_show.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise InputError(f"{name}: git does not have it: {message.removeprefix('fatal: ')}")
+    try:
+        text = git_show.stdout.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: is not UTF-8 text; name a kernel file") from None
+    return parse_program(frontend_of(language_of(file)).code_in(text, Path(file)), file)
+
+
+def _git(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, timeout=60, check=False)
+    except FileNotFoundError:
+        raise MissingError("a revision needs git, and there is none here; save the revision as a file") from None
+
+
+Span = tuple[int, int]
+
+
+def listing(recording: Recording, launch: Launch) -> dict[str, list[Span]]:
+    """Return the first and last lines to show of each file, in file order, that of the kernel first.
+
+    Those are the lines of the kernel and of the functions that have one of the launch's sites.
+    """
+    own = recording.file_of(launch)
+    places_by_file = {own: {(launch.kernel.partition("<")[0], launch.line)}}
+    for site in launch.sites:
+        places_by_file.setdefault(recording.file_of(launch, site), set()).add((site.function, site.line))
+    return {file: _spans(file, recording.text(file), places) for file, places in places_by_file.items()}
+
+
+def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:
+    """Return the lines to show of the kernel's own file."""
+    return listing(recording, launch)[recording.file_of(launch)]
+
+
+def _spans(file: str, source: str, places: set[tuple[str, int]]) -> list[Span]:
+    spans = {
+        (first, last)
+        for name, first, last in functions(file, source)
+        if any(name == function and first <= line <= last for function, line in places)
+    }
+    count = len(lines_of(source))
+    return [(first, min(last, count)) for first, last in sorted(spans)] or [(1, count)]
+
+
+@lru_cache(maxsize=16)
+def functions(file: str, source: str) -> tuple[tuple[str, int, int], ...]:
+    """Return every function of a file: its name, its first and its last line."""
+    return frontend_of(language_of(file)).functions(source)

@@ -8,7 +8,7 @@ from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
 from smemviz.figures.source import source
-from smemviz.frontends.listing import kernel_lines
+from smemviz.frontends.reading import kernel_lines
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import by_model, by_recording, code, code_of, recorded, recorded_access

@@ -15,9 +15,8 @@ from smemviz.engines import run
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import Cell, lesson_scene
 from smemviz.figures.source import source
-from smemviz.frontends.listing import kernel_lines
 from smemviz.frontends.program import Program
-from smemviz.frontends.reading import read_program
+from smemviz.frontends.reading import kernel_lines, read_program
 from smemviz.i18n import _, ngettext
 from smemviz.lessons.lesson import Panel
 from smemviz.model.hardware.compute_capability import device

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.registry import FIGURES, Figure, FigureInput
-from smemviz.frontends.listing import kernel_lines
+from smemviz.frontends.reading import kernel_lines
 from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView

@@ -17,8 +17,8 @@ from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import time_facts
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.suggest.answering import Answer
+from smemviz.suggest.find import Refused, Suggestion
 from smemviz.suggest.rewrites import Rewrite
-from smemviz.suggest.suggestion import Refused, Suggestion
 from smemviz.wording.layout_changes import change_text
 
 if TYPE_CHECKING:

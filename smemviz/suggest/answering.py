@@ -11,9 +11,8 @@ from smemviz.errors import SmemvizError
 from smemviz.frontends.program import Program
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.recording import EngineName, Recording
-from smemviz.suggest.find import suggestions
+from smemviz.suggest.find import Refused, Suggestion, suggestions
 from smemviz.suggest.rewrites import rewritten, unified_diff
-from smemviz.suggest.suggestion import Refused, Suggestion
 from smemviz.suggest.verify import Verifier, times
 
 _VERIFIED_BY: dict[EngineName | None, tuple[EngineName, ...]] = {

@@ -10,9 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.python_program import PythonProgram
-from smemviz.frontends.numba.syntax import positional
+from smemviz.frontends.numba.syntax import dotted_name, positional
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import NotRewrittenError

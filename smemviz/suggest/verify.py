@@ -12,9 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from smemviz.engines.backend import runner_of
+from smemviz.engines.backend import OutputHash, hashed, runner_of
 from smemviz.engines.options import Progress, RunOptions
-from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.program import Program
@@ -26,8 +25,8 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, Timing
 from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.recordings.recording import EngineName, Recording
+from smemviz.suggest.find import Check, Suggestion
 from smemviz.suggest.rewrites import rewritten
-from smemviz.suggest.suggestion import Check, Suggestion
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from smemviz.app.pages.compare.compare_picks import entries, offered, picked
 from smemviz.app.pages.compare.compare_tables import view_compiled
 from smemviz.app.pages.kernel.run_view import _views_link
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 from smemviz.paths import kernels_dir
 from smemviz.views.comparison import compared
 

@@ -6,7 +6,7 @@ import pytest
 from helpers.pages import headline, knob
 from playwright.sync_api import Page, expect
 
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 
 pytestmark = [
     pytest.mark.browser,

@@ -23,7 +23,7 @@ from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_me
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
-from smemviz.frontends.digests import digests
+from smemviz.frontends.program import digests
 from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.progress import LINES

@@ -18,7 +18,7 @@ from smemviz.app.pages.matmul.matmul_data import PICTURED, Products, ProductStat
 from smemviz.app.pages.matmul.matmul_page import matmul_page
 from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_measured, view_saved, view_step
 from smemviz.app.tasks.jobs import Job
-from smemviz.frontends.digests import digests
+from smemviz.frontends.program import digests
 from smemviz.progress import LINES
 from smemviz.recordings.sweep import CUBLAS, NUMPY, Size, Sweep, sweep_facts
 

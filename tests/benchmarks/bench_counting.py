@@ -51,7 +51,7 @@ def passes(tile):
     from numba import cuda
 
     from smemviz.engines.gpu.numba_launch import Arguments, MarkedKernel, NumbaPasses
-    from smemviz.engines.host import configuration
+    from smemviz.engines.launch_shape import configuration
     from smemviz.frontends.numba.python_functions import function_of
     from smemviz.frontends.reading import read_program
 
@@ -91,10 +91,9 @@ def cuda_passes(tile, view):
 
     from cuda.bindings import driver
 
-    from smemviz.engines.gpu.ptx.assembling import assembled, checked
-    from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+    from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
     from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, Kernel
-    from smemviz.engines.host import configuration
+    from smemviz.engines.launch_shape import configuration
     from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
     from smemviz.engines.lockstep.ptx.host.cuda_launch import prepare
     from smemviz.engines.lockstep.ptx.host.entry import Entry

@@ -13,7 +13,7 @@ from helpers.revisions import commit
 from helpers.strategies import a_recording
 
 import smemviz
-from smemviz.frontends.revision import read_revision
+from smemviz.frontends.reading import read_revision
 from smemviz.languages import CUDA_CPP
 
 Diff = Callable[..., Text]

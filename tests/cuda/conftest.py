@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 
 
 @pytest.fixture(autouse=True)

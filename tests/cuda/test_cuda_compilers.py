@@ -16,10 +16,8 @@ import pytest
 from helpers.commands import Command
 
 from smemviz.errors import MissingError
-from smemviz.frontends.cuda import compile_program, parse_cuda
-from smemviz.frontends.cuda.compiler import compilers as compilers
-from smemviz.frontends.cuda.compiler import nvrtc
-from smemviz.frontends.cuda.compiler.nvrtc import CompileError, compile_ptx
+from smemviz.frontends.cuda import compile_program, nvrtc, parse_cuda
+from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 
 KERNEL = 'extern "C" __global__ void {name}(int *a) {{ a[0] = 1; }}\n'
 LAUNCH = "// smemviz: k<<<1, 32>>>(zeros(1))\n"
@@ -40,7 +38,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.fixture
 def no_compiler() -> None:
     """Begin without a process that is kept."""
-    compilers._end_all()
+    nvrtc._end_all()
 
 
 def ptx(name: str) -> str:
@@ -78,7 +76,7 @@ def test_a_text_that_makes_it_crash_is_refused_with_the_error_that_makes_it(tmp_
 
 def test_a_crash_without_a_reason_names_the_file_and_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(library: Path, request: object) -> None:
-        raise compilers.DeathError("the compiler itself crashed on it (SIGSEGV)", crashed=True)
+        raise nvrtc.DeathError("the compiler itself crashed on it (SIGSEGV)", crashed=True)
 
     monkeypatch.setattr(nvrtc, "answer_of", crash)
     with pytest.raises(Exception, match=r"^k\.cu:2: does not compile: the compiler itself crashed on it \(SIGSEGV\)$"):
@@ -101,7 +99,7 @@ def test_one_that_ends_while_it_waits_is_replaced(no_compiler: None) -> None:
     ptx("first")
     (waiting,) = compilers_of(os.getpid())
     os.kill(waiting, signal.SIGKILL)
-    eventually(lambda: not compilers._idle[0].is_running())
+    eventually(lambda: not nvrtc._idle[0].is_running())
     assert ".entry second" in ptx("second")
     assert compilers_of(os.getpid()) != [waiting]
 
@@ -117,7 +115,7 @@ def test_one_compiles_one_text_after_the_other(no_compiler: None) -> None:
 
 
 def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> None:
-    monkeypatch.setattr(compilers, "_SECONDS", 0.3)
+    monkeypatch.setattr(nvrtc, "_SECONDS", 0.3)
     with pytest.raises(CompileError, match=r"the compiler was stopped after 0\.3 seconds"):
         compile_ptx(BOMB, "k.cu", (), {}, ())
 
@@ -125,7 +123,7 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> 
 @pytest.mark.exhaustive
 @on_linux
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> None:
-    monkeypatch.setattr(compilers, "_BYTES", 100_000_000)
+    monkeypatch.setattr(nvrtc, "_BYTES", 100_000_000)
     with pytest.raises(CompileError, match="out of memory") as error:
         compile_ptx(BOMB, "k.cu", (), {}, ())
     assert error.value.line == 1
@@ -154,7 +152,7 @@ def test_threads_compile_beside_each_other() -> None:
     with ThreadPoolExecutor(4) as threads:
         for name, text in zip(names, threads.map(ptx, names), strict=True):
             assert f".entry {name}" in text
-    assert len(compilers._idle) <= 2
+    assert len(nvrtc._idle) <= 2
 
 
 @pytest.mark.exhaustive
@@ -162,7 +160,7 @@ def test_threads_compile_beside_each_other() -> None:
 def test_a_forked_process_has_its_own() -> None:
     script = f"""
 import os
-from smemviz.frontends.cuda.compiler.nvrtc import compile_ptx
+from smemviz.frontends.cuda.nvrtc import compile_ptx
 
 def compiled(name):
     return f".entry {{name}}(" in compile_ptx({KERNEL!r}.format(name=name), "k.cu", (), {{}}, ()).text
@@ -188,4 +186,4 @@ def test_a_library_that_cannot_be_loaded_is_one_line(
         with pytest.raises(MissingError, match=r"cannot be loaded .*; install it again: pip install"):
             ptx("k")
     finally:
-        compilers._end_all()
+        nvrtc._end_all()

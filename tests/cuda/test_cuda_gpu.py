@@ -21,13 +21,13 @@ from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, record
 from smemviz.engines.gpu.ptx.ptx_text import for_driver
 from smemviz.engines.gpu.ptx.steady_loops import steady_loops
-from smemviz.engines.host import Configuration, configuration
-from smemviz.engines.limits import Limits
+from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch, prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.variables import Variables
+from smemviz.engines.options import Limits
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches

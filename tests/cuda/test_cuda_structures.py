@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
 from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
-from smemviz.frontends.cuda.fields import Declared, fields_of
 from smemviz.frontends.cuda.launches import LaunchPlan, planned_launches
+from smemviz.frontends.cuda.structures import Declared, fields_of
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 

@@ -21,7 +21,7 @@ from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.answering import Answer, answer
-from smemviz.suggest.cuda.cuda_rewriting import CudaRewriting
+from smemviz.suggest.cuda_rewriting import CudaRewriting
 from smemviz.suggest.rewrites import NotRewrittenError, rewritten
 
 ROWS = """\

@@ -10,7 +10,7 @@ from helpers.accepted import script
 
 import smemviz
 from smemviz.errors import KernelFileError, LaunchError, MissingError, UnsupportedError
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 from smemviz.recordings.recording import Recording
 
 HEAD = '''\

@@ -20,9 +20,10 @@ from numba.cuda.kernels import reduction
 from numba.cuda.kernels.reduction import _gpu_reduce_factory
 from numba.cuda.vectorizers import CUDAGUFuncVectorize
 
-from smemviz.engines.gpu import device, gpu_recorder, intercept
-from smemviz.engines.gpu.made_kernels import with_text
-from smemviz.engines.host import calls_a_script, configuration
+from smemviz.engines.gpu import device, gpu_recorder, python_on_gpu
+from smemviz.engines.gpu.python_on_gpu import with_text
+from smemviz.engines.host import calls_a_script
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.options import RunOptions
 
 
@@ -139,7 +140,7 @@ def of_numba():
 @pytest.fixture
 def launched(monkeypatch):
     """Return a function that launches a kernel; it returns what was shown of it, and how often it happened."""
-    monkeypatch.setattr(intercept, "require", lambda: None)
+    monkeypatch.setattr(python_on_gpu, "require", lambda: None)
     monkeypatch.setattr(gpu_recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     happened = []
@@ -152,7 +153,7 @@ def launched(monkeypatch):
         what = SimpleNamespace(
             dispatcher=kernel, griddim=config.grid, blockdim=config.block, stream=0, sharedmem=config.dynamic_shared
         )
-        with intercept.intercepted(watcher, function_of):
+        with python_on_gpu.intercepted(watcher, function_of):
             kernel.call(arguments, what)
         return shown, len(happened)
 
@@ -200,10 +201,9 @@ def main():
 
 
 def test_a_file_with_main_shows_every_kernel_and_not_what_is_launched_to_time_it(monkeypatch, tmp_path):
-    from smemviz.engines.gpu import python_on_gpu
     from smemviz.frontends.reading import read_program
 
-    monkeypatch.setattr(intercept, "require", lambda: None)
+    monkeypatch.setattr(python_on_gpu, "require", lambda: None)
     monkeypatch.setattr(python_on_gpu, "device", lambda: None)
     monkeypatch.setattr(gpu_recorder, "device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)

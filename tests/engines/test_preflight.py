@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import HEAD
 
-from smemviz.engines.host import Configuration, namespace_for
+from smemviz.engines.host import namespace_for
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import RefusedLaunchError
 from smemviz.frontends.numba.python_functions import function_of

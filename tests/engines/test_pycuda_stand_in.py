@@ -267,7 +267,7 @@ class RealFunction:
 
 def test_launches_of_an_installed_pycuda_run_and_have_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba_cuda", reason="needs numba-cuda, which reaches the driver")
-    from smemviz.engines.gpu.libraries.pycuda import noting_pycuda
+    from smemviz.engines.gpu.libraries.scripts import noting_pycuda
 
     driver, recorder = ModuleType("pycuda.driver"), Recorder()
     driver.__dict__["Function"] = RealFunction

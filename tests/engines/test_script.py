@@ -15,7 +15,7 @@ from helpers.script_files import write_script
 from numba import cuda
 
 import smemviz
-from smemviz.engines.host import is_library
+from smemviz.engines.launch_shape import is_library
 from smemviz.errors import CutShortError, InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import smemviz
-from smemviz.engines.packages import is_installed, package_of
+from smemviz.engines.remedies import is_installed, package_of
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.recordings.recording import Recording
 

@@ -27,7 +27,7 @@ from smemviz.figures.tile import thumbnail, tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps
-from smemviz.frontends.listing import kernel_lines
+from smemviz.frontends.reading import kernel_lines
 from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize

@@ -8,7 +8,7 @@ from helpers.synthetic import square_recording
 
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.source import source
-from smemviz.frontends.listing import kernel_lines
+from smemviz.frontends.reading import kernel_lines
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 

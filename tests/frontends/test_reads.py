@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.frontends.numba.reads import code_reads, constants_read
+from smemviz.frontends.numba.python_frontend import code_reads, constants_read
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import kernels_dir
 

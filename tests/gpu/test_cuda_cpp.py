@@ -13,10 +13,9 @@ from helpers.feature_kernels_cuda import TEXT, TOGETHER
 
 import smemviz
 from smemviz.cli.main import main
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
-from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir

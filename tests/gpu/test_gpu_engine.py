@@ -58,7 +58,7 @@ def test_the_instrumented_kernel_gives_the_results_of_the_clean_one(kernel, grid
     from numba import cuda
 
     from smemviz.engines.gpu import numba_launch as launch
-    from smemviz.engines.host import configuration
+    from smemviz.engines.launch_shape import configuration
     from smemviz.frontends.numba.python_functions import function_of
 
     clean, given = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))

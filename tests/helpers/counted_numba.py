@@ -10,7 +10,7 @@ from smemviz.engines.gpu.numba_launch import marked, rewritten
 from smemviz.engines.gpu.ptx.instrument import NAME
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_launch import Kernel
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.frontends.numba.python_functions import function_of
 from smemviz.frontends.numba.sites import find_sites
 

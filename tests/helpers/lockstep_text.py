@@ -4,7 +4,8 @@ import textwrap
 
 import numpy as np
 
-from smemviz.engines.host import configuration, namespace_for
+from smemviz.engines.host import namespace_for
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep import launch, run
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.options import LaunchOptions, RunOptions

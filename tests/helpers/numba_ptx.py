@@ -12,7 +12,7 @@ import numpy as np
 
 from helpers.ptx_card import LockstepCard
 from smemviz.engines.gpu.ptx.ptx_launch import Kernel
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 
 _CC = (9, 0)
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")

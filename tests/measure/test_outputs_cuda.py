@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from helpers.ptx_card import LockstepCard
 
+from smemviz.engines.backend import OutputHash, hashed
 from smemviz.engines.gpu.ptx import ptx_launch
-from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.cuda import parse_cuda
 
 TEXT = """\

@@ -19,7 +19,7 @@ from smemviz.cli.main import main
 from smemviz.cli.verbs import sweep as sweep_module
 from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.frontends.reading import read_program
 from smemviz.measure.sweep.launches import Job, Matrices, Measure
 from smemviz.paths import kernels_dir

@@ -9,7 +9,7 @@ import pytest
 from helpers.swept import CARD, SIZES, at_rate, sweep
 
 from smemviz.errors import InputError
-from smemviz.frontends.digests import digests
+from smemviz.frontends.program import digests
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import kernels_dir, sweep_for
 from smemviz.recordings.sweep import joined, load_sweep, save_sweep, sweep_facts

@@ -25,8 +25,8 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts
 from smemviz.suggest.answering import answer
+from smemviz.suggest.find import Suggestion
 from smemviz.suggest.rewrites import rewritten
-from smemviz.suggest.suggestion import Suggestion
 
 FILES = ("transpose", "rectangle", "matmul", "square")
 FOLDER = Path("kernels/recordings/h200")

@@ -11,9 +11,8 @@ from helpers.made_kernels import transposing
 from helpers.measured import timing
 
 from smemviz.engines import run
-from smemviz.engines.backend import RunOutcome, runner_of
+from smemviz.engines.backend import OutputHash, RunOutcome, runner_of
 from smemviz.engines.options import RunOptions
-from smemviz.engines.output_hashes import OutputHash
 from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.languages import LANGUAGES

@@ -13,9 +13,8 @@ from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
-from smemviz.suggest.find import suggestions
+from smemviz.suggest.find import Refused, Suggestion, suggestions
 from smemviz.suggest.python_rewriting import Rewriting
-from smemviz.suggest.suggestion import Refused, Suggestion
 from smemviz.suggest.verify import Verifier
 
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"

@@ -9,8 +9,7 @@ from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
 from smemviz.frontends.reading import loaded_sites
-from smemviz.suggest.find import suggestions
-from smemviz.suggest.suggestion import Refused
+from smemviz.suggest.find import Refused, suggestions
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)\nheld[ty, tx] = 1\ncuda.syncthreads()"
 UNTIL_DATA = "while k < 9:\n        if out[ty, k] == 0:\n            break\n        k += 1"

@@ -15,8 +15,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
-from smemviz.suggest.find import suggestions
-from smemviz.suggest.suggestion import Suggestion
+from smemviz.suggest.find import Suggestion, suggestions
 from smemviz.suggest.verify import Verifier
 
 

@@ -18,9 +18,8 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
-from smemviz.suggest.find import suggestions
+from smemviz.suggest.find import Suggestion, suggestions
 from smemviz.suggest.rewrites import rewritten
-from smemviz.suggest.suggestion import Suggestion
 from smemviz.suggest.verify import Verifier
 
 FOLDER = kernels_dir() / "recordings" / "h200"

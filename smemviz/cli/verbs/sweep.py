@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
-    from smemviz.frontends.digests import digests
+    from smemviz.frontends.program import digests
     from smemviz.frontends.reading import read_program
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
     from smemviz.reports.terminal import print_json

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY
 from smemviz.errors import KernelFileError, MissingError, SourceError
-from smemviz.frontends.cuda.compiler.nvrtc import include_folders
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.host.headers import HOST_HEADERS
 from smemviz.frontends.cuda.host.libraries import library_of
-from smemviz.frontends.cuda.host.staging import own_files, staged, within
+from smemviz.frontends.cuda.host.rewriting import own_files, staged, within
 from smemviz.frontends.cuda.includes import included, to_install
+from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 

@@ -19,7 +19,7 @@ import numpy as np
 from smemviz.engines.cpp_host.libraries import Libraries
 from smemviz.engines.cpp_host.memory import MOST_BYTES
 from smemviz.engines.cpp_host.program_launches import INVALID_VALUE, Asked, Launches, entry_shared
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.messages import english

@@ -10,28 +10,62 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from smemviz.engines.cpp_host.advice import advising
 from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
-from smemviz.engines.cpp_host.kernels import Kernels
 from smemviz.engines.cpp_host.memory import DeviceMemory
-from smemviz.engines.cpp_host.program_launches import Execute, Launches
+from smemviz.engines.cpp_host.program_launches import Execute, Kernels, Launches
+from smemviz.engines.lockstep.pace import Expecting
 from smemviz.engines.lockstep.ptx.host.cuda_launch import execute
 from smemviz.engines.lockstep.ptx.memory import WINDOW
-from smemviz.engines.options import RunOptions
+from smemviz.engines.options import Progress, RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.remedies import wants_arguments
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.cuda_program import CudaProgram
-from smemviz.frontends.cuda.host.staging import own_files
+from smemviz.frontends.cuda.host.rewriting import own_files
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
+
+_LONG_SECONDS = 30.0
+_SIZE = 1024  # the least value of a constant that is taken for the size of a problem
+
+
+def advising(progress: Progress | None, program: CudaProgram, arguments: Sequence[str]) -> Progress | None:
+    """Return a progress callback that says of a launch that takes long how to give the program less to do."""
+    if not isinstance(progress, Expecting):
+        return progress
+    values = {name: constant.value for name, constant in program.constants.items()}
+    sizes = {name: value for name, value in values.items() if type(value) is int and value >= _SIZE}
+    if sizes:
+        name = max(sizes, key=lambda name: sizes[name])
+        advice = english("{name} is {value}; give less with --set {name}=...", name=name, value=sizes[name])
+    elif not arguments and re.search(r"\bargv\b", program.source):
+        advice = wants_arguments()
+    else:
+        return progress
+    return _Advising(progress, advice)
+
+
+@dataclass
+class _Advising:
+    progress: Progress
+    advice: str
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        self.progress(done, total, text)
+
+    def expect(self, seconds: float, text: str) -> None:
+        assert isinstance(self.progress, Expecting)
+        advice = f" ({self.advice})" if self.advice and seconds > _LONG_SECONDS else ""
+        self.progress.expect(seconds, f"{text}{advice}")
+        self.advice = "" if advice else self.advice
+
 
 _SIGNALS = {
     signal.SIGSEGV: "segmentation fault",

@@ -25,13 +25,10 @@ from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.numba_launch import MarkedKernel, count
 from smemviz.engines.gpu.preflight import Preflight, not_run
 from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
-from smemviz.engines.host import (
-    Configuration,
-    not_recorded,
-    one_line,
-)
-from smemviz.engines.limits import check_launch, check_shared
-from smemviz.engines.options import LaunchOptions, RunOptions
+from smemviz.engines.host import one_line
+from smemviz.engines.launch_shape import Configuration
+from smemviz.engines.options import LaunchOptions, RunOptions, check_launch, check_shared
+from smemviz.engines.recorder import not_recorded
 from smemviz.errors import RefusedLaunchError, UnsupportedError
 from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.numba.python_functions import Function

@@ -16,16 +16,15 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.dispatcher import _Kernel
 from numpy.typing import NDArray
 
-from smemviz.engines.gpu.device import device
-from smemviz.engines.gpu.gpu_memory import GpuMemory
+from smemviz.engines.gpu.device import GpuMemory, device
 from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.gpu.marks import marking_functions
-from smemviz.engines.gpu.ptx.assembling import assembled, assembling
+from smemviz.engines.gpu.ptx.accesses import Marks
+from smemviz.engines.gpu.ptx.driver import assembled, assembling
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
-from smemviz.engines.gpu.ptx.marks import Marks
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_text import calls_elsewhere
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer

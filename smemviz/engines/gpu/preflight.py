@@ -17,7 +17,7 @@ import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
-from smemviz.engines.host import Configuration, launch_place
+from smemviz.engines.launch_shape import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import Configuration, configuration, launch_place
+from smemviz.engines.launch_shape import Configuration, configuration, launch_place
 from smemviz.engines.lockstep.signatures import read_signatures
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.messages import english

@@ -14,7 +14,7 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.hazards.watched import accessed_arrays
 from smemviz.engines.lockstep.memory.arguments import described

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.findings import divergence
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES
 from smemviz.engines.lockstep.hazards.watched import Watched

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.memory.arguments import Hint
 from smemviz.engines.lockstep.values.typing import Dtype, cast, dtype_of
 from smemviz.errors import KernelFileError

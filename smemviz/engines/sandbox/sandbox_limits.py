@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from smemviz.engines.limits import Limits
+from smemviz.engines.options import Limits
 
 
 @dataclass(frozen=True)

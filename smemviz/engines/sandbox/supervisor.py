@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
-from smemviz.engines.sandbox.run import FILE, TextRun
+from smemviz.engines.sandbox.run import FILE, TextRun, check_size
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.engines.sandbox.shared_folder import Result, Results, name_of
 from smemviz.engines.sandbox.turns import Ticket, Turns

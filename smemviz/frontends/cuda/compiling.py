@@ -9,10 +9,10 @@ from os.path import isfile  # unlike Path's it has no error for names that no fi
 from pathlib import Path
 
 from smemviz.errors import KernelFileError, LaunchError, SourceError
-from smemviz.frontends.cuda.compiler.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
+from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText

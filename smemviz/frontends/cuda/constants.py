@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smemviz.frontends.cuda.text.lexing import Lines, Token, code
-from smemviz.frontends.knobs import Constant
+from smemviz.frontends.program import Constant
 from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.vocabulary import ConstantValue
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.cuda_program import CudaProgram, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.frontends.cuda.text.cuda_functions import find_functions

@@ -15,8 +15,7 @@ from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.includes import Missing, own_headers
 from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.frontends.cuda.text.lexing import code, scan
-from smemviz.frontends.knobs import Constant
-from smemviz.frontends.program import Program
+from smemviz.frontends.program import Constant, Program
 from smemviz.languages import CUDA_CPP
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import ConstantValue

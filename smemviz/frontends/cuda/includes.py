@@ -13,7 +13,7 @@ from os.path import isfile  # unlike Path's it has no error for names that no fi
 from pathlib import Path, PureWindowsPath
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda.compiler.nvrtc import include_folders
+from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.frontends.cuda.text.lexing import Lines, as_one_line, scan
 from smemviz.messages import english
 

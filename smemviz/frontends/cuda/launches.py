@@ -18,10 +18,9 @@ from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.cuda_program import NOTE, CudaProgram
-from smemviz.frontends.cuda.fields import Fields, declared, fields_of
 from smemviz.frontends.cuda.offers import Host, launches_of_host, written, written_as
 from smemviz.frontends.cuda.shapes import Parameter
-from smemviz.frontends.cuda.structures import MAKERS, Structure, read_structure
+from smemviz.frontends.cuda.structures import MAKERS, Fields, Structure, declared, fields_of, read_structure
 from smemviz.frontends.cuda.text.cuda_functions import Function, parts
 from smemviz.frontends.cuda.text.lexing import Lines, closing, code, scan
 from smemviz.messages import english

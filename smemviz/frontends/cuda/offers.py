@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from smemviz.frontends.cuda.constants import SIZES, UnreadableError, parse, value_of
-from smemviz.frontends.cuda.fields import Declared, Fields, declared
+from smemviz.frontends.cuda.structures import Declared, Fields, declared
 from smemviz.frontends.cuda.text.cuda_functions import Function, parts
 from smemviz.frontends.cuda.text.lexing import Token, closing, code
 from smemviz.recordings.vocabulary import ConstantValue

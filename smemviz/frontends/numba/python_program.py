@@ -17,11 +17,10 @@ from pathlib import Path
 from types import CodeType
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.knobs import Constant
-from smemviz.frontends.numba.constants import DtypeName, evaluate
 from smemviz.frontends.numba.imported_files import forget, hashes_of_imports
 from smemviz.frontends.numba.notebook import NOTEBOOK, cell_lines
-from smemviz.frontends.program import Program
+from smemviz.frontends.numba.syntax import DtypeName, evaluate
+from smemviz.frontends.program import Constant, Program
 from smemviz.languages import PYTHON
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import DTYPES, ConstantValue

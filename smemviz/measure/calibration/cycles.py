@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba import cuda
 from numba.cuda.extending import intrinsic
 
-from smemviz.engines.gpu.address import array_offset
 from smemviz.engines.gpu.gpu_recorder import quiet
+from smemviz.engines.gpu.marks import array_offset
 from smemviz.measure.calibration.calibrate import WINDOW_BYTES, Pattern
 from smemviz.recordings.data import WARP_SIZE
 

@@ -9,7 +9,7 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.ncu.counters import ProfiledLaunch

@@ -10,10 +10,9 @@ import numpy as np
 from cuda.bindings import driver
 from numba import cuda
 
-from smemviz.engines.gpu.ptx.assembling import assembled, checked
-from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
 from smemviz.engines.gpu.ptx.ptx_launch import record
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place

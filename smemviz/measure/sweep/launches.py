@@ -13,9 +13,8 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from smemviz.engines.backend import gpu_engine
-from smemviz.engines.host import Configuration
-from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.options import Progress
+from smemviz.engines.launch_shape import Configuration
+from smemviz.engines.options import LOG_BYTES, Progress
 from smemviz.frontends.program import Program
 from smemviz.measure.sweep.blas import Blas
 from smemviz.measure.time.replays import ReplayTime, replayed

@@ -9,7 +9,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.numba_launch import Arguments, MarkedKernel, count
 from smemviz.engines.gpu.python_on_gpu import watch
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.sweep.launches import LOG_NOTHING, Measure

@@ -18,8 +18,7 @@ from numba import cuda
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.options import Progress
 from smemviz.errors import KernelFileError
-from smemviz.frontends.digests import digests
-from smemviz.frontends.program import Program
+from smemviz.frontends.program import Program, digests
 from smemviz.measure.meters import meter_of
 from smemviz.measure.sweep.blas import MISSING, by_loops, by_numpy, describe_host, find_blas, loops_expected
 from smemviz.measure.sweep.ceilings import measure_ceilings

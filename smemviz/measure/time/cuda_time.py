@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
+from smemviz.engines.backend import OutputHash, hashed
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.gpu_recorder import quiet
-from smemviz.engines.gpu.ptx.assembling import assembled, checked
 from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder
-from smemviz.engines.gpu.ptx.driver import Gpu, loaded, start
+from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
 from smemviz.engines.gpu.ptx.ptx_launch import make_clean
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
-from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import Replay, fill
 from smemviz.measure.time.statistics import Spread, sample_until_known, spread

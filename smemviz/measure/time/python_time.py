@@ -9,12 +9,12 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
+from smemviz.engines.backend import OutputHash, hashed
 from smemviz.engines.gpu.numba_launch import Arguments, arrays_in
 from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.gpu.python_on_gpu import watch
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.options import Progress
-from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.time.meter import Meter, Timed

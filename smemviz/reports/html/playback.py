@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.sectors import LINE_BYTES
-from smemviz.frontends.listing import listing
-from smemviz.frontends.reading import loaded_sites
+from smemviz.frontends.reading import listing, loaded_sites
 from smemviz.languages import spelling_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware

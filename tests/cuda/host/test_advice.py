@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.engines.cpp_host.advice import advising
+from smemviz.engines.cpp_host.program_run import advising
 from smemviz.engines.lockstep.pace import Expecting
 from smemviz.frontends.cuda import parse_cuda
 

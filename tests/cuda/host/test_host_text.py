@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from smemviz.engines.cpp_host.kernels import expression
+from smemviz.engines.cpp_host.program_launches import expression
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
 from smemviz.frontends.cuda.host.rewriting import host_text

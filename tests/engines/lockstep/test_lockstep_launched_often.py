@@ -9,7 +9,7 @@ import pytest
 from helpers.lockstep_text import PLACE, body, kernel_of, launch_text, run_text
 from helpers.same_launch import recorded
 
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep import known, launch
 from smemviz.engines.lockstep.hazards import watched
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, to_device

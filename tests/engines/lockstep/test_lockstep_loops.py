@@ -10,7 +10,7 @@ import pytest
 from helpers import simulated_loops
 from helpers.lockstep_text import PLACE, text_kernel
 
-from smemviz.engines.host import configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep import launch
 
 

@@ -21,7 +21,7 @@ from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
 from smemviz.frontends.program import Program
-from smemviz.frontends.revision import revision_of
+from smemviz.frontends.reading import revision_of
 from smemviz.i18n import N_, _
 from smemviz.model.counting.diff import diff
 from smemviz.reports.diff import (

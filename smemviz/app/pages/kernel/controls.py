@@ -13,8 +13,7 @@ from smemviz.app import ids
 from smemviz.app.components.frames import icon_button
 from smemviz.app.components.written_html import Written
 from smemviz.app.state import MOST_BANKS
-from smemviz.frontends.knobs import Constant
-from smemviz.frontends.program import Program
+from smemviz.frontends.program import Constant, Program
 from smemviz.frontends.reading import frontend_of
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import known

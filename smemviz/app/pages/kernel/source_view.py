@@ -13,7 +13,7 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
 from smemviz.app.components.written_html import as_html
-from smemviz.frontends.listing import Span, functions, listing
+from smemviz.frontends.reading import Span, functions, listing
 from smemviz.i18n import _
 from smemviz.languages import language_of
 from smemviz.recordings.data import Launch, Site, SiteSummary

@@ -21,7 +21,7 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.matmul.loads import claim, loads_bars
 from smemviz.figures.matmul.rates import measured_sizes, roofline, sweep_lines
 from smemviz.figures.matmul.scene import scene
-from smemviz.frontends.digests import digests
+from smemviz.frontends.program import digests
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
 from smemviz.views.matmul_products import FAILED_LAUNCH, Product, beside, filled_note, headline, points_at, products

@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from smemviz.engines.gpu.libraries.wrapped import Wrapped, made_after, real
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
+from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
-from smemviz.engines.replacing import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.messages import english
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, ServedAs
-from smemviz.frontends.cuda.compiler.nvrtc import compile_ptx
+from smemviz.frontends.cuda.nvrtc import compile_ptx
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE
 
 # Words of 8 bytes in a row of the log: addresses, the bits that were stored, and facts.

@@ -8,10 +8,9 @@ from typing import Any
 
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.preflight import LIMITS, Preflight, not_run
-from smemviz.engines.gpu.ptx.assembling import DriverError
-from smemviz.engines.gpu.ptx.driver import Gpu
+from smemviz.engines.gpu.ptx.driver import DriverError, Gpu
 from smemviz.engines.gpu.ptx.ptx_launch import record
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch as launch_in_lockstep
 from smemviz.engines.lockstep.ptx.host.entry import Entry

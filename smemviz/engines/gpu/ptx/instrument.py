@@ -17,10 +17,9 @@ from typing import Literal
 
 from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.accesses import Access, Accesses
-from smemviz.engines.gpu.ptx.counting import Counting
+from smemviz.engines.gpu.ptx.counting import Counting, call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.forms import Form
 from smemviz.engines.gpu.ptx.ptx_text import EntryText, head, variables
-from smemviz.engines.gpu.ptx.rows import call, launch_facts, leader, row
 from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
 from smemviz.engines.gpu.ptx.structured import structured
 from smemviz.engines.lockstep.ptx.code.module import (

@@ -19,7 +19,7 @@ from smemviz.engines.gpu import request_classes
 from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES, ROW_WORDS
 from smemviz.engines.gpu.ptx.instrument import Mode
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.selection import Blocks

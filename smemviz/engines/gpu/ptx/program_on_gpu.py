@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from smemviz.engines.cpp_host.memory import DeviceMemory
 from smemviz.engines.gpu.device import device
 from smemviz.engines.gpu.preflight import LIMITS, Preflight, not_run
-from smemviz.engines.gpu.ptx.assembling import DriverError, checked
-from smemviz.engines.gpu.ptx.driver import Gpu
+from smemviz.engines.gpu.ptx.driver import DriverError, Gpu, checked
 from smemviz.engines.gpu.ptx.ptx_launch import clean, record_bound
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, execute
 from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.lockstep.ptx.host.written_memory import written_allocations

@@ -14,7 +14,7 @@ from smemviz.engines.gpu.ptx.accesses import Instructions
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Memory, Passes
 from smemviz.engines.gpu.ptx.ptx_text import alone
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, prepare, unsupported

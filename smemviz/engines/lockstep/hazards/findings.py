@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.languages import PYTHON, Spelling
 from smemviz.recordings.data import WARP_SIZE, Dim3, Site
 from smemviz.recordings.findings import BENIGN_RACE, Facts, Finding

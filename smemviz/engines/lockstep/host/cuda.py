@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher, Launcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Random, Stream, described
 from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python.functions import intrinsics, names
-from smemviz.engines.replacing import replaced
+from smemviz.engines.process import replaced
 from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.python_functions import python_function
 from smemviz.messages import english

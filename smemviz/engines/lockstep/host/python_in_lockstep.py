@@ -11,7 +11,8 @@ from types import FunctionType
 from typing import Any
 
 from smemviz.engines import recorder
-from smemviz.engines.host import Configuration, calls_a_script, is_library, run_main
+from smemviz.engines.host import calls_a_script, run_main
+from smemviz.engines.launch_shape import Configuration, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
@@ -20,7 +21,7 @@ from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.python.interpreter import launch
 from smemviz.engines.options import LaunchOptions, RunOptions
-from smemviz.engines.replacing import replaced
+from smemviz.engines.process import replaced
 from smemviz.errors import InputError
 from smemviz.frontends.numba.definitions import Definitions
 from smemviz.frontends.numba.python_functions import Function, function_in

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.memory.shared import SharedLayout

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import Configuration
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.recordings.data import WARP_SIZE
 

@@ -21,9 +21,9 @@ from smemviz.engines.lockstep.values.operators import binary
 from smemviz.engines.lockstep.values.ranges import Range, slice_ends
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites.site_arrays import OF_ARRAYS
+from smemviz.frontends.numba.syntax import evaluate
 from smemviz.messages import english
 
 _ENDS = ("start", "stop", "step")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import is_library
+from smemviz.engines.launch_shape import is_library
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import arrays, iterables, statements, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short

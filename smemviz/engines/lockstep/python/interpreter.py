@@ -10,8 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from smemviz.engines.host import Configuration
-from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.watched import watched_memories
 from smemviz.engines.lockstep.known import known_of
 from smemviz.engines.lockstep.machine import Machine
@@ -27,7 +26,7 @@ from smemviz.engines.lockstep.running_launch import (
     check_together,
     slots_of,
 )
-from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import Launch

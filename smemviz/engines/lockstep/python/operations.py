@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.values.masks import Optional, Texts, of_texts
 from smemviz.engines.lockstep.values.operators import KINDS, NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
-from smemviz.frontends.numba.constants import evaluate
+from smemviz.frontends.numba.syntax import evaluate
 from smemviz.messages import english
 from smemviz.model.layout.operators import COMPARE
 

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Dtype, Value, dtype_of
 from smemviz.frontends.numba.sites.fields import numbers_of
-from smemviz.frontends.numba.sites.visit import field_name
+from smemviz.frontends.numba.sites.table import field_name
 from smemviz.frontends.numba.syntax import item_sources
 from smemviz.messages import english
 

@@ -20,10 +20,9 @@ from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.python_functions import resolve
 from smemviz.frontends.numba.sites.members import by_name, is_member
-from smemviz.frontends.numba.syntax import parameters, stored
+from smemviz.frontends.numba.syntax import evaluate, parameters, stored
 from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1

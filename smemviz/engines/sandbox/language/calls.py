@@ -12,11 +12,10 @@ import numpy as np
 from smemviz.engines.lockstep.dispatch import FORALL_BLOCK
 from smemviz.engines.lockstep.host.cuda import Cuda, DeviceOnly
 from smemviz.engines.lockstep.host.devices import Event, Stream
-from smemviz.engines.sandbox.kernels import Configured, HostFunction, Kernel
-from smemviz.engines.sandbox.language import host_expressions, targets
-from smemviz.engines.sandbox.language.exceptions import Caught, Kind, ReturnSignal
-from smemviz.engines.sandbox.language.host import Host
+from smemviz.engines.sandbox.language import host_expressions
+from smemviz.engines.sandbox.language.host import Configured, Host, HostFunction, Kernel
 from smemviz.engines.sandbox.language.known import methods_of
+from smemviz.engines.sandbox.language.scope import Caught, Kind, ReturnSignal
 from smemviz.engines.sandbox.language.sizes import MANY, KnownFunction, Sizer, count, elements, together
 from smemviz.frontends.numba.python_functions import Function, defined
 from smemviz.frontends.numba.syntax import positional
@@ -138,13 +137,13 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
 def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], options: dict[str, Any]) -> Configured:
     """Return a kernel configured by ``configure`` or ``forall``."""
     if name == "configure":
-        return targets.subscript(host, kernel, (*arguments, *options.values()))  # type: ignore[no-any-return]
+        return host_expressions.subscript(host, kernel, (*arguments, *options.values()))  # type: ignore[no-any-return]
     tasks = arguments[0] if arguments else options.get("ntasks", 0)
     block = arguments[1] if len(arguments) > 1 else options.get("tpb", 0)
     if not isinstance(tasks, int) or not isinstance(block, int):
         raise host.error(english("forall takes a number of threads"))
     size = block or FORALL_BLOCK
-    return targets.subscript(host, kernel, (max(1, -(-tasks // size)), size))  # type: ignore[no-any-return]
+    return host_expressions.subscript(host, kernel, (max(1, -(-tasks // size)), size))  # type: ignore[no-any-return]
 
 
 def _launch(host: Host, configured: Configured, arguments: list[Any], options: dict[str, Any]) -> None:

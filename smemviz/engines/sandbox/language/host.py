@@ -9,15 +9,42 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.sandbox.kernels import Launcher
-from smemviz.engines.sandbox.language.exceptions import KINDS, Caught, Raised
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.sandbox.language.known import BUILTINS, NotAllowedError, admitted, handed
-from smemviz.engines.sandbox.language.scope import modules
+from smemviz.engines.sandbox.language.scope import KINDS, Caught, Raised, modules
 from smemviz.engines.sandbox.language.sizes import KnownFunction, elements, together
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
+
+Launcher = Callable[[Function, Configuration, tuple[Any, ...], tuple[str, int]], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What ``@cuda.jit`` makes of a definition; ``device`` tells the functions that only kernels call."""
+
+    definition: Function
+    device: bool
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A kernel with its launch configuration."""
+
+    kernel: Kernel
+    configuration: Configuration
+
+
+@dataclass(frozen=True, eq=False)
+class HostFunction:
+    """A function of the text that runs on the host; ``enclosing`` are the variables of the functions around it."""
+
+    definition: Function
+    defaults: tuple[Any, ...]
+    enclosing: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,78 @@
-"""The modules that text from a browser may import, and what it finds in them."""
+"""The modules that text from a browser may import, and the exceptions that it raises and catches.
+
+A limit or a refusal ends the run; it is none of these exceptions, so no text catches it.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.host.cuda import Cuda, CudaSupportError, device_names
-from smemviz.engines.sandbox.language.exceptions import Kind
 from smemviz.engines.sandbox.language.known import MATH, module, numpy_module
-from smemviz.errors import UnsupportedError
+from smemviz.errors import PlaceError, UnsupportedError
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import DTYPES
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class of exceptions; text names, calls and raises it."""
+
+    raised: type[Exception]
+
+
+@dataclass(frozen=True)
+class Caught:
+    """An exception as text holds it: its class and what it says."""
+
+    raised: type[Exception]
+    what: str
+
+    def __str__(self) -> str:
+        return self.what
+
+    def __repr__(self) -> str:
+        return f"{self.raised.__name__}({self.what!r})"
+
+
+class Raised(Exception):  # noqa: N818 - the text's, not an error of the sandbox
+    """An exception on its way through the text; ``error`` ends the run when nothing catches it."""
+
+    def __init__(self, caught: Caught, error: PlaceError) -> None:
+        self.caught = caught
+        self.error = error
+
+
+class ReturnSignal(Exception):  # noqa: N818 - no error
+    """A function returns ``value``."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class BreakSignal(Exception):  # noqa: N818 - no error
+    """A loop ends."""
+
+
+class ContinueSignal(Exception):  # noqa: N818 - no error
+    """A loop goes on with its next item."""
+
+
+SIGNALS = (ReturnSignal, BreakSignal, ContinueSignal)
+
+_KINDS = (
+    *(Exception, ArithmeticError, AssertionError, AttributeError, FloatingPointError, ImportError, IndexError),
+    *(KeyError, LookupError, ModuleNotFoundError, NameError, NotImplementedError, OSError, OverflowError),
+    *(RuntimeError, StopIteration, TypeError, ValueError, ZeroDivisionError),
+)
+KINDS = {kind.__name__: Kind(kind) for kind in _KINDS}
+
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
 _HOST_CUDA = {

@@ -6,11 +6,9 @@ import ast
 from dataclasses import replace
 from functools import lru_cache
 
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef
-from smemviz.frontends.numba.sites.visit import Visit, field_name
-from smemviz.frontends.numba.syntax import item_sources
+from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef, Visit, field_name
+from smemviz.frontends.numba.syntax import evaluate, item_sources
 from smemviz.messages import english
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.python_program import parse_python
-from smemviz.frontends.numba.syntax import positional, stored
+from smemviz.frontends.numba.syntax import dotted_name, positional, stored
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import find_function

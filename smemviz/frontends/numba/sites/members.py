@@ -8,8 +8,7 @@ import enum
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites.names import Names, assignments
 from smemviz.frontends.numba.sites.nothing import OF_NUMBERS, misused
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref
-from smemviz.frontends.numba.sites.visit import Visit
+from smemviz.frontends.numba.sites.table import ArrayRef, Ref, Visit
 from smemviz.messages import english
 
 _SAME = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from smemviz.frontends.numba import xoroshiro
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.python_functions import (
     Function,
     as_dtype,
@@ -20,7 +19,7 @@ from smemviz.frontends.numba.python_functions import (
     python_function,
     resolve,
 )
-from smemviz.frontends.numba.syntax import parameters, stored
+from smemviz.frontends.numba.syntax import evaluate, parameters, stored
 
 _REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
 

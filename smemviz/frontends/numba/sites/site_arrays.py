@@ -10,18 +10,24 @@ from functools import partial
 import numpy as np
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.python_functions import Function, Inner, as_dtype
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
-from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator
-from smemviz.frontends.numba.sites.loops_over import loop_over
+from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator, loop_over
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.nothing import may_be_known
-from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, SliceRef, TupleRef, argument_ref
-from smemviz.frontends.numba.sites.visit import Visit
-from smemviz.frontends.numba.syntax import parameters, positional, stored
+from smemviz.frontends.numba.sites.table import (
+    ArrayRef,
+    Declaration,
+    Ref,
+    SiteTree,
+    SliceRef,
+    TupleRef,
+    Visit,
+    argument_ref,
+)
+from smemviz.frontends.numba.syntax import evaluate, parameters, positional, stored
 from smemviz.messages import english
 
 _ATOMICS = (

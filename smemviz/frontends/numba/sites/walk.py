@@ -14,8 +14,18 @@ from smemviz.frontends.numba.sites import elements, site_arrays
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.iterated import iterated
 from smemviz.frontends.numba.sites.members import visited
-from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, argument_ref
-from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
+from smemviz.frontends.numba.sites.table import (
+    ArrayRef,
+    Calls,
+    Language,
+    Ref,
+    SiteTable,
+    SiteTree,
+    Visit,
+    Walk,
+    argument_ref,
+    field_name,
+)
 from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import english
 

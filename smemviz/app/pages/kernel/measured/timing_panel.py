@@ -24,8 +24,7 @@ from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.times import times
-from smemviz.frontends.digests import digests
-from smemviz.frontends.program import Program
+from smemviz.frontends.program import Program, digests
 from smemviz.i18n import N_, _
 from smemviz.paths import sweep_for
 from smemviz.recordings.data import Launch, Timing

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Rule
 from smemviz.errors import LaunchError
 from smemviz.messages import english

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES
 from smemviz.engines.lockstep.host.stand_ins import arrays

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known
 from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed

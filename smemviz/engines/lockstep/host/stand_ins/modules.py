@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
 
-from smemviz.engines.host import launch_place
-from smemviz.engines.replacing import replaced
+from smemviz.engines.launch_shape import launch_place
+from smemviz.engines.process import replaced
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english

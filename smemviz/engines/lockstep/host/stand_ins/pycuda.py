@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.host import launch_place
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins.arrays import address
 from smemviz.engines.lockstep.host.stand_ins.elementwise import TYPES
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, nothing

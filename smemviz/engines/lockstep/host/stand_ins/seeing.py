@@ -16,8 +16,8 @@ from smemviz.engines.lockstep.host.stand_ins.pycuda import modules_of_pycuda
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, PYCUDA, RawKernels
-from smemviz.engines.packages import is_installed
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.remedies import is_installed
 from smemviz.frontends.numba.python_program import PythonProgram
 
 

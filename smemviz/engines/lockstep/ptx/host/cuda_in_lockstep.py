@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from smemviz.engines.host import Configuration, configuration
+from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Make, launch
@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.host.structure_values import structure_values
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import LaunchError
-from smemviz.frontends.cuda.compiler import nvrtc
+from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
 from smemviz.frontends.cuda.cuda_program import CudaProgram

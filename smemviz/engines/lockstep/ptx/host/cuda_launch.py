@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import Configuration
-from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
@@ -34,7 +33,7 @@ from smemviz.engines.lockstep.running_launch import (
     check_together,
     slots_of,
 )
-from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.host import configuration, launch_place
+from smemviz.engines.launch_shape import configuration, launch_place
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
 from smemviz.engines.lockstep.ptx.host.entry import Entry

@@ -14,8 +14,8 @@ import numpy as np
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.inference.visit import REFUSALS, Visit
 from smemviz.engines.lockstep.values.operators import truth
-from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.sites.names import stored_names
+from smemviz.frontends.numba.syntax import evaluate
 
 _IS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Is: operator.is_, ast.IsNot: operator.is_not}
 

@@ -20,8 +20,7 @@ from smemviz.model.layout.candidates import LayoutChange, Pad
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest.cuda.cuda_pitch import as_pad, is_term, longer, more_text, row_factor
-from smemviz.suggest.cuda.cuda_text import Declaration, SourceText, Use
+from smemviz.suggest.cuda_text import Declaration, SourceText, Use, as_pad, is_term, longer, more_text, row_factor
 from smemviz.suggest.rewrites import Change, Edit, NotRewrittenError, Rewrite, Rewriter, pad_constant
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")

@@ -1,1 +1,0 @@
-"""NVRTC: asked, and run in processes of their own."""

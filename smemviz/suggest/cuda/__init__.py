@@ -1,1 +1,0 @@
-"""A pad or a swizzle written into CUDA C++."""
