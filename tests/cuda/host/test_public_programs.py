@@ -27,3 +27,10 @@ def test_the_documentation_counts_the_programs_of_the_table() -> None:
         others = sum(kinds.values()) - kinds[""] - kinds["slow"] - absent - none
         line = f"| {half} | {len(of_half)} | {kinds['']} | {kinds['slow']} | {absent} | {none} | {others} |"
         assert line in text
+    slow = [row["on_gpu"] for row in rows if row["kind"] == "slow"]
+    assert all(row["on_gpu"] == "" for row in rows if row["kind"] != "slow")
+    tried, same, end = len(slow) - slow.count(""), slow.count("same"), slow.count("same") + slow.count("end")
+    assert (
+        f"Of the {len(slow)} that take longer, {tried} were run on an H200 too, in 100 seconds each: {end} end," in text
+    )
+    assert f"and {same} of them were held against what nvcc makes of them, which prints the same but for times." in text
