@@ -19,8 +19,7 @@ import smemviz
 from smemviz import errors
 from smemviz.cli.ending import FAILED
 from smemviz.cli.main import VERBS
-from smemviz.engines.lockstep.ptx import coverage as ptx
-from smemviz.engines.lockstep.python.functions import coverage as python
+from smemviz.engines.lockstep.coverage import ptx_rows, python_rows
 from smemviz.engines.options import LOG_BYTES
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
@@ -145,7 +144,7 @@ def recording_format() -> str:
 
 def features() -> str:
     """Write what lockstep executes of CUDA."""
-    found = [*python.rows(), *ptx.rows()]
+    found = [*python_rows(), *ptx_rows()]
     plain = [row for row in found if row.executed and not row.otherwise]
     groups = dict.fromkeys(row.group for row in plain)
     inside = [(group, _cell(", ".join(row.feature for row in plain if row.group == group))) for group in groups]

@@ -7,13 +7,11 @@ import pytest
 from helpers.commands import Command
 
 import smemviz
+from smemviz.engines.lockstep.coverage import Row, ptx_rows
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.coverage import rows
-from smemviz.engines.lockstep.ptx.instructions.table import TABLE
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.steps import steps_of
-from smemviz.engines.lockstep.python.functions.coverage import Row
+from smemviz.engines.lockstep.ptx.steps import TABLE, steps_of
 
 PTX = """.version 8.0
 .target sm_90
@@ -31,7 +29,7 @@ PTX = """.version 8.0
 """
 
 
-@pytest.mark.parametrize("row", [row for row in rows() if not row.executed], ids=lambda row: row.feature)
+@pytest.mark.parametrize("row", [row for row in ptx_rows() if not row.executed], ids=lambda row: row.feature)
 def test_what_is_out_is_refused_as_it_is_said(row: Row) -> None:
     with pytest.raises(PtxError) as refused:
         steps_of(Kernel(parse(PTX.format(example=row.example)), "k"))

@@ -25,8 +25,7 @@ from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch, prepare
-from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.variables import Variables
+from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables
 from smemviz.engines.options import Limits
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda

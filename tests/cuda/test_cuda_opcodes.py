@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import smemviz
-from smemviz.engines.lockstep.ptx.instructions.table import TABLE
+from smemviz.engines.lockstep.ptx.steps import TABLE
 
 Ints, Floats = NDArray[np.int64], NDArray[np.float32]
 I, J = np.arange(32) * 7919 - 100_000, (np.arange(32) % 5 + 1) * 37  # noqa: E741

@@ -6,8 +6,7 @@ import pytest
 
 from smemviz.engines.gpu.ptx.ptx_text import EntryText
 from smemviz.engines.gpu.ptx.structured import structured
-from smemviz.engines.lockstep.ptx.code.blocks import find_blocks
-from smemviz.engines.lockstep.ptx.code.levels import levels_of
+from smemviz.engines.lockstep.ptx.code.blocks import find_blocks, levels_of
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 

@@ -5,8 +5,8 @@ import numpy as np
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import _memory
+from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
-from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory

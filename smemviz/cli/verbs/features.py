@@ -17,11 +17,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Print the table."""
     from rich.table import Table
 
-    from smemviz.engines.lockstep.ptx import coverage as ptx
-    from smemviz.engines.lockstep.python.functions import coverage as python
+    from smemviz.engines.lockstep.coverage import ptx_rows, python_rows
     from smemviz.reports.terminal import output_console, print_json
 
-    rows = (*python.rows(), *ptx.rows())
+    rows = (*python_rows(), *ptx_rows())
     if arguments.json:
         facts = [
             {"group": row.group, "feature": row.feature, "executed": row.executed, "says": row.says or None}

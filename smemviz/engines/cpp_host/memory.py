@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.code.module import Variable
-from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED
+from smemviz.engines.lockstep.ptx.code.module import UNSIGNED, Variable
+from smemviz.engines.lockstep.ptx.host.entry import initial_bytes
 from smemviz.engines.lockstep.ptx.host.layout import identifiers
-from smemviz.engines.lockstep.ptx.host.variables import initial_bytes
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import Allocation, GlobalMemory
 

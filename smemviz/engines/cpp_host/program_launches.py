@@ -17,7 +17,7 @@ from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, execute, prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.written_memory import written_allocations
+from smemviz.engines.lockstep.ptx.host.layout import written_allocations
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder

@@ -17,9 +17,9 @@ from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.memory import DeviceMemory
 from smemviz.engines.cpp_host.program_launches import Execute, Kernels, Launches
-from smemviz.engines.lockstep.pace import Expecting
 from smemviz.engines.lockstep.ptx.host.cuda_launch import execute
 from smemviz.engines.lockstep.ptx.memory import WINDOW
+from smemviz.engines.lockstep.running_launch import Expecting
 from smemviz.engines.options import Progress, RunOptions
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.remedies import wants_arguments

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from smemviz.engines.cpp_host.program_run import advising
-from smemviz.engines.lockstep.pace import Expecting
+from smemviz.engines.lockstep.running_launch import Expecting
 from smemviz.frontends.cuda import parse_cuda
 
 KERNEL = "__global__ void k(int *x) {}\n"

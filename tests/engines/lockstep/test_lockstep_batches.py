@@ -11,8 +11,8 @@ from helpers.lockstep_text import body
 from helpers.made_kernels import LONG
 
 from smemviz import progress
-from smemviz.engines.lockstep import pace as module
-from smemviz.engines.lockstep.pace import Pace, announcing, batches
+from smemviz.engines.lockstep import running_launch as module
+from smemviz.engines.lockstep.running_launch import Pace, announcing, batches
 from smemviz.recordings.file import load
 
 

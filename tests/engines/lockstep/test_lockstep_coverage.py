@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import body
 
+from smemviz.engines.lockstep.coverage import python_rows
 from smemviz.engines.lockstep.python.functions import names
-from smemviz.engines.lockstep.python.functions.coverage import rows
 from smemviz.errors import UnsupportedError
 
 BEFORE = """
@@ -36,7 +36,7 @@ def raising(x):
 """
 RECORD = np.dtype([("x", np.float32), ("y", np.float64)], align=True)
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
-EXAMPLES = [row for row in rows() if row.example]
+EXAMPLES = [row for row in python_rows() if row.example]
 
 
 def run(row):
@@ -59,7 +59,7 @@ def test_what_is_out_is_refused_with_its_sentence(row):
 
 
 def test_every_name_with_a_rule_is_listed_once():
-    listed = [row.feature for row in rows() if not row.example and not row.feature.startswith("cuda.random.")]
+    listed = [row.feature for row in python_rows() if not row.example and not row.feature.startswith("cuda.random.")]
     assert sorted(listed) == sorted({*names.VALUES, *names.CALLS})
 
 
@@ -68,7 +68,7 @@ def test_features_prints_both_tables_and_the_same_as_json(command):
     assert "cuda.shfl_sync" in text.replace("\n", "")
     found = command("features", "--json").json
     python = [f["feature"] for f in found["features"] if not f["group"].startswith("PTX")]
-    assert python == [row.feature for row in rows()]
+    assert python == [row.feature for row in python_rows()]
     assert {f["says"] for f in found["features"] if f["executed"]} == {None}
     otherwise = [f["feature"] for f in found["features"] if "otherwise" in f]
     assert len(otherwise) == 4

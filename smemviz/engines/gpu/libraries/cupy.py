@@ -19,8 +19,8 @@ from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins import arrays
 from smemviz.engines.lockstep.host.stand_ins.elementwise import ElementwiseKernel
 from smemviz.engines.lockstep.host.stand_ins.reduction import ReductionKernel
+from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
-from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, MissingError, UnsupportedError

@@ -19,8 +19,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Variable,
 )
 from smemviz.engines.lockstep.ptx.instructions.copies import source_size
-from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.pointers import pointers_to_shared
+from smemviz.engines.lockstep.ptx.kernel import Kernel, pointers_to_shared
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
 

@@ -20,8 +20,8 @@ from smemviz.engines.gpu.ptx.driver import DriverError, Gpu, checked
 from smemviz.engines.gpu.ptx.ptx_launch import clean, record_bound
 from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Prepared, execute
-from smemviz.engines.lockstep.ptx.host.variables import Variables
-from smemviz.engines.lockstep.ptx.host.written_memory import written_allocations
+from smemviz.engines.lockstep.ptx.host.entry import Variables
+from smemviz.engines.lockstep.ptx.host.layout import written_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import WINDOW, Allocation, GlobalMemory
 from smemviz.engines.lockstep.running_launch import Place

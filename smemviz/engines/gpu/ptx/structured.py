@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-from smemviz.engines.lockstep.ptx.code.blocks import Block
+from smemviz.engines.lockstep.ptx.code.blocks import Block, Level, blocks_of, levels_of
 from smemviz.engines.lockstep.ptx.code.flatten import Flat
-from smemviz.engines.lockstep.ptx.code.levels import Level, blocks_of, levels_of
 from smemviz.engines.lockstep.ptx.code.module import Guard, Instruction, Number, Operand, Place, Register, Symbol
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 

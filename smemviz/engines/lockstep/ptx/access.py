@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.code.module import UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, space_at, spaces
 

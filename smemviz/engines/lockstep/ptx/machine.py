@@ -14,8 +14,7 @@ from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.memory.shared import SharedLayout
-from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.code.module import DTYPES, UNSIGNED, PtxError, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.sites import SiteMap

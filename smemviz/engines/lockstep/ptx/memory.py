@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED
+from smemviz.engines.lockstep.ptx.code.module import UNSIGNED
 
 # An address tells its allocation: each lies in the middle of 4 GiB of its own, so that what runs over its end, or lies
 # before it, is in no other.

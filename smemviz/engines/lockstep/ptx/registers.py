@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.module import (
+    DTYPES,
     SIZES,
+    UNSIGNED,
     Changed,
     Nowhere,
     Number,
@@ -21,8 +23,8 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Register,
     Special,
     Symbol,
+    Value,
 )
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Operand, Pair, Place, PtxError
-from smemviz.engines.lockstep.ptx.dtypes import Value
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Operand, Pair, Place, PtxError, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write

@@ -13,8 +13,8 @@ from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing
+from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
-from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba.python_program import PythonProgram as Script
 from smemviz.messages import english

@@ -35,8 +35,8 @@ from smemviz.engines.lockstep.host.stand_ins.pycuda_memory import (
     random_arrays,
 )
 from smemviz.engines.lockstep.host.stand_ins.raw import check_apart
+from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
-from smemviz.engines.lockstep.ptx.host.variables import Variables
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.numba.python_program import PythonProgram

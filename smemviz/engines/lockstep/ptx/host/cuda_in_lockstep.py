@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
-from smemviz.engines.lockstep.ptx.host.cuda_launch import Make, launch
-from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.structure_values import structure_values
+from smemviz.engines.lockstep.ptx.code.module import PtxError
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.arguments import StructureValue, arrays_among
+from smemviz.engines.lockstep.ptx.host.cuda_launch import Make, launch, unsupported
+from smemviz.engines.lockstep.ptx.host.entry import Entry, initial_bytes
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import nvrtc
-from smemviz.frontends.cuda.compiling import compile_program
+from smemviz.frontends.cuda.compiling import compile_program, compile_structures
 from smemviz.frontends.cuda.constants import UnreadableError, value_of
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.launches import LaunchPlan, argument_array, planned_launches, written_structure
 from smemviz.frontends.cuda.shapes import Element, Parameter
-from smemviz.frontends.cuda.structures import Structure
+from smemviz.frontends.cuda.structures import Structure, array_at, variable_of
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
@@ -149,3 +150,33 @@ class CudaKernel:
                 *place, english("a launch needs kernel[grid, block], then perhaps bytes of dynamic shared memory")
             )
         return configuration(place, (shape[0], shape[1], 0, *shape[2:]))
+
+
+def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: LaunchPlan) -> dict[int, StructureValue]:
+    """Return the structures of a launch, by the numbers of their parameters.
+
+    Raises:
+        LaunchError: for a value that its field does not take.
+    """
+    program, line = entry.program, plan.line
+    try:
+        variables = parse(compile_structures(program, entry.name, structures, line)).variables
+    except PtxError as error:
+        raise unsupported(error, entry, {}) from None
+    values = {}
+    for number, structure in structures.items():
+        data, pointers = initial_bytes(variables[variable_of(number)])
+        arrays = {}
+        for at, symbol in pointers.items():
+            placed = array_at(symbol)
+            if placed is None:
+                continue
+            index, element = placed
+            field = structure.array_fields[index]
+            name = program.kernel(entry.name, line).parameters[number] + field
+            parameter = Parameter(name, True, element)
+            array = argument_array(structure.arrays[index], parameter, plan.scope, (program.file, line))
+            if array is not None:
+                arrays[at] = field, array
+        values[number] = StructureValue(data, arrays)
+    return values

@@ -16,10 +16,8 @@ from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
 from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
-from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.layout import place_shared
-from smemviz.engines.lockstep.ptx.host.variables import Variables, initial_bytes
-from smemviz.engines.lockstep.ptx.host.written_memory import watched_allocations
+from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables, initial_bytes
+from smemviz.engines.lockstep.ptx.host.layout import place_shared, watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory

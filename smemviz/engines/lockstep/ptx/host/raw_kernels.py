@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from smemviz.engines.launch_shape import configuration, launch_place
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
-from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.variables import Variables
+from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import KernelFileError, LaunchError

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, from_bf16
+from smemviz.engines.lockstep.ptx.code.module import DTYPES, Instruction, PtxError, Value, as_bf16, from_bf16
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write

@@ -6,8 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, Number, PtxError
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.code.module import (
+    DTYPES,
+    SIZES,
+    UNSIGNED,
+    Group,
+    Instruction,
+    Number,
+    PtxError,
+    Value,
+)
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family, simple
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine

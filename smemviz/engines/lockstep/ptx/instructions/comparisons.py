@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.ptx.code.module import Instruction, Pair, PtxError
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, as_tf32, from_bf16
+from smemviz.engines.lockstep.ptx.code.module import (
+    DTYPES,
+    Instruction,
+    Pair,
+    PtxError,
+    Value,
+    as_bf16,
+    as_tf32,
+    from_bf16,
+)
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import ROUNDED, Family, simple
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine

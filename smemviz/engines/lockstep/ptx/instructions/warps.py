@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.code.module import Instruction, Pair, PtxError
-from smemviz.engines.lockstep.ptx.dtypes import DTYPES
+from smemviz.engines.lockstep.ptx.code.module import DTYPES, Instruction, Pair, PtxError
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
