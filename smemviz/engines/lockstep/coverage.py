@@ -138,16 +138,15 @@ def python_rows() -> tuple[Row, ...]:
     """Return every row: what is in, names by group, what a GPU may do otherwise, and what is out."""
     inside = [Row("language", feature, True, example) for feature, example in _IN]
     outside = [Row("language", feature, False, example, says) for feature, example, says in _OUT]
-    known = [Row(_group(name), name, True) for name in sorted({*names.VALUES, *names.CALLS})]
+    known = [
+        Row(next(group for prefix, group in _GROUPS.items() if name.startswith(prefix)), name, True)
+        for name in sorted({*names.VALUES, *names.CALLS})
+    ]
     drawn = [Row("random numbers", f"cuda.random.{name}", True) for name in xoroshiro.DEVICE]
     together = [
         Row("lanes in step", feature, True, example, "", description) for feature, example, description in _TOGETHER
     ]
     return (*inside, *known, *drawn, *together, *outside)
-
-
-def _group(name: str) -> str:
-    return next(group for prefix, group in _GROUPS.items() if name.startswith(prefix))
 
 
 _BARRIERS = ("bar", "barrier")

@@ -189,7 +189,6 @@ class Dispatcher:
         raise AttributeError(f"'Dispatcher' object has no attribute {name!r}")
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """Return the kernel with a launch configuration."""
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:

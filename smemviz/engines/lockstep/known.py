@@ -102,7 +102,6 @@ class Known:
     _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 
     def __post_init__(self) -> None:
-        """Compare the declarations."""
         self.same = _same_memory(self.table)
 
     @cached_property
@@ -136,7 +135,6 @@ class Known:
         return batch
 
     def leave(self, kernel: Function) -> None:
-        """Keep what is known for the next launch of the kernel."""
         kernel.known[self.types] = self
 
 

@@ -40,7 +40,6 @@ class Execution:
 
     @property
     def rows(self) -> Any:
-        """Which warps of the batch have a part."""
         return slice(None) if self.warps is None else self.warps
 
     @property
@@ -168,7 +167,6 @@ class Log:
         self.begin(0, 0)
 
     def begin(self, first_block: int, blocks: int) -> None:
-        """Start a batch of blocks."""
         self._first_block = first_block
         self._warps = blocks * self._warps_per_block
         self._settled: list[Execution] = []  # already counted, or nothing is
@@ -209,12 +207,10 @@ class Log:
             self._count()
 
     def barrier(self, mask: Mask) -> None:
-        """Let the warps of a mask pass a barrier."""
         passing = 1 if mask.full else mask.lanes.reshape(-1, WARP_SIZE).any(axis=1).astype(np.int32)
         self._epoch = self._epoch + passing
 
     def end(self) -> None:
-        """Finish a batch."""
         if self.totals is not None:
             self._count()
         done = self._first_block + self._warps // self._warps_per_block
@@ -266,7 +262,6 @@ class Log:
         self._pending, self._pending_rows = [], 0
 
     def _restricted(self, execution: Execution) -> Execution:
-        """Return the part that belongs to the chosen blocks."""
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
         keep = np.flatnonzero(self._chosen_in_batch[warps])
         values = None if (stored := execution.stored) is None else stored[keep]

@@ -67,11 +67,9 @@ class Machine(RunningLaunch):
 
     @property
     def table(self) -> SiteTable:
-        """Where the kernel accesses arrays."""
         return self.known.table
 
     def begin(self, first_block: int, blocks: int) -> None:
-        """Set up a batch of blocks."""
         self.first_block, self.blocks = first_block, blocks
         batch = self.known.batch(self.configuration, self.layout, first_block, blocks)
         self.slots = len(batch.root.lanes)
@@ -86,7 +84,6 @@ class Machine(RunningLaunch):
         self.record(batch.cells, first_block, blocks)
 
     def grid_index(self, axis: str) -> Value:
-        """Return ``cuda.grid`` along one axis."""
         block, size = self.registers[f"cuda.blockIdx.{axis}"], self.registers[f"cuda.blockDim.{axis}"]
         return block * size + self.registers[f"cuda.threadIdx.{axis}"]
 
@@ -112,7 +109,6 @@ class Machine(RunningLaunch):
             )
 
     def shared_array(self, declaration: int) -> View:
-        """Return the view that a declaration gives."""
         view = self.shared_views.get(declaration)
         if view is None:
             placed, dtype = self.layout.placed[declaration], self.table.declarations[declaration].dtype

@@ -135,14 +135,12 @@ class Pace:
                 self._progress(first + count, self._blocks, self._kernel)
 
     def begin(self, most: float | None) -> Turns:
-        """Begin a loop in the one that runs now."""
         if not self._loops:
             self._began = perf_counter()
         self._loops.append(Turns(most))
         return self._loops[-1]
 
     def end(self) -> None:
-        """End the innermost loop."""
         self._loops.pop()
 
     def look(self) -> None:
@@ -251,7 +249,6 @@ class RunningLaunch(ABC):
         """Set up a batch of blocks."""
 
     def record(self, cells: Cells, first_block: int, blocks: int) -> None:
-        """Begin to record a batch of blocks."""
         threads = math.prod(self.configuration.block)
         self.hazards = Hazards(self._sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global)
         self.findings.first_block = first_block
@@ -259,7 +256,6 @@ class RunningLaunch(ABC):
         self.log.begin(first_block, blocks)
 
     def end(self) -> None:
-        """Finish the batch."""
         self.hazards.end()
         self.log.end()
 

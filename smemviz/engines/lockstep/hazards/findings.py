@@ -133,22 +133,21 @@ def _skipped_to_the_end(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
     In a loop the barrier may stand under no other condition and behind no ``continue``, after which its threads would
     go round again.
     """
-    last = next((statement for statement in reversed(body) if not _does_nothing(statement)), None)
+    last = next(
+        (
+            statement
+            for statement in reversed(body)
+            if not (isinstance(statement, ast.Pass) or (isinstance(statement, ast.Return) and statement.value is None))
+        ),
+        None,
+    )
     if not isinstance(last, ast.If | ast.For | ast.While) or last.orelse:
         return False
     if isinstance(last, ast.While) and any(part is barrier for part in ast.walk(last.test)):
         return True  # who does not come to it has left the loop
-    if any(_is(statement, barrier) for statement in last.body):
+    if any((isinstance(statement, ast.Expr) and statement.value is barrier) for statement in last.body):
         return not any(isinstance(node, ast.Continue) for node in ast.walk(last))
     return isinstance(last, ast.If) and _skipped_to_the_end(last.body, barrier)
-
-
-def _is(statement: ast.stmt, barrier: ast.expr) -> bool:
-    return isinstance(statement, ast.Expr) and statement.value is barrier
-
-
-def _does_nothing(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Pass) or (isinstance(statement, ast.Return) and statement.value is None)
 
 
 _THREADS_NAMED = 8
@@ -216,7 +215,6 @@ class Findings:
         return self.thread(slot), block
 
     def race(self, key: RaceKey) -> Race | None:
-        """Return a race that was noted."""
         return self._races.get(key)
 
     def add_race(self, key: RaceKey, race: Race, slots: NDArray[np.integer]) -> None:

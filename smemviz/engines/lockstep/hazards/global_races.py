@@ -102,7 +102,6 @@ class GlobalRaces:
         return len(self._executed) - 1
 
     def begin(self, first_block: int, blocks: int) -> None:
-        """Start a batch of blocks."""
         for watched in self.watched.values():
             watched.begin()
         self._first = first_block * self._slots
@@ -140,19 +139,16 @@ class GlobalRaces:
         self.meet(watched, site, effect, cells[several], threads[several], bits, self._number)
 
     def syncwarp(self, mask: Mask) -> None:
-        """Let threads pass a barrier of their warp."""
         if self._warp_synced is None:
             self._warp_synced = np.zeros(len(self._threads), np.int32)
         self._ordered = True
         self._warp_synced[mask.lanes] = self._number
 
     def barrier(self, mask: Mask) -> None:
-        """Let the blocks of the threads of a mask pass a barrier."""
         self._ordered = True
         self._synced[self._blocks_of(mask) - self._first // self._slots] = self._number
 
     def grid_barrier(self) -> None:
-        """Let every block pass a barrier of the grid."""
         self._grid_synced = self._number
         self._ordered = True
 
@@ -321,7 +317,6 @@ class GlobalRaces:
         return [None if race is None else _is_final(race) for race in races]
 
     def _sites_of(self, executions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the numbers of the sites that were executed."""
         return np.frombuffer(self._executed, np.int32)[executions]
 
     def _worst_of_each(

@@ -55,7 +55,6 @@ class Sections:
         return np.zeros(self._slots, np.bool_)
 
     def fence(self, mask: Mask) -> None:
-        """Let threads pass a fence."""
         self._fenced[mask.lanes] = True
 
     def update(self, access: SharedAccess, pending: Sequence[SharedAccess]) -> None:
@@ -147,7 +146,6 @@ class Hazards:
         self._sections.fence(mask)
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
-        """Let threads pass a barrier of their warp."""
         self._in_global.syncwarp(mask)
         if mask.count == live.count:
             self._phase = self._phase + 1
@@ -155,7 +153,6 @@ class Hazards:
             self._phase = self._phase + mask.lanes
 
     def barrier(self, mask: Mask, live: Mask) -> None:
-        """Let the blocks of the threads of a mask pass a barrier."""
         self._in_global.barrier(mask)
         if mask.count != live.count:
             here, running = self._blocks_of(mask), self._blocks_of(live)
@@ -166,7 +163,6 @@ class Hazards:
         self.end()
 
     def end(self) -> None:
-        """Finish an interval, or the batch."""
         self._settle(unfinished=False)
         self._races.pass_barrier()
         self._phase = 0
@@ -201,7 +197,7 @@ class Written:
         if self.complete:
             return
         for access in accesses:
-            if _needs_a_value(access):
+            if not access.stores and access.site.op != "atomic_exch":
                 self._check(access)
             if not access.loads:
                 self._written[access.cells] = True
@@ -239,8 +235,3 @@ def _undeclared(cells: Cells, placed: Sequence[ArrayInfo]) -> NDArray[np.bool_]:
     for array in placed:
         undeclared[cells.span(array)] = False
     return np.tile(undeclared, cells.count // cells.per_block)
-
-
-def _needs_a_value(access: SharedAccess) -> bool:
-    """Tell whether there has to be a value: an exchange puts one there whatever was before."""
-    return not access.stores and access.site.op != "atomic_exch"

@@ -125,7 +125,11 @@ class Races:
         self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
     ) -> None:
         cell, thread = int(access.cells[place]), int(access.threads[place])
-        marked = (other.number for other in accesses if other.site is site and _did(other, cell, marker))
+        marked = (
+            other.number
+            for other in accesses
+            if other.site is site and bool(((other.cells == cell) & (other.threads == marker)).any())
+        )
         then, now = next(marked, None), access.number
         at_once = then == now
         mark_first = then is None or then < now or (at_once and marker < thread)
@@ -134,11 +138,6 @@ class Races:
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
         note_race(self._findings, element, (early_site, early), (late_site, late), at_once)
-
-
-def _did(access: SharedAccess, cell: int, thread: int) -> bool:
-    """Tell whether a thread touched a cell in a site execution."""
-    return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
 def note_race(
@@ -240,11 +239,9 @@ class Marks:
         return first, int(low[first] if meets_low[first] else high[first])
 
     def forget(self, cells: NDArray[np.int64]) -> None:
-        """Take the marks off cells."""
         self.low[cells] = _NOBODY_LOW
         self.high[cells] = _NOBODY_HIGH
 
     def forget_blocks(self, blocks: NDArray[np.bool_]) -> None:
-        """Take the marks off all cells of some blocks."""
         self.low.reshape(len(blocks), -1)[blocks] = _NOBODY_LOW
         self.high.reshape(len(blocks), -1)[blocks] = _NOBODY_HIGH

@@ -127,11 +127,9 @@ class SharedAccess:
         return bits_of(self._stored, self.lanes, len(self.where.slots), self.where.nbytes)
 
     def phases(self) -> set[int]:
-        """Return the phases that its threads were in."""
         return phases_of(self.phase, self.threads)
 
     def within(self, phase: int) -> SharedAccess | None:
-        """Return the part of it that happened in one phase."""
         if not isinstance(self.phase, np.ndarray):
             return self if self.phase == phase else None
         return self.of(self.phase == phase, self.site, phase)

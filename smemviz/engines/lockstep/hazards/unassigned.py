@@ -63,5 +63,4 @@ class Unassigned:
         self._means[name] = means if before is None else (before & ~mask.lanes) | means
 
     def assigned(self) -> None:
-        """Note that an assignment is over."""
         self._handed_on = None

@@ -131,7 +131,6 @@ class Cuda(ModuleType):
     # -- memory
 
     def to_device(self, obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
-        """Copy an array to the device."""
         if to is None:
             return obj if isinstance(obj, DeviceArray) else to_device(self.addresses, obj)
         to.copy_to_device(obj)
@@ -157,11 +156,9 @@ class Cuda(ModuleType):
     def pinned_array(
         self, shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
     ) -> np.ndarray[Any, Any]:
-        """Allocate an array of the host."""
         return np.zeros(shape, dtype, order=order)  # type: ignore[call-overload, no-any-return]
 
     def pinned_array_like(self, ary: Any) -> np.ndarray[Any, Any]:
-        """Allocate an array of the host like another one."""
         return np.zeros_like(ary)
 
     def mapped_array(
@@ -173,7 +170,6 @@ class Cuda(ModuleType):
     managed_array = mapped_array
 
     def mapped_array_like(self, ary: Any, stream: Any = 0, **where: Any) -> DeviceArray:
-        """Allocate an array that host and device share, like another one."""
         return self.device_array_like(ary)
 
     def as_cuda_array(self, obj: Any, sync: bool = True) -> DeviceArray:
@@ -183,7 +179,6 @@ class Cuda(ModuleType):
         raise TypeError("*obj* doesn't implement the cuda array interface.")
 
     def is_cuda_array(self, obj: Any) -> bool:
-        """Tell whether something is an array of the device."""
         return isinstance(obj, DeviceArray)
 
     @contextmanager
@@ -208,7 +203,6 @@ class Cuda(ModuleType):
     In, Out, InOut = In, Out, InOut
 
     def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
-        """Make a reduction of a function of two numbers."""
         return Reduce(self, functor)
 
     Reduce = reduce
@@ -225,17 +219,14 @@ class Cuda(ModuleType):
     close = profile_start = profile_stop = synchronize
 
     def stream(self) -> Stream:
-        """Return a stream."""
         return Stream()
 
     default_stream = legacy_default_stream = per_thread_default_stream = stream
 
     def external_stream(self, ptr: int) -> Stream:
-        """Return a stream."""
         return Stream()
 
     def event(self, timing: bool = True) -> Event:
-        """Return an event."""
         return Event()
 
     def event_elapsed_time(self, evtstart: Event, evtend: Event) -> float:
@@ -258,19 +249,15 @@ class Cuda(ModuleType):
         return True
 
     def current_context(self, devnum: int | None = None) -> Context:
-        """Return the context of the device."""
         return Context()
 
     def select_device(self, device_id: int) -> Device:
-        """Return the device."""
         return Device()
 
     def get_current_device(self) -> Device:
-        """Return the device."""
         return Device()
 
     def list_devices(self) -> Devices:
-        """Return the device."""
         return self.gpus
 
 

@@ -35,7 +35,6 @@ class Stream:
         return self
 
     def add_callback(self, callback: Any, arg: Any = None) -> None:
-        """Call back at once."""
         callback(self, 0, arg)
 
 
@@ -51,7 +50,6 @@ class Event:
         """Do nothing."""
 
     def query(self) -> bool:
-        """Tell that it has happened."""
         return True
 
     def elapsed_time(self, evtend: Event) -> float:
@@ -77,11 +75,9 @@ class Context:
 
     @property
     def device(self) -> Device:
-        """The device."""
         return Device()
 
     def get_default_stream(self) -> Stream:
-        """Return a stream."""
         return Stream()
 
     get_legacy_default_stream = get_per_thread_default_stream = get_default_stream
@@ -96,11 +92,9 @@ class Context:
         return []
 
     def create_stream(self) -> Stream:
-        """Return a stream."""
         return Stream()
 
     def create_event(self, timing: bool = True) -> Event:
-        """Return an event."""
         return Event()
 
     def synchronize(self) -> None:
@@ -176,11 +170,9 @@ class Device:
         return hash(self.id)
 
     def get_primary_context(self) -> Context:
-        """Return the context."""
         return Context()
 
     def get_device_identity(self) -> dict[str, int]:
-        """Return where the device is plugged in."""
         return {"pci_domain_id": self.PCI_DOMAIN_ID, "pci_bus_id": self.PCI_BUS_ID, "pci_device_id": self.PCI_DEVICE_ID}
 
     def reset(self) -> None:
@@ -194,12 +186,10 @@ class Devices(list[Device]):
 
     @property
     def lst(self) -> list[Device]:
-        """The devices as a list."""
         return list(self)
 
     @property
     def current(self) -> Device:
-        """The device in use."""
         return self[0]
 
     def __str__(self) -> str:
@@ -232,11 +222,9 @@ class Random:
         return self._to_device(xoroshiro.states(int(n), int(seed), int(subsequence_start)))
 
     def init_xoroshiro128p_states_cpu(self, states: Any, seed: int, subsequence_start: int) -> None:
-        """Set an array of generators on the host."""
         states[:] = xoroshiro.states(len(states), int(seed), int(subsequence_start))
 
     def init_xoroshiro128p_states(
         self, states: DeviceArray, seed: int, subsequence_start: int = 0, stream: Any = 0
     ) -> None:
-        """Set an array of generators."""
         states.copy_to_device(xoroshiro.states(states.shape[0], int(seed), int(subsequence_start)))

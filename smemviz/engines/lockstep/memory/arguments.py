@@ -149,7 +149,6 @@ class Arguments:
             raise LaunchError(*self._place, f"{name}: {error}") from None
 
     def view(self, name: str, value: Any) -> Value:
-        """Return an argument as the kernel sees it."""
         if isinstance(value, DeviceArray):
             try:
                 return kernel_view(name, value)
@@ -160,7 +159,6 @@ class Arguments:
         return value
 
     def copy_back(self) -> None:
-        """Give arrays and records of the host what the kernel wrote."""
         for host, copied, _ in self._copied:
             if isinstance(host, np.void):
                 for field in host.dtype.names or ():

@@ -114,7 +114,6 @@ class DeviceArray:
         return self[index]
 
     def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
-        """Return a copy in host memory, or fill ``ary``."""
         if ary is None:
             return self.array.copy(order="F" if self.array.flags.f_contiguous else "C")
         _check_same(self.array, ary)
@@ -122,7 +121,6 @@ class DeviceArray:
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Fill the array from another one, on the host or the device."""
         source = ary.array if isinstance(ary, DeviceArray) else np.asarray(ary)
         _check_same(self.array, source)
         self.array[...] = source
@@ -138,7 +136,6 @@ class DeviceArray:
         return self.reshape(-1, order=order)
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
-        """Return the array without its axes of one element."""
         return DeviceArray(self.memory, self.array.squeeze(axis))
 
     def split(self, section: int, stream: Any = 0) -> list[DeviceArray]:

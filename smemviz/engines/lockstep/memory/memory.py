@@ -43,7 +43,6 @@ class Memory:
         return addresses
 
     def elements(self, dtype: Dtype) -> NDArray[Any]:
-        """Return the bytes as a flat array of a type."""
         typed = self._typed.get(dtype)
         if typed is None:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
@@ -102,11 +101,9 @@ class BytesMemory(Memory):
         self._places: dict[bytes, int] = {}
 
     def has(self, text: bytes) -> bool:
-        """Tell whether a text is in it already."""
         return text in self._places
 
     def place_of(self, text: bytes) -> int:
-        """Return where a text begins."""
         if text not in self._places:
             self._places[text] = len(self.data)
             self.data = np.concatenate([self.data, np.frombuffer(text, np.uint8)])
@@ -223,7 +220,6 @@ class View:
 
     @property
     def ndim(self) -> int:
-        """How many axes."""
         return len(self.shape)
 
     @property
@@ -232,7 +228,6 @@ class View:
         return self.strides == c_strides(self.shape)
 
     def address(self, element: Index) -> Index:
-        """Return the byte address of an element number."""
         return self.memory.address(element, self.dtype.itemsize)
 
     def reshape(self, shape: tuple[int, ...]) -> View:
@@ -253,7 +248,6 @@ class View:
         return replace(self, shape=shape, strides=c_strides(shape), picked=(), whole=())
 
     def transpose(self) -> View:
-        """Return the view with its axes reversed."""
         return replace(self, shape=self.shape[::-1], strides=self.strides[::-1], picked=(), whole=())
 
     def view(self, dtype: Dtype) -> View:
@@ -320,7 +314,6 @@ class Flat:
 
     @property
     def size(self) -> Any:
-        """How many elements."""
         return np.prod(np.array([*self.of.shape, 1], object)) if self.of.shape else 1
 
     def indices(self, number: Any) -> tuple[Any, ...]:

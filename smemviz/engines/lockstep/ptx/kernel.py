@@ -132,12 +132,10 @@ class Kernel:
         self.blocks = find_blocks(flat)
 
     def slot(self, register: str) -> int:
-        """Return the number of a register."""
         return self._slots.setdefault(register, len(self._slots))
 
     @property
     def register_types(self) -> list[str]:
-        """The types of registers, by number."""
         return [self.registers[name] for name in self._slots]
 
     def memory_site(self, instruction: Instruction, space: str, op: str, width: int, dtype: str) -> int:

@@ -81,7 +81,6 @@ class Machine(RunningLaunch):
         self.remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = {}
 
     def begin(self, first_block: int, blocks: int) -> None:
-        """Set up a batch of blocks."""
         slots = self.slots_of_block
         self.shape = (blocks, slots)
         self.count = blocks * slots
@@ -90,7 +89,10 @@ class Machine(RunningLaunch):
         threads = math.prod(self.configuration.block)
         alive = np.tile(np.arange(slots) < threads, blocks)
         self.live = Mask(alive, threads * blocks)
-        self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.register_types]
+        self.values = [
+            np.bool_(False) if kind == "pred" else UNSIGNED[DTYPES[kind].itemsize].type(0)
+            for kind in self.kernel.register_types
+        ]
         self.remembered = {}
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
@@ -113,16 +115,13 @@ class Machine(RunningLaunch):
 
     @property
     def active(self) -> int:
-        """How many threads run now."""
         return self.count if self.lanes is None else len(self.lanes)
 
     @property
     def threads(self) -> NDArray[np.intp]:
-        """The numbers of the threads that run now."""
         return np.arange(self.count) if self.lanes is None else self.lanes
 
     def run_all(self) -> None:
-        """Let every thread that has not ended run."""
         self.set_lanes(None if self.live.full else np.flatnonzero(self.live.lanes), self.live)
 
     def set_lanes(self, lanes: NDArray[np.intp] | None, mask: Mask | None = None) -> None:
@@ -135,7 +134,6 @@ class Machine(RunningLaunch):
 
     @property
     def mask(self) -> Mask:
-        """The threads that run now."""
         if self._mask is None:
             on = np.ones(self.count, np.bool_) if self.lanes is None else np.zeros(self.count, np.bool_)
             if self.lanes is not None:
@@ -170,7 +168,6 @@ class Machine(RunningLaunch):
         return value.reshape(-1)[lanes]
 
     def put(self, slot: int, value: Value) -> None:
-        """Write a register of the active threads."""
         lanes = self.lanes
         if lanes is None:
             self.values[slot] = value
@@ -320,7 +317,6 @@ class Machine(RunningLaunch):
         return self.layout.start, self.layout.start + self.layout.nbytes
 
     def inside(self, space: str, at: NDArray[np.int64], size: int | NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which accesses are inside."""
         if space == "global":
             return self.memory.inside(at, size)
         start, end = self._limits(space)
@@ -357,7 +353,3 @@ class Machine(RunningLaunch):
     def _find(self, kind: str, site: int | None, space: str, **facts: Any) -> None:
         line, column = self.sites.place_of(site, space)
         self.find(kind, line, column, self.threads, **facts)
-
-
-def _zero(kind: str) -> Value:
-    return UNSIGNED[DTYPES[kind].itemsize].type(0)

@@ -185,7 +185,6 @@ class Scheduler:
                 self._finish(lanes[ending])
 
     def _finish(self, lanes: NDArray[np.intp]) -> None:
-        """Note that threads have ended."""
         m = self._machine
         live = m.live.lanes.copy()
         live[lanes] = False

@@ -52,7 +52,6 @@ class SiteMap:
         self.sites = tuple(sites)
 
     def number(self, raw: int, space: str) -> int:
-        """Return the number of the site that an instruction is in a memory."""
         return self._numbers[raw, space]
 
     def place_of(self, raw: int | None, space: str) -> tuple[int, int]:

@@ -133,7 +133,7 @@ class Frame:
             return None
         if end.count:
             self._result = self.merged(self.function.node, end.lanes, None, self._result)
-        return _whole(self._result, self.entry)
+        return self._result.here(self.entry.lanes) if isinstance(self._result, Optional) else self._result
 
     def block(self, body: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after the other; return the threads that reach the end."""
@@ -268,7 +268,6 @@ class Frame:
         return self.wrong(node, english("{what} is not known; did you mean {near}?", what=what, near=near))
 
     def wrong(self, node: ast.AST, what: str) -> UnsupportedError:
-        """Return an error at a node."""
         return UnsupportedError(self.function.file, getattr(node, "lineno", self.function.node.lineno), what)
 
     # -- names
@@ -361,13 +360,10 @@ class Frame:
     def _covers(self, mask: Mask, owner: Mask) -> bool:
         """Tell whether every thread of ``owner`` that still runs is in ``mask``."""
         if mask.within(owner):
-            return mask.count == (owner.count if self.live is self.entry else _overlap(owner, self.live))
+            return mask.count == (
+                owner.count if self.live is self.entry else int(np.count_nonzero(owner.lanes & self.live.lanes))
+            )
         return owner.within(mask)
-
-
-def _whole(value: Value, mask: Mask) -> Value:
-    """Return a value that all threads of a mask have, as what it is in them."""
-    return value.here(mask.lanes) if isinstance(value, Optional) else value
 
 
 def _nothing_here(node: ast.AST) -> str:
@@ -376,10 +372,6 @@ def _nothing_here(node: ast.AST) -> str:
         "ask 'is not None' first",
         code=short(node),
     )
-
-
-def _overlap(left: Mask, right: Mask) -> int:
-    return int(np.count_nonzero(left.lanes & right.lanes))
 
 
 def short(node: ast.AST) -> str:

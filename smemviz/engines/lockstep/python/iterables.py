@@ -213,7 +213,14 @@ def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
     given = argument if isinstance(argument, tuple) else (argument,)
     views = [view for view in given if isinstance(view, View)]
     most = max(views, key=lambda view: view.ndim, default=None)
-    if most is None or len(views) < len(given) or not all(_ends_as(most.shape, view.shape) for view in views):
+    if (
+        most is None
+        or len(views) < len(given)
+        or not all(
+            all(np.all(a == b) for a, b in zip(reversed(most.shape), reversed(view.shape), strict=False))
+            for view in views
+        )
+    ):
         what = english("{code}, but for arrays of one shape,", code=ast.unparse(node))
         instead = "np.ndindex(a.shape)"
         raise frame.wrong(
@@ -233,11 +240,6 @@ def _elements(frame: Frame, node: ast.Call) -> Callable[[], Items]:
 def _order(view: View) -> int:
     """Return 1 for an array in C order, -1 for one in Fortran's, 0 for one in both or neither."""
     return view.contiguous - view.transpose().contiguous
-
-
-def _ends_as(shape: Sequence[Value], other: Sequence[Value]) -> bool:
-    """Tell whether the last sizes of a shape are another one."""
-    return all(np.all(a == b) for a, b in zip(reversed(shape), reversed(other), strict=False))
 
 
 def _of_value(frame: Frame, node: ast.expr, value: Value) -> Items:

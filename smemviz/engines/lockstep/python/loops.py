@@ -54,7 +54,16 @@ def wait_of(node: ast.stmt) -> Wait | None:
     if not isinstance(node.test, ast.Constant):
         made = Wait((), node.test, tuple(node.body), ends=False)
     else:
-        exits = [place for place, part in enumerate(node.body) if _is_exit(part)]
+        exits = [
+            place
+            for place, part in enumerate(node.body)
+            if (
+                isinstance(part, ast.If)
+                and not part.orelse
+                and len(part.body) == 1
+                and isinstance(part.body[0], ast.Break)
+            )
+        ]
         if not node.test.value or len(exits) != 1:
             return None
         exit_at = node.body[exits[0]]
@@ -76,10 +85,6 @@ def _asked(node: ast.stmt) -> tuple[str, ast.expr] | None:
         return None
     is_look = any(isinstance(part, ast.Call | ast.Subscript) for part in ast.walk(node.value))
     return (node.targets[0].id, node.value) if is_look else None
-
-
-def _is_exit(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Break)
 
 
 def _changes(node: ast.expr) -> bool:
@@ -171,7 +176,14 @@ def _changes_types(frame: Frame, node: ast.While) -> bool:
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
     items, size = iterables.items_of(frame, node.iter)
-    return _loop(frame, node, _bound(frame, node, items), None if _may_be_left(node) else _most(frame, size))
+    return _loop(
+        frame,
+        node,
+        _bound(frame, node, items),
+        None
+        if _may_be_left(node)
+        else (float(np.max(size[frame.mask.lanes])) if isinstance(size, np.ndarray) else size),
+    )
 
 
 def _conditions(frame: Frame, node: ast.While) -> Iterator[Value]:
@@ -195,11 +207,6 @@ def _may_be_left(node: ast.For) -> bool:
         if not isinstance(part, ast.For | ast.While):
             parts.extend(ast.iter_child_nodes(part))
     return any(isinstance(part, ast.Return) for statement in node.body for part in ast.walk(statement))
-
-
-def _most(frame: Frame, size: Value) -> float | None:
-    """Return how many items the thread has that has most."""
-    return float(np.max(size[frame.mask.lanes])) if isinstance(size, np.ndarray) else size
 
 
 def _bound(frame: Frame, node: ast.For, items: iterables.Items) -> Iterator[Value]:

@@ -140,7 +140,11 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         raise TwoKindsError
     new_dtype, old_dtype = dtype_of(new), dtype_of(old)
     if new_dtype is old_dtype:
-        if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and _are_the_same(new, old):
+        if (
+            not isinstance(new, np.ndarray)
+            and not isinstance(old, np.ndarray)
+            and (bool(new == old) and (new != 0 or str(new) == str(old)))
+        ):
             return new
         return np.where(lanes, np.asarray(new, new_dtype), np.asarray(old, new_dtype))
     try:
@@ -148,11 +152,6 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
     except NotAScalarError:
         raise TwoKindsError from None
     return np.where(lanes, np.asarray(cast(new, both), both), np.asarray(cast(old, both), both))
-
-
-def _are_the_same(new: Value, old: Value) -> bool:
-    """Tell whether two numbers of one type are the same; of two zeros one may have a minus."""
-    return bool(new == old) and (new != 0 or str(new) == str(old))
 
 
 def _is_no_number(value: Value) -> bool:

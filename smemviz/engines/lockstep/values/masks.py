@@ -33,7 +33,6 @@ class Mask:
 
     @property
     def slots(self) -> NDArray[np.intp]:
-        """The slots of the active threads."""
         if self._slots is None:
             self._slots = np.flatnonzero(self.lanes)
         return self._slots

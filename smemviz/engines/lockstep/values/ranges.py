@@ -22,12 +22,10 @@ class Range:
 
     @property
     def ends(self) -> tuple[Value, Value, Value]:
-        """The three numbers."""
         return self.start, self.stop, self.step
 
     @property
     def length(self) -> Value:
-        """How many numbers it has."""
         if all(type(end) is int for end in self.ends):
             return len(range(*self.ends))
         start, stop, step = (np.asarray(end, INT64) for end in self.ends)
@@ -35,7 +33,6 @@ class Range:
 
     @property
     def last(self) -> Value:
-        """The last of its numbers, where it has any."""
         return binary(ast.Add, self.start, binary(ast.Mult, binary(ast.Sub, self.length, 1), self.step))
 
     @property
@@ -46,7 +43,6 @@ class Range:
         return binary(ast.Add, binary(ast.Mult, self.length, self.start), binary(ast.Mult, pairs, self.step))
 
     def numbers(self) -> Iterator[tuple[Value, Value]]:
-        """Yield where there is a next number, and that number."""
         if all(type(end) is int for end in self.ends):
             for number in range(*self.ends):
                 yield True, number

@@ -80,14 +80,12 @@ class MemoryPointer(Known):
         return MemoryPointer(self.mem, self.ptr - self.mem.ptr + offset)
 
     def copy_from(self, mem: Any, size: int) -> None:
-        """Fill so many bytes from memory of the device or of the host."""
         place = mem.ptr if isinstance(mem, MemoryPointer) else ctypes.cast(mem, ctypes.c_void_p).value
         ctypes.memmove(bytes_at(self.ptr, size).ctypes.data, place or 0, size)
 
     copy_from_host = copy_from_host_async = copy_from_device = copy_from_async = copy_from
 
     def memset(self, value: int, size: int) -> None:
-        """Give each of so many bytes a value."""
         bytes_at(self.ptr, size)[:] = value
 
 
@@ -116,7 +114,6 @@ class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
 
     @property
     def data(self) -> Any:
-        """Where it begins."""
         place = address(self)
         memory = memory_at(place)
         held = Memory(0 if memory is None else len(memory), place) if memory is not None else Memory(0)
@@ -124,25 +121,21 @@ class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """What others ask to use it where it is."""
         told = dict(self.__array_interface__)
         place = address(self) if self.size else 0
         return told | {"data": (place, not self.flags.writeable), "version": 3, "stream": 1}
 
     @property
     def device(self) -> Any:
-        """The device that it is on."""
         return 0
 
     def get(self, stream: Any = None, order: Any = "C", out: Any = None, blocking: bool = True) -> Any:
-        """Return a copy in host memory, or fill ``out``."""
         if out is None:
             return np.array(self, order=order, subok=False)
         out[...] = self
         return out
 
     def set(self, arr: Any, stream: Any = None) -> None:
-        """Fill the array from one of the host."""
         self[...] = arr
 
 

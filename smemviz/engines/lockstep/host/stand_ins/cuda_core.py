@@ -37,7 +37,6 @@ class _Closing(Nothing):
     handle: Any = 0
 
     def close(self, stream: Any = None) -> None:
-        """Let go of it."""
         self.is_closed = True
 
 
@@ -65,7 +64,6 @@ class Stream(_Closing):
 
     @property
     def device(self) -> Device:
-        """The device that it is of."""
         return Device()
 
     def sync(self) -> None:
@@ -75,12 +73,10 @@ class Stream(_Closing):
         """Wait for nothing."""
 
     def record(self, event: Event | None = None, options: Any = None) -> Event:
-        """Return an event."""
         return event or Event()
 
     @classmethod
     def from_handle(cls, handle: Any) -> Stream:
-        """Return a stream."""
         return cls()
 
 
@@ -113,13 +109,11 @@ class Buffer(_Closing):
         return (1, 0) if self.is_host_accessible else (2, 0)
 
     def copy_to(self, dst: Buffer | None = None, *, stream: Any = None, **_: Any) -> Buffer:
-        """Copy the bytes to another buffer, a new one where none is given."""
         dst = self.memory_resource.allocate(self.size) if dst is None else dst
         dst._data[: self.size] = self._data
         return dst
 
     def copy_from(self, src: Buffer, *, stream: Any = None, **_: Any) -> None:
-        """Copy the bytes from another buffer."""
         self._data[: src.size] = src._data
 
     def fill(self, value: Any, *, stream: Any = None) -> None:
@@ -128,13 +122,11 @@ class Buffer(_Closing):
         self._data[:] = np.resize(np.asarray(given, np.uint8), self.size)
 
     def close(self, stream: Any = None) -> None:
-        """Let go of the memory."""
         super().close()
         self.handle, self._data = 0, np.zeros(0, np.uint8)
 
     @classmethod
     def from_handle(cls, ptr: Any, size: int, mr: Any = None, owner: Any = None, **_: Any) -> Buffer:
-        """Return the memory at an address."""
         return cls(bytes_at(int(ptr), size), mr, on_host=False)
 
 
@@ -182,7 +174,6 @@ class Device(Nothing):
 
     @classmethod
     def get_all_devices(cls) -> tuple[Device, ...]:
-        """Return the one device."""
         return (cls(),)
 
     def __int__(self) -> int:
@@ -195,15 +186,12 @@ class Device(Nothing):
         """Wait for nothing."""
 
     def create_stream(self, obj: Any = None, *, options: Any = None) -> Stream:
-        """Return a stream."""
         return Stream()
 
     def create_event(self, options: Any = None) -> Event:
-        """Return an event."""
         return Event()
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
-        """Return so many bytes of the device."""
         buffer: Buffer = self.memory_resource.allocate(size)
         return buffer
 
@@ -238,7 +226,6 @@ class ObjectCode(Known):
         self.code_type = code_type
 
     def get_kernel(self, name: Any) -> Kernel:
-        """Return a kernel by its name."""
         code, options, expressions = self._source
         plain = name.decode() if isinstance(name, bytes) else name
         return Kernel(code, plain, options, expressions, self._variables)
@@ -281,7 +268,6 @@ def _passed(value: Any) -> Any:
 
 def _launching(kernels: RawKernels) -> Callable[..., None]:
     def launch(stream: Any, config: LaunchConfig, kernel: Kernel, *kernel_args: Any) -> None:
-        """Launch a kernel in lockstep."""
         if not isinstance(kernel, Kernel) or not isinstance(config, LaunchConfig):
             what = english("write launch(stream, LaunchConfig(grid=..., block=...), kernel, arguments)")
             raise LaunchError(*launch_place(""), what)

@@ -53,18 +53,15 @@ class Stream(Nothing):
     ptds: Stream
 
     def record(self, event: Event | None = None) -> Event:
-        """Return an event."""
         return event or Event()
 
     def wait_event(self, event: Any) -> None:
         """Wait for nothing."""
 
     def launch_host_func(self, callback: Callable[[Any], None], arg: Any) -> None:
-        """Call back at once."""
         callback(arg)
 
     def add_callback(self, callback: Callable[[Any, int, Any], None], arg: Any) -> None:
-        """Call back at once."""
         callback(self, 0, arg)
 
 
@@ -100,7 +97,6 @@ class _Pool(Nothing):
     free_all_blocks = free_all_free = set_limit = nothing
 
     def malloc(self, size: int) -> MemoryPointer:
-        """Return so many bytes of the device."""
         return _alloc(size)
 
     def used_bytes(self) -> int:
@@ -119,7 +115,6 @@ class _Benchmark(Known):
         self.gpu_times = np.array([[math.nan]])
 
     def to_str(self, show_gpu: bool = False) -> str:
-        """Say so."""
         return f"{self.name:<20}:    nan us, no time is measured where there is no GPU"
 
     __str__ = __repr__ = to_str

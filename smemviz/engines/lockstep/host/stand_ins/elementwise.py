@@ -57,16 +57,13 @@ class Argument:
 
     @property
     def type(self) -> str:
-        """What it is in C++."""
         return f"{'' if self.parameter.written else 'const '}{TYPES[self.dtype.name]}"
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array."""
         return isinstance(self.value, np.ndarray)
 
     def declared(self) -> str:
-        """Return the parameter of the kernel."""
         if not self.is_array:
             return f"{self.type} {self.parameter.name}"
         return f"{self.type} *{'' if self.parameter.raw else '_raw_'}{self.parameter.name}"

@@ -76,7 +76,6 @@ class Nothing(Known):
         pass
 
     def use(self) -> Any:
-        """Return itself."""
         return self
 
     def synchronize(self) -> None:
@@ -105,7 +104,6 @@ class _Finder:
         self._instead = instead
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """Refuse the modules of a package."""
         if _is_of(name, self._packages):
             raise ModuleNotFoundError(self._instead(name), name=name)
 

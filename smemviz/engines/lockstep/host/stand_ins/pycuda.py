@@ -140,7 +140,6 @@ class Function(Known):
         return math.nan
 
     def prepare(self, arg_types: Any, **_: Any) -> Function:
-        """Note what the numbers among the arguments are."""
         self._types = [kind if isinstance(kind, str) else np.dtype(kind).char for kind in arg_types]
         return self
 
@@ -156,7 +155,6 @@ class Function(Known):
         return lambda: math.nan
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
-        """Launch it at once."""
         self.prepared_call(grid, block, *args, shared_size=shared_size)
 
     set_cache_config = set_shared_config = nothing
@@ -182,7 +180,6 @@ class SourceModule(Known):
             raise CompileError(*place, getattr(error, "column", 1), what) from None
 
     def get_function(self, name: str) -> Function:
-        """Return a kernel by its name."""
         self._kernels.check(self._program, name)
         return Function(self._kernels, self._program, name, self._variables)
 

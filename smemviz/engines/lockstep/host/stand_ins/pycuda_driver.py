@@ -49,11 +49,9 @@ class Event(Nothing):
     _of = "pycuda.driver."
 
     def record(self, stream: Any = None) -> Event:
-        """Note nothing."""
         return self
 
     def query(self) -> bool:
-        """Tell that it has happened."""
         return True
 
     def time_since(self, event: Event) -> float:
@@ -71,7 +69,6 @@ class Stream(Nothing):
     wait_for_event = nothing
 
     def is_done(self) -> bool:
-        """Tell that it has happened."""
         return True
 
 
@@ -84,12 +81,10 @@ class Context(Nothing):
 
     @staticmethod
     def get_device() -> Device:
-        """Return the device."""
         return Device()
 
     @staticmethod
     def get_current() -> Context:
-        """Return a context."""
         return Context()
 
     attach = get_current
@@ -102,17 +97,14 @@ class Device(Nothing):
     count = staticmethod(lambda: 1)
 
     def make_context(self, flags: int = 0) -> Context:
-        """Return a context."""
         return Context()
 
     retain_primary_context = make_context
 
     def name(self) -> str:
-        """Return its name."""
         return _Real.name.decode()
 
     def compute_capability(self) -> tuple[int, int]:
-        """Return it as two numbers."""
         return _Real.compute_capability
 
     def pci_bus_id(self) -> str:
@@ -120,15 +112,12 @@ class Device(Nothing):
         return "0000:00:00.0"
 
     def total_memory(self) -> int:
-        """Return what lockstep gives a run."""
         return HOST_BYTES
 
     def get_attribute(self, attribute: str) -> int:
-        """Return a fact by its name."""
         return int(getattr(_Real, attribute))
 
     def get_attributes(self) -> dict[str, int]:
-        """Return the facts by their names."""
         facts = {name: getattr(_Real, name) for name in vars(DEVICE_ATTRIBUTE)}
         return {name: fact for name, fact in facts.items() if isinstance(fact, int)}
 

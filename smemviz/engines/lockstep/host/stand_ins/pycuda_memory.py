@@ -37,7 +37,6 @@ class MemoryPool(Nothing):
     free_held = stop_holding = nothing
 
     def allocate(self, size: int) -> DeviceAllocation:
-        """Return so many bytes."""
         return DeviceAllocation(size)
 
 
@@ -68,7 +67,6 @@ class HostAllocation(Known):
         self._array = array
 
     def get_device_pointer(self) -> int:
-        """Return its address on the device."""
         return address(self._array)
 
 
@@ -101,35 +99,28 @@ class GPUArray(ndarray):
 
     @property
     def mem_size(self) -> int:
-        """How many elements its memory has."""
         return self.size
 
     @property
     def gpudata(self) -> DeviceAllocation:
-        """Where it begins."""
         return DeviceAllocation(self.nbytes, address(self))
 
     @property
     def ptr(self) -> int:
-        """The address of where it begins."""
         return address(self)
 
     def get(self, ary: Any = None, *_: Any, **__: Any) -> Any:  # type: ignore[override]
-        """Return a copy in host memory, or fill ``ary``."""
         return super().get(out=ary) if ary is not None else super().get()
 
     def get_async(self, stream: Any = None, ary: Any = None) -> Any:
-        """Return a copy in host memory, or fill ``ary``."""
         return self.get(ary)
 
     def set(self, ary: Any, async_: bool = False, stream: Any = None) -> None:  # type: ignore[override]
-        """Fill the array from one of the host."""
         self[...] = ary
 
     set_async = set
 
     def fill(self, value: Any, stream: Any = None) -> GPUArray:  # type: ignore[override]
-        """Give each element a value."""
         super().fill(value)
         return self
 
@@ -143,7 +134,6 @@ class In:
         self.array = array
 
     def on_device(self) -> NDArray[Any]:
-        """Return the copy."""
         return self.array.copy(order="K")
 
     def bring_back(self, copy: NDArray[Any]) -> None:
@@ -154,7 +144,6 @@ class InOut(In):
     """One that what the kernel leaves in it is copied back to."""
 
     def bring_back(self, copy: NDArray[Any]) -> None:
-        """Copy what the kernel left."""
         self.array[...] = copy
 
 

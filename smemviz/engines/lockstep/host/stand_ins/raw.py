@@ -36,7 +36,6 @@ class RawKernel(Known):
     def __call__(
         self, grid: Any, block: Any, args: Sequence[Any], *, shared_mem: int = 0, stream: Any = None, **_: Any
     ) -> None:
-        """Launch it in lockstep."""
         if not isinstance(args, tuple | list):
             raise LaunchError(*launch_place(""), english("CuPy takes the arguments of a kernel as a tuple"))
         if shared_mem > max(_STATIC_SHARED, self.max_dynamic_shared_size_bytes):
@@ -82,12 +81,10 @@ class RawModule(Known):
         self._kernels = kernels
 
     def get_function(self, name: str) -> RawKernel:
-        """Return a kernel by its name."""
         self._kernels.program(self.code, name, self.options)  # which has it
         return RawKernel(self._kernels, self.code, name, self.options, self.name_expressions)
 
     def get_global(self, name: str) -> MemoryPointer:
-        """Return where a variable is, by its name."""
         program = self._kernels.text(self.code, self.options)
         held = self._kernels.variable(program, name.lstrip("&"), self._kernels.variables_of(program))
         return MemoryPointer(Memory(held.nbytes, address(held)), 0)

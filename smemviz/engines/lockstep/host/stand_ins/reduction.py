@@ -96,11 +96,9 @@ class ReductionKernel(Known):
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
     ) -> Any:
-        """Launch it; return the array that it filled."""
         return self.given_back(self.launch(*args, out=out, axis=axis, keepdims=keepdims)[1])
 
     def given_back(self, outputs: Sequence[Any]) -> Any:
-        """Return the arrays that a launch filled as a call does: the first."""
         return outputs[0]
 
     def launch(

@@ -144,12 +144,10 @@ class Instruction:
 
     @property
     def opcode(self) -> str:
-        """The first word."""
         return self.words[0]
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The words that are types, in order."""
         return tuple(word for word in self.words[1:] if word in SIZES)
 
     @property
@@ -187,7 +185,6 @@ class Variable:
 
     @property
     def dynamic(self) -> bool:
-        """Whether the launch says how large it is."""
         return self.size == 0
 
 

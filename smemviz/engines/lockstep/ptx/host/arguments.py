@@ -95,7 +95,6 @@ class BoundArguments(Generic[_Memory]):
         return {name: allocation.data[: allocation.nbytes] for name, _, allocation in self._arrays}
 
     def arrays(self, line: int) -> tuple[ArrayInfo, ...]:
-        """Return the arrays as a recording has them."""
         return tuple(
             ArrayInfo(name, "global", array.shape, array.strides, str(array.dtype), allocation.start, line)
             for name, array, allocation in self._arrays
@@ -151,7 +150,7 @@ def _bytes(
     dtype = np.dtype(parameter.element.dtype) if parameter and not parameter.structure else None
     if isinstance(value, np.ndarray) and value.ndim:
         raise LaunchError(*place, english("{name} is a number; the launch gives an array", name=name))
-    if dtype is None or dtype.itemsize != size or not _is_number(value):
+    if dtype is None or dtype.itemsize != size or not isinstance(value, bool | int | float | np.generic):
         raise LaunchError(
             *place,
             english(
@@ -159,10 +158,6 @@ def _bytes(
             ),
         )
     return _number(name, value, dtype, place)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | np.generic)
 
 
 def _number(name: str, value: Any, dtype: np.dtype[Any], place: Place) -> NDArray[np.uint8]:

@@ -111,7 +111,6 @@ class Entry:
 
     @property
     def symbol(self) -> str:
-        """Its name in the PTX."""
         return self.compiled.names[self.name]
 
     @property
@@ -121,7 +120,6 @@ class Entry:
 
     @property
     def line(self) -> int:
-        """Where it is defined."""
         return self.program.kernel(self.name, 1).line
 
     @property

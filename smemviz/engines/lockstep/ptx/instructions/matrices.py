@@ -100,7 +100,12 @@ def _elements(rows: Any, transposed: bool) -> tuple[Any, Any]:
 def _product(kernel: Kernel, instruction: Instruction) -> Action:
     shape = next((match for word in instruction.words if (match := _SHAPE.fullmatch(word))), None)
     kinds = instruction.types[-4:]
-    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(instruction):
+    if (
+        shape is None
+        or len(kinds) < 4
+        or int(shape[1]) not in _DEEP.get(kinds[1], ())
+        or any(word.partition("::")[0] == "sp" for word in instruction.words)
+    ):
         raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     depth, (d_kind, a_kind, b_kind, c_kind) = int(shape[1]), kinds
     sources = [[read(kernel, item, "b32") for item in items_of(operand)] for operand in instruction.operands[1:4]]
@@ -126,10 +131,6 @@ def _product(kernel: Kernel, instruction: Instruction) -> Action:
         _put_accumulator(m, puts, d, d_kind)
 
     return run
-
-
-def _is_sparse(instruction: Instruction) -> bool:
-    return any(word.partition("::")[0] == "sp" for word in instruction.words)
 
 
 def _accumulator(m: Machine, sources: list[Read], kind: str, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -235,14 +236,12 @@ class _Fragment:
         self._width = SIZES[kind]
 
     def read(self, m: Machine, elements: int) -> NDArray[Any]:
-        """Return the bits of (warps, elements)."""
         words = np.stack([m.one_each(source(m)) for source in self._reads], axis=-1)
         parts = np.ascontiguousarray(words).view(f"u{self._width}").reshape(len(words) // 32, 32, -1)
         per_lane = elements // 32
         return parts[:, :, :per_lane].transpose(0, 2, 1).reshape(len(parts), elements)
 
     def write(self, m: Machine, bits: NDArray[Any]) -> None:
-        """Set the registers from the bits of (warps, elements)."""
         parts = bits.reshape(len(bits), -1, 32).transpose(0, 2, 1)
         room = len(self._puts) * 4 // self._width
         # A fragment may have room for its elements twice.

@@ -121,7 +121,6 @@ def _complex(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
 
 
 def _parts(x: Value) -> tuple[Value, Value]:
-    """Return the real and the imaginary part of a number."""
     dtype = dtype_of(x)
     return (x, dtype.type(0)) if dtype.kind != "c" else (np.real(x), np.imag(x))
 

@@ -147,7 +147,6 @@ def _unstored(constants: Mapping[str, object], node: ast.AST) -> Mapping[str, ob
 
 @lru_cache(maxsize=4096)
 def _stored(node: ast.AST) -> frozenset[str]:
-    """Return the names that a part of a function assigns."""
     return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
