@@ -296,7 +296,7 @@ class Launch:
     def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
         """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
         counting = importlib.import_module("smemviz.model.counting.summary")  # which stands above what it counts
-        rows: tuple[SiteSummary, ...] = counting.summarize_for(self, cc)
+        rows: tuple[SiteSummary, ...] = counting.summarize(self, counting.Hardware(cc))
         return rows
 
 

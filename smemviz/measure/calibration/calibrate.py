@@ -36,16 +36,6 @@ def strides(op: str, width: int) -> list[Pattern]:
     return [Pattern(f"stride {step}", op, width, LANES * max(width, 4) * step % WINDOW_BYTES) for step in steps]
 
 
-def bank_search() -> list[Pattern]:
-    """Return 4-byte loads with lanes 1 to 64 words apart; the first stride of the highest cost is the bank count."""
-    return [Pattern(f"stride {step}", "load", 4, LANES * 4 * step) for step in range(1, 65)]
-
-
-def bank_width_search() -> list[Pattern]:
-    """Return byte loads with lanes a row and 0 to 8 bytes apart; the first that costs one wavefront is a bank wide."""
-    return [Pattern(f"row + {extra}", "load", 1, LANES * (ROW_BYTES + extra)) for extra in range(9)]
-
-
 def phase_search(op: str, width: int) -> list[Pattern]:
     """Return a request whose lane 0 has its banks to itself, then one for each other lane that wants them too.
 
@@ -120,15 +110,16 @@ def calibrate(card: Device, cycles: Cycles, progress: Progress | None = None) ->
 
 
 def _banks(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
-    cost = np.array(cycles(bank_search()))
-    banks = int(np.flatnonzero(cost > 0.9 * cost.max())[0]) + 1
-    return CalibrationRow("number of banks", str(device(cc).banks), str(banks), banks == device(cc).banks)
+    """Load 4 bytes with lanes 1 to 64 words apart; the first stride of the highest cost is the number of banks."""
+    cost = np.array(cycles([Pattern(f"stride {step}", "load", 4, LANES * 4 * step) for step in range(1, 65)]))
+    banks, model = int(np.flatnonzero(cost > 0.9 * cost.max())[0]) + 1, device(cc).banks
+    return CalibrationRow("number of banks", str(model), str(banks), banks == model)
 
 
 def _bank_width(cc: tuple[int, int], cycles: Cycles) -> CalibrationRow:
-    cost = np.array(cycles(bank_width_search()))
-    width = int(np.flatnonzero(cost < 1.5 * cost.min())[0])
-    model = min(device(cc).bank_bytes)
+    """Load bytes with lanes a row and 0 to 8 bytes apart; the first that costs one wavefront is a bank wide."""
+    cost = np.array(cycles([Pattern(f"row + {n}", "load", 1, LANES * (ROW_BYTES + n)) for n in range(9)]))
+    width, model = int(np.flatnonzero(cost < 1.5 * cost.min())[0]), min(device(cc).bank_bytes)
     return CalibrationRow("bytes of a bank", str(model), str(width), width == model)
 
 

@@ -21,33 +21,18 @@ def assign(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[A
     """
     by_key: dict[object, list[Instruction]] = {}
     for instruction in instructions:
-        key = (
-            instruction.opcode,
-            instruction.width,
-            instruction.requests,
-            instruction.lanes,
-            instruction.wavefronts,
-            instruction.ideal,
-            instruction.sectors,
-        )
-        by_key.setdefault(key, []).append(instruction)
+        by_key.setdefault((instruction.opcode, *counts_of([instruction]).items()), []).append(instruction)
     stacks = list(by_key.values())
     for may_change in (False, True):
         search = _Search(stacks, may_change)
         choices = search.run(units, tuple(len(stack) for stack in stacks))
         if choices is not None:
-            return _deal(units, stacks, choices)
+            hands = [iter(stack) for stack in stacks]
+            return [
+                (unit, [next(hand) for hand, n in zip(hands, numbers, strict=True) for _ in range(n)], explanation)
+                for unit, (numbers, explanation) in zip(units, choices, strict=True)
+            ]
     return None
-
-
-def _deal(
-    units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], choices: Sequence[_Choice]
-) -> list[Assignment]:
-    hands = [iter(stack) for stack in stacks]
-    return [
-        (unit, [next(hand) for hand, n in zip(hands, numbers, strict=True) for _ in range(n)], explanation)
-        for unit, (numbers, explanation) in zip(units, choices, strict=True)
-    ]
 
 
 _Choice = tuple[tuple[int, ...], Explanation]

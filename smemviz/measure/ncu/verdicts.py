@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from smemviz.measure.ncu.sass import CountsByWidth, Instruction, total
 from smemviz.messages import english, nenglish
@@ -95,25 +97,19 @@ def changed(
                 )
             )
     unit, after = unit_of(subject.space), total(counted)
-    cost = getattr(after, f"{unit}s")
-    values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
+    each, rest = divmod(getattr(after, f"{unit}s"), max(after.requests, 1))
+    values = {"what": "; ".join(parts), **_became(subject, counted)}
     if not after.requests:
         return english("{what}: {before:,} -> 0 requests", **values)
-    if cost % after.requests == 0 and len(counted) == 1:
-        amount = plural(cost // after.requests, unit)
-        return english("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
-    return english("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
+    if not rest and len(counted) == 1:
+        values["amount"] = plural(each, unit)
+        return english("{what}: {before:,} -> {after}, {amount} each", **values)
+    return english("{what}: {before:,} -> {after}, {amount}", **values)
 
 
 def joined(subject: Subject, counted: CountsByWidth) -> str:
     """Say that what each lane loads or stores last became one request of its warp."""
-    unit, after = unit_of(subject.space), total(counted)
-    values = {
-        "source": subject.source,
-        "before": subject.requests,
-        "after": plural(after.requests, "request"),
-        "amount": plural(getattr(after, f"{unit}s"), unit),
-    }
+    values = {"source": subject.source, **_became(subject, counted)}
     if subject.op == "load":
         return english("{source} is loaded once for all lanes of a warp: {before:,} -> {after}, {amount}", **values)
     return english(
@@ -124,43 +120,41 @@ def joined(subject: Subject, counted: CountsByWidth) -> str:
 
 def chosen(subject: Subject, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
     """Say that one instruction made several accesses, of each lane the one that it chose."""
-    unit, after = unit_of(subject.space), total(counted)
     return english(
         "{instructions} made {source} together, of each lane the one that its condition chose: "
         "{before:,} -> {after}, {amount}",
         instructions=names(instructions),
         source=subject.source,
-        before=subject.requests,
-        after=plural(after.requests, "request"),
-        amount=plural(getattr(after, f"{unit}s"), unit),
+        **_became(subject, counted),
     )
 
 
 def unrolled(subject: Subject, times: int, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
     """Say that lanes go through a loop in other groups, since so many of its rounds are one text."""
-    unit, after = unit_of(subject.space), total(counted)
     return english(
         "the loop was unrolled {times} times, and lanes that leave it after different numbers of rounds go through it "
         "in other groups: {before:,} -> {after}, {amount}, by {instructions}",
         times=times,
-        before=subject.requests,
-        after=plural(after.requests, "request"),
-        amount=plural(getattr(after, f"{unit}s"), unit),
         instructions=names(instructions),
+        **_became(subject, counted),
     )
 
 
 def parted(subject: Subject, counted: CountsByWidth, instructions: Sequence[Instruction]) -> str:
     """Say that lanes that come to an access by different ways make requests of their own."""
-    unit, after = unit_of(subject.space), total(counted)
     return english(
         "lanes come to it by different ways, as operands of a condition lead, and do not wait there for each other: "
         "{before:,} -> {after}, {amount}, by {instructions}",
-        before=subject.requests,
-        after=plural(after.requests, "request"),
-        amount=plural(getattr(after, f"{unit}s"), unit),
         instructions=names(instructions),
+        **_became(subject, counted),
     )
+
+
+def _became(subject: Subject, counted: CountsByWidth) -> dict[str, Any]:
+    """Return the requests ``before``, and ``after`` with the ``amount`` that they cost."""
+    unit, after = unit_of(subject.space), total(counted)
+    amount = plural(getattr(after, f"{unit}s"), unit)
+    return {"before": subject.requests, "after": plural(after.requests, "request"), "amount": amount}
 
 
 def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:
@@ -225,7 +219,5 @@ def share(what: str, logged: int, requests: int) -> str:
 
 def names(instructions: Sequence[Instruction]) -> str:
     """Name instructions with their number, ``16 LDS and 4 LDS.128``."""
-    counted: dict[str, int] = {}
-    for instruction in instructions:
-        counted[instruction.opcode] = counted.get(instruction.opcode, 0) + 1
+    counted = Counter(instruction.opcode for instruction in instructions)
     return " and ".join(f"{n} {name}" for name, n in counted.items())

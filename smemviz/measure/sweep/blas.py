@@ -55,8 +55,9 @@ def _through_cupy() -> Blas:
             cupy.dot(cupy.asarray(a), cupy.asarray(b), out=cupy.asarray(c))
 
     # CuPy 14 refuses to call cuBLAS under capture (NotImplementedError).
-    version = cupy.cuda.cublas.getVersion(cupy.cuda.device.get_cublas_handle())
-    return Blas(f"cuBLAS {_version(version)} through CuPy {cupy.__version__}", multiply, captured=False)
+    number = cupy.cuda.cublas.getVersion(cupy.cuda.device.get_cublas_handle())
+    version = f"{number // 10000}.{number // 100 % 100}.{number % 100}"  # 130200 is 13.2.0
+    return Blas(f"cuBLAS {version} through CuPy {cupy.__version__}", multiply, captured=False)
 
 
 def _through_torch() -> Blas:
@@ -70,15 +71,11 @@ def _through_torch() -> Blas:
     return Blas(f"cuBLAS of CUDA {torch.version.cuda} through PyTorch {torch.__version__}", multiply, captured=True)
 
 
-def _version(number: int) -> str:
-    """Write cuBLAS's version number: 130200 is 13.2.0."""
-    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
-
-
 def describe_host() -> Host:
     """Describe the machine's processor, the cores this process may use, and NumPy."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return Host(_processor(), len(_cores()), f"NumPy {np.__version__} with {blas['name']} {blas['version']}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Host(_processor(), cores, f"NumPy {np.__version__} with {blas['name']} {blas['version']}")
 
 
 def by_numpy(a: Any, b: Any) -> tuple[Clocked, Any]:
@@ -122,10 +119,6 @@ def _clocked(call: Any) -> Clocked:
         samples.append((time.perf_counter() - began) * 1e6)
     times = spread(samples)
     return Clocked(times.median, times.low, times.high, len(samples), 1)
-
-
-def _cores() -> set[int] | range:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
 
 
 def _processor() -> str:

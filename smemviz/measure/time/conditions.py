@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 from collections.abc import Callable
+from typing import Any
 
 from smemviz.i18n import N_
 
@@ -23,38 +24,30 @@ def conditions() -> dict[str, str]:
     """Return clocks, power, temperature and throttle reasons of the first GPU; empty where they cannot be read."""
     if importlib.util.find_spec("pynvml") is None:
         return {}
-    import pynvml
+    import pynvml as nvml
 
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
+        nvml.nvmlInit()
+    except nvml.NVMLError:
         return {}
-    try:
-        return _read()
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _read() -> dict[str, str]:
-    import pynvml
-
-    handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-    readings: dict[str, Callable[[], str]] = {
-        "SM clock": lambda: f"{pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)} MHz",
-        "memory clock": lambda: f"{pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM)} MHz",
-        "power": lambda: f"{pynvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
-        "temperature": lambda: f"{pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)} C",
-        "throttled by": lambda: _reasons(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-    }
     values = {}
-    for name, read in readings.items():
-        with contextlib.suppress(pynvml.NVMLError):  # this card does not tell
-            values[name] = read()
+    try:
+        card = nvml.nvmlDeviceGetHandleByIndex(0)
+        readings: dict[str, Callable[[], str]] = {
+            "SM clock": lambda: f"{nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_SM)} MHz",
+            "memory clock": lambda: f"{nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_MEM)} MHz",
+            "power": lambda: f"{nvml.nvmlDeviceGetPowerUsage(card) / 1000:.0f} W",
+            "temperature": lambda: f"{nvml.nvmlDeviceGetTemperature(card, nvml.NVML_TEMPERATURE_GPU)} C",
+            "throttled by": lambda: _reasons(nvml, nvml.nvmlDeviceGetCurrentClocksThrottleReasons(card)),
+        }
+        for name, read in readings.items():
+            with contextlib.suppress(nvml.NVMLError):  # this card does not tell
+                values[name] = read()
+    finally:
+        nvml.nvmlShutdown()
     return values
 
 
-def _reasons(bits: int) -> str:
-    import pynvml
-
-    reasons = [text for name, text in _THROTTLE_REASONS.items() if bits & getattr(pynvml, name, 0)]
+def _reasons(nvml: Any, bits: int) -> str:
+    reasons = [text for name, text in _THROTTLE_REASONS.items() if bits & getattr(nvml, name, 0)]
     return ", ".join(reasons) or "nothing"

@@ -171,13 +171,10 @@ class _Places:
 
     def _lines(self, files: tuple[str, str]) -> tuple[Mapping[int, Hashable], Mapping[int, Hashable]]:
         if files not in self._maps:
-            texts = [_text(recording, file) for recording, file in zip(self._recordings, files, strict=True)]
-            self._maps[files] = _line_places(*texts)
+            both = zip(self._recordings, files, strict=True)
+            texts = ({one.file: one.source, **one.sources}.get(file, "") for one, file in both)
+            self._maps[files] = _line_places(*map(lines_of, texts))
         return self._maps[files]
-
-
-def _text(recording: Recording, file: str) -> list[str]:
-    return lines_of(recording.source if file == recording.file else recording.sources.get(file, ""))
 
 
 def _line_places(before: list[str], after: list[str]) -> tuple[dict[int, Hashable], dict[int, Hashable]]:
@@ -238,13 +235,16 @@ def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
     """
     alike: dict[object, list[int]] = {}
     for number, launch in enumerate(launches):
-        measured = launch.time or launch.hardware or launch.counters
-        alike.setdefault(number if measured else _facts(launch), []).append(number)
+        sizes = launch.grid, launch.block, launch.dynamic_shared, launch.shared_bytes, len(launch.requests)
+        facts: object = (launch.file, launch.kernel, launch.line, sizes, launch.sites, launch.arrays)
+        if launch.time or launch.hardware or launch.counters:
+            facts = number
+        alike.setdefault(facts, []).append(number)
     groups: dict[object, list[int]] = {}
     for facts, numbers in alike.items():
         for number in numbers:  # what one launch asked for need not be hashed
-            asked_for = _fingerprint(launches[number]) if len(numbers) > 1 else ()
-            groups.setdefault((facts, asked_for), []).append(number)
+            columns = (launches[number].requests, launches[number].totals) if len(numbers) > 1 else ()
+            groups.setdefault((facts, *map(_digest, columns)), []).append(number)
     return tuple(map(tuple, sorted(groups.values())))
 
 
@@ -253,19 +253,10 @@ def times_made(launches: Iterable[Launch]) -> int:
     return sum(1 + launch.repeats for launch in launches)
 
 
-def _facts(launch: Launch) -> object:
-    sizes = launch.grid, launch.block, launch.dynamic_shared, launch.shared_bytes
-    return launch.file, launch.kernel, launch.line, sizes, launch.sites, launch.arrays, len(launch.requests)
-
-
-def _fingerprint(launch: Launch) -> tuple[bytes, bytes]:
-    return _digest(launch.requests), _digest(launch.totals) if launch.totals else b""
-
-
 def _digest(columns: Any) -> bytes:
-    """Hash the arrays of a dataclass but for the values stored."""
+    """Hash the arrays of a dataclass but for the values stored; None has none."""
     digest = hashlib.blake2b(digest_size=16)
-    for column in fields(columns):
+    for column in fields(columns) if columns else ():
         if column.name != "values":
             digest.update(getattr(columns, column.name).tobytes())
     return digest.digest()

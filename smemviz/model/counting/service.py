@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from smemviz.errors import InputError
 from smemviz.messages import english
 from smemviz.model.counting.pattern import different
-from smemviz.model.hardware.hardware import H200, WARP, Hardware, Rule, piece_rule, shared_rule
+from smemviz.model.hardware.hardware import H200, WARP, Hardware, Rule, shared_rule
 from smemviz.model.hardware.operations import check_width, unpredictable
 from smemviz.recordings.data import SECTOR_BYTES
 from smemviz.recordings.vocabulary import FRAGMENTS
@@ -100,7 +100,7 @@ class _Loop:
     def load(self) -> None:
         """Load what is compiled, which takes its time, before the first request is served."""
         self._left = 0
-        serve(np.full(WARP, -1), piece_rule(4, 4))
+        serve(np.full(WARP, -1), _rule(4, 4))
 
 
 def _as_low(rows: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
@@ -255,5 +255,7 @@ def fewest_sectors(used: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rule(width: int, piece_bytes: int) -> Rule:
+    """Return the rule that counts the different aligned pieces of memory a request touches, as its wavefronts."""
     check_width(width)
-    return piece_rule(width, piece_bytes)
+    shift = int(piece_bytes).bit_length() - 1
+    return Rule(int(width), 1, shift, shift, 1, WARP, WARP, 1, merges=False, shares=True, more_ways=0)

@@ -39,11 +39,6 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
     )
 
 
-def summarize_for(launch: Launch, cc: tuple[int, int]) -> tuple[SiteSummary, ...]:
-    """Count each site of a launch as a compute capability would serve it in its default bank mode."""
-    return summarize(launch, Hardware(cc))
-
-
 def counted_totals(launch: Launch, hardware: Hardware = H200) -> Totals:
     """Return the totals of a launch: of the whole grid where it was counted by these rules, else of what was logged."""
     if launch.totals is not None and same_rules(hardware, TOTALS_FOR):
@@ -57,7 +52,8 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
     Raises:
         InputError: for an unknown compute capability or bank mode, or requests that are not well formed.
     """
-    totals = _zeros(len(sites))
+    counts = np.zeros((4, len(sites)), np.int64)
+    totals = Totals(counts[0], counts[1], counts[2], counts[3], np.zeros((len(sites), WARP_SIZE + 1), np.int64))
     for i, site in enumerate(sites):
         addresses = requests.addresses[requests.site == i]
         totals.requests[i] = len(addresses)
@@ -86,13 +82,6 @@ def _add_counts(totals: Totals, i: int, site: Site, columns: Iterable[NDArray[np
             totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
         else:
             getattr(totals, name)[i] += counts.sum() * times
-
-
-def _zeros(n: int) -> Totals:
-    def column() -> NDArray[np.int64]:
-        return np.zeros(n, np.int64)
-
-    return Totals(column(), column(), column(), column(), np.zeros((n, WARP_SIZE + 1), np.int64))
 
 
 def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: bool = True) -> SiteSummary:

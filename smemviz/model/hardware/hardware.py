@@ -176,23 +176,5 @@ def same_rules(left: Hardware, right: Hardware) -> bool:
     )
 
 
-def piece_rule(width: int, piece_bytes: int) -> Rule:
-    """Return the rule that counts the different aligned pieces of memory a request touches, as its wavefronts."""
-    shift = _log2(int(piece_bytes))
-    return Rule(
-        width=int(width),
-        words=1,
-        word_shift=shift,
-        row_shift=shift,
-        banks=1,
-        lanes=WARP,
-        phase_lanes=WARP,
-        phase_words=1,
-        merges=False,
-        shares=True,
-        more_ways=0,
-    )
-
-
 def _log2(n: int) -> int:
     return n.bit_length() - 1
