@@ -25,6 +25,12 @@ from smemviz.i18n import LANGUAGES, RECOGNISED, catalogue_file
 
 ROOT = Path(__file__).resolve().parents[1]
 _NOTE = "TRANSLATORS:"
+_SCRIPT: tuple[Any, ...] = ("*.js", "javascript", {"gettext": None}, {"parse_template_string": True})
+_OTHERS = (
+    ("smemviz", *_SCRIPT),
+    ("assets", *_SCRIPT),
+    ("smemviz", "*.html", "jinja2", {"_": None, "ngettext": (1, 2)}, {}),
+)
 _SINGLE = ("_", "gettext", "N_", "rich", "english")
 
 
@@ -36,18 +42,12 @@ def extracted() -> Catalog:
         for line, message, context, note in in_python(source):
             notes = [*_note(source, line), *note]
             catalogue.add(message, None, [(name, line)], auto_comments=notes, context=context)
-    for folder in ("smemviz", "assets"):
-        for path in sorted((ROOT / folder).rglob("*.js")):
+    for folder, pattern, reader, keywords, options in _OTHERS:
+        for path in sorted((ROOT / folder).rglob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             if "/codemirror/" in name:
                 continue
-            found = extract_from_file(
-                "javascript",
-                str(path),
-                keywords={"gettext": None},
-                comment_tags=(_NOTE,),
-                options={"parse_template_string": True},
-            )
+            found = extract_from_file(reader, str(path), keywords=keywords, comment_tags=(_NOTE,), options=options)
             for line, message, comments, _ in found:
                 catalogue.add(message, None, [(name, line)], auto_comments=comments)
     return catalogue

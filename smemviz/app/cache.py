@@ -24,8 +24,8 @@ from cachetools import FIFOCache
 from cachetools.func import ttl_cache
 from flask import Flask, Response, g, has_request_context, request
 
-from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.payload import CALLBACKS
+from smemviz.app.server.settings import visitor_of
 from smemviz.i18n import spoken
 
 Key = TypeVar("Key", bound=Hashable)

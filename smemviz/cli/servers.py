@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.app.server.callers import is_loopback
+from smemviz.app.server.settings import is_loopback
 from smemviz.cli.settings import whole
 from smemviz.errors import InputError
 

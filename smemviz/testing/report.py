@@ -46,7 +46,8 @@ def page(failures: Sequence[Failure]) -> str:
     """Write the page about the tests that failed."""
     title = f"{count(len(failures), 'test')} failed" if failures else "No test failed"
     sections = "\n".join(_section(failure) for failure in failures)
-    return document(f"smemviz: {title}", f"<main>\n<h1>{title}</h1>\n{sections}\n</main>", _style(), [])
+    body = f"<main>\n<h1>{title}</h1>\n{sections}\n</main>"
+    return document("document.html", f"smemviz: {title}", body=body, style=_style())
 
 
 def _section(failure: Failure) -> str:

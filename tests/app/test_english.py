@@ -18,7 +18,7 @@ from smemviz.app.components.written_html import marked
 from smemviz.app.factory import create_app
 from smemviz.i18n import English, speaking
 from smemviz.lessons.course import LESSONS
-from smemviz.lessons.handout import handout_page, handout_sections
+from smemviz.lessons.handout import handout_page
 from smemviz.paths import kernels_dir
 
 
@@ -109,7 +109,7 @@ def test_a_handout_marks_its_english(left: set[str]) -> None:
     lesson = LESSONS[0]
     values = lesson.values({})
     with speaking("ko"):
-        page = handout_page("", handout_sections(lesson, values, lesson.stage(values), []))
+        page = handout_page([(lesson, values, lesson.stage(values), [])])
     assert '<html lang="ko">' in page
     assert '<h2><span lang="en">Question</span></h2>' in page
 

@@ -11,7 +11,7 @@ from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
 from smemviz.figures.drawing.cells import CHARACTERS
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.handout import handout_sections
+from smemviz.lessons.handout import handout_page
 from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
 
 # Code, constants and files of the gallery, as they stand in questions and pictures.
@@ -59,7 +59,7 @@ def test_a_handout_has_the_question_before_the_answer() -> None:
         for lesson in LESSONS:
             values = lesson.values({})
             stage = lesson.stage(values)
-            page = handout_sections(lesson, values, stage, [])
+            page = handout_page([(lesson, values, stage, [])])
             assert page.index("⟦Question⟧") < page.index("⟦It is ⟧")
 
 

@@ -17,10 +17,9 @@ from helpers.servers import LONGEST, drip, received, until
 
 from smemviz.app.factory import create_server
 from smemviz.app.server import production
-from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.production import Server
 from smemviz.app.server.requests import Doorway, Shares
-from smemviz.app.server.settings import Settings
+from smemviz.app.server.settings import Settings, visitor_of
 from smemviz.errors import InputError
 
 Start = Callable[[str, list[tuple[str, str]]], object]

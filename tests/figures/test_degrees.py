@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import H200
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch
-from smemviz.reports.html.folded import folded_figures
+from smemviz.reports.html.report import report_page
 from smemviz.views.degrees import Degrees, degrees_of, described_degrees
 
 
@@ -71,12 +72,13 @@ def test_a_launch_without_shared_memory_has_nothing_to_show() -> None:
     figure = degrees(degrees_of(launch))
     assert not figure.data
     assert figure.layout.meta["says"] == "No request of this launch has a degree."
-    assert folded_figures(found, launch, "copy", H200) == ""
+    assert "<details>" not in report_page(found, [(launch, 0)], H200)
 
 
 def test_the_report_draws_the_bars_and_writes_their_table() -> None:
     found = h200("square")
-    text = folded_figures(found, conflicting(), "set_row_read_col (2)", H200)
+    page = report_page(found, [(found["set_row_read_col"], 1)], H200)
+    text = re.sub(r"\s*(<|>)\s*", r"\1", page[page.index("<details>") : page.index("</details>")])
     assert text.startswith("<details><summary>set_row_read_col (2): Requests by degree</summary>")
     assert text.count("<rect") == 2 + 1 + 2 + 1  # the legend's and the bars, those in conflict with a hatch
     assert text.count('fill="url(#hatch-set_row_read_col-2-)"') == 2

@@ -125,7 +125,7 @@ def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, 
     text = (tmp_path / "figure.html").read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
-    assert "default-src &#x27;none&#x27;" in policy[1]
+    assert "default-src 'none'" in policy[1]
     assert "http" not in policy[1]
     assert '"modeBarButtonsToRemove":["sendChartToCloud"]' in text
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text.replace(_plotly(), ""))

@@ -19,8 +19,8 @@ from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
 
-from smemviz.app.server.callers import visitor_of
 from smemviz.app.server.serving import SECONDS
+from smemviz.app.server.settings import visitor_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication

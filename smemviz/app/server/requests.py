@@ -19,7 +19,7 @@ from cachetools import LRUCache
 from flask import Flask, Response, g, has_request_context, redirect
 from werkzeug.exceptions import InternalServerError
 
-from smemviz.app.server.callers import visitor_of
+from smemviz.app.server.settings import visitor_of
 from smemviz.errors import DEBUG, BusyError, WaitingError, fault
 from smemviz.messages import say
 from smemviz.printable import one_line

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-from smemviz.app.server.callers import is_loopback
+from smemviz.app.server.settings import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.cli.settings import add_compiler, compiled_as, compiler_words
 from smemviz.errors import InputError

@@ -9,15 +9,16 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from typing import Any
 
 import plotly.graph_objects as go
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from smemviz.figures.drawing.style import THEMES, ThemeName, font
-from smemviz.i18n import English, _, script_messages, spoken
+from smemviz.figures.drawing.style import THEMES, ThemeName, font, mono
+from smemviz.i18n import English, _, ngettext, script_messages, spoken
 from smemviz.paths import assets_dir
 from smemviz.views.grid import RULE
 
@@ -33,64 +34,50 @@ CONFIG: Mapping[str, Any] = {
 _PICTURES = assets_dir() / "pictures"  # which the dashboard draws too
 
 
-def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme: ThemeName | None = None) -> str:
+def _marked(value: object) -> object:
+    """Mark what is English among another language as such."""
+    return Markup('<span lang="en">{}</span>').format(value) if isinstance(value, English) else value
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("smemviz.reports", "html"),
+    autoescape=True,
+    finalize=_marked,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=StrictUndefined,
+)
+_TEMPLATES.globals |= {"_": _, "ngettext": ngettext, "spoken": spoken, "font": font, "mono": mono}
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Fill in a template in the spoken language; ``forceescape`` there is for what cannot be marked as English."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
+def document(
+    template: str, title: str, scripts: Sequence[str] = (), *, theme: ThemeName | None = None, **values: Any
+) -> str:
     """Write a page whose scripts are these and no others, and which can reach no network."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
-    allowed = hashes or "'none'"
-    # Styles are set by scripts, plotly's among them; they load nothing.
-    policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-    script_elements = "\n".join(f"<script>{script}</script>" for script in scripts)
-    return f"""<!doctype html>
-<html lang="{spoken()}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="{theme or "light dark"}">
-<title>{escape(title)}</title>
-<style>
-{style}
-</style>
-</head>
-<body>
-{body}
-{script_elements}
-</body>
-</html>
-"""
-
-
-def text_of(text: str) -> str:
-    """Write what stands between tags; English among another language is marked as such."""
-    return f'<span lang="en">{escape(text)}</span>' if isinstance(text, English) else escape(text)
+    return rendered(template, title=title, scripts=scripts, hashes=hashes, theme=theme, **values)
 
 
 def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
     """Write a figure that answers to the mouse, with its caption and its table, as one file that works offline."""
-    colours = THEMES[theme]
-    style = (
-        f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {font()}; }}"
-        f" body {{ background: {colours.paper}; color: {colours.ink}; }}"
-        " main { margin: 0 auto; max-width: 1000px; } h1 { font-size: 20px; }"
-        " figure { margin: 0; } .scroller { overflow-x: auto; }"
-        f" #figure {{ min-width: 640px; height: {figure.layout.height}px; }}"
-        " .figure-table .scroller { max-height: 420px; overflow: auto; margin: 0.5rem 0; }"
-        " table { border-collapse: collapse; font-size: 13px; width: max-content; } caption { text-align: left; }"
-        f" th, td {{ border: 1px solid {colours.muted}; padding: 3px 8px; text-align: left; vertical-align: top; }}"
-        " td { max-width: 240px; } th { font-weight: 400; } button { font: inherit; }"
-        f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
-    )
-    label = (figure.layout.meta or {}).get("says", title)
-    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
-    table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}</button>'
-    body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
-{table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
-<div id="figure" role="group" aria-label="{escape(label)}"></div></div>
-<figcaption>{paragraphs}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
-    scripts = [language_script(), table_script(), get_plotlyjs(), start]
-    return document(title, body, style, scripts, theme=theme)
+    return document(
+        "figure.html",
+        title,
+        [language_script(), table_script(), get_plotlyjs(), start],
+        theme=theme,
+        colours=THEMES[theme],
+        height=figure.layout.height,
+        label=(figure.layout.meta or {}).get("says", title),
+        caption=caption,
+        messages=messages_element(),
+    )
 
 
 def embedded(data: Any) -> str:

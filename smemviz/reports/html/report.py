@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from base64 import b64encode
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, css_variables, font, mono
-from smemviz.figures.registry import FIGURES
+from smemviz.figures.registry import FIGURES, FOLDED, FigureInput
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.reports.html.folded import folded_figures
-from smemviz.reports.html.page import document, messages_element, picture_style, report_scripts, text_of
+from smemviz.reports.html.page import document, messages_element, picture_style, report_scripts
 from smemviz.reports.html.playback import Played, played
 from smemviz.reports.pictures import missing
 from smemviz.views.columns import columns_in
@@ -27,7 +30,12 @@ from smemviz.wording.sentences import described, facts, findings_of, folded, hea
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
+Row = tuple[list[str], bool]  # the cells of a table, and whether there is excess
 _COLORS = ("paper", "ink", "muted", "value", "idle", "frame", "conflict", "unused")
+_STEP, _DIGIT, _BAR, _HEIGHT = 46, 8, 28, 120  # pixels from bar to bar, of a digit, of a bar's width, of the highest
+_TOP, _BOTTOM, _ENTRY = 48, 44, 140  # above, a legend and a number; below; from entry to entry of the legend
+_NAMES = {getattr(THEMES["light"], name): name for name in ("paper", "ink", "muted", "conflict", "unused")}
+_NAMES[THEMES["light"].ramp[0]] = "bank0"
 
 
 def report_page(
@@ -50,79 +58,34 @@ def report_page(
     name = Path(recording.file).name
     lines = [provenance(recording, hardware)]
     lines += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
-    footer = _("smemviz {version}. This file loads nothing and sends nothing.", version=recording.version)
-    body = "\n".join(
-        (
-            f"<header><div><h1>{text_of(name)}</h1>{''.join(f'<p>{text_of(line)}</p>' for line in lines)}</div>"
-            f'<button id="theme" type="button" hidden>{text_of(_("Dark"))}</button></header>',
-            "<main>",
-            _notices(recording, [launch for launch, _ in launches], parts),
-            _overview(launches, hardware),
-            _player(),
-            _sites(recording, launches, hardware),
-            "</main>",
-            f"<footer><p>{text_of(footer)}</p></footer>",
-            messages_element(),
-            f'<script type="application/octet-stream" id="data">{packed}</script>',
-        )
-    )
+    titled = [(launch, launch_name(launch, number)) for launch, number in launches]
     sheet = _colours(theme, banks) + picture_style() + (files("smemviz.reports.html") / "report.css").read_text("utf-8")
-    return document(f"{name}: smemviz", body, sheet, report_scripts(), theme=theme)
-
-
-def _player() -> str:
-    """Return the controls and the places of the pictures; ``assets/pictures`` fills them."""
-    paces = {1: _("1 a second"), 4: _("4 a second"), 16: _("16 a second")}
-    paced = "".join(
-        f'<option value="{pace}"{" selected" * (pace == 4)}>{escape(name)}</option>' for pace, name in paces.items()
+    return document(
+        "report.html",
+        f"{name}: smemviz",
+        report_scripts(),
+        theme=theme,
+        style=sheet,
+        name=name,
+        lines=lines,
+        notices=_notices(recording, [launch for launch, _ in launches], parts),
+        overview=_overview(titled, hardware),
+        titles={picture: FIGURES[picture].title for picture in ("tile", "banks", "sectors")},
+        launches=[
+            {
+                "name": launch_title,
+                "sites": _sites(recording, launch, launch_title, hardware),
+                "figures": _figures(recording, launch, launch_title, hardware),
+            }
+            for launch, launch_title in titled
+        ],
+        footer=_("smemviz {version}. This file loads nothing and sends nothing.", version=recording.version),
+        messages=messages_element(),
+        data=packed,
     )
-    return f"""<section id="player" hidden aria-labelledby="player-title">
-<div class="head"><h2 id="player-title">{text_of(_("Request by request"))}</h2>
-<label>{text_of(_("Launch"))} <select id="launch"></select></label>
-<label>{text_of(_("Block"))} <select id="block"></select></label></div>
-<p id="headline" class="headline"></p>
-<p id="why"></p>
-<p id="left-out" class="note"></p>
-<div class="controls" role="group" aria-label="{escape(_("Playback"))}">
-{_button("first", "&#x23EE;", _("First request"))}
-{_button("previous", "&#x25C1;", _("Previous request"))}
-{_button("play", "&#x25B6;", _("Play"))}
-{_button("next", "&#x25B7;", _("Next request"))}
-{_button("last", "&#x23ED;", _("Last request"))}
-<input type="range" id="place" min="0" value="0" step="1" aria-label="{escape(_("Request"))}">
-<label>{text_of(_("Pace"))} <select id="pace">{paced}</select></label>
-</div>
-<p id="present" aria-live="polite"></p>
-<p class="note">{text_of(_("Left and right step, Home and End go to the ends, space plays."))}</p>
-<div class="pictures">
-<div><h3 id="source-title">{text_of(_("Source"))}</h3>
-<div class="scroller" tabindex="0" role="region" aria-labelledby="source-title"><ol id="source"></ol></div></div>
-<div>
-{_picture("tile", f'<label>{text_of(_("Array"))} <select id="array"></select></label>')}
-{_picture("banks")}
-{_picture("sectors")}
-</div>
-</div>
-</section>
-<noscript><p>{text_of(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
 
 
-def _picture(identity: str, controls: str = "") -> str:
-    """Return the place of a picture, with the button that opens its table."""
-    title = FIGURES[identity].title
-    table = f'data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}'
-    return f"""<div id="{identity}-picture"><div class="head"><h3 id="{identity}-title">{text_of(title)}</h3>{controls}
-<button type="button" class="text-button" {table}</button></div>
-<div class="scroller" tabindex="0" role="region" aria-labelledby="{identity}-title">\
-<div id="{identity}" class="own-figure"></div></div>
-<p class="note" id="{identity}-note"></p></div>"""
-
-
-def _button(identity: str, sign: str, name: str) -> str:
-    return f'<button type="button" id="{identity}" aria-label="{escape(name)}">{sign}&#xFE0E;</button>'
-
-
-def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[Played]) -> str:
+def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[Played]) -> list[str]:
     """Say what the recording or the page lacks, and what went wrong while it was recorded."""
     sentences_first = [missing(recording, launches)]
     left_out = sum(part["left_out"] for part in parts)
@@ -146,35 +109,26 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
         for launch in launches
         for finding, more in folded(findings_of(recording, launch))
     )
-    lines = [f"<li>{text_of(text)}</li>" for text in (*sentences_first, *findings) if text]
-    return f'<ul class="notices">{"".join(lines)}</ul>' if lines else ""
+    return [text for text in (*sentences_first, *findings) if text]
 
 
-def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
-    """Return a table with a row per launch."""
-    timed = any(launch.time for launch, _ in launches)
+def _overview(titled: Sequence[tuple[Launch, str]], hardware: Hardware) -> tuple[list[str], list[Row]]:
+    """Return heads and rows of a table with a row per launch."""
+    timed = any(launch.time for launch, _ in titled)
     counts = columns_in("launches")
     heads = [_("launch"), _("grid"), _("block"), *(column.head("launches") for column in counts)]
     heads += [_("median time")] * timed
     rows = []
-    for launch, number in launches:
-        cells = [launch_name(launch, number), *(" x ".join(map(str, size)) for size in (launch.grid, launch.block))]
+    for launch, name in titled:
+        cells = [name, *(" x ".join(map(str, size)) for size in (launch.grid, launch.block))]
         cells += [column.total_text(launch, hardware) for column in counts]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
         rows.append((cells, bool(facts(launch, hardware).excess)))
-    return _table(_("Launches"), heads, rows)
+    return heads, rows
 
 
-def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
-    """Return for every launch a table with a row per access."""
-    titled = [(launch, launch_name(launch, number)) for launch, number in launches]
-    return "\n".join(
-        _site_table(recording, launch, name, hardware) + folded_figures(recording, launch, name, hardware)
-        for launch, name in titled
-    )
-
-
-def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
+def _sites(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> tuple[str, list[str], list[Row]]:
+    """Return caption, heads and rows of a table with a row per access of a launch."""
     counts = columns_in("accesses")
     heads = [_("line"), _("source"), _("space"), _("operation"), _("bytes")]
     heads += [*(column.head("accesses") for column in counts), *[_("hardware")] * bool(launch.hardware)]
@@ -186,20 +140,7 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         cells += [verdict_name(launch.hardware[i].verdict)] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
     sentence = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))
-    return _table(sentences(sentence, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
-
-
-def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]], kind: str = "") -> str:
-    """Write a table that scrolls by itself; rows with excess are marked by more than their colour."""
-    head = "".join(f'<th scope="col">{text_of(name)}</th>' for name in heads)
-    lines = "".join(
-        f"<tr{' class=conflict' if excess else ''}>{''.join(f'<td>{text_of(cell)}</td>' for cell in cells)}</tr>"
-        for cells, excess in rows
-    )
-    return (
-        f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table class="{kind}">'
-        f"<caption><span>{text_of(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
-    )
+    return sentences(sentence, missing(recording, [launch]) if launch.missing else ""), heads, rows
 
 
 def _colours(theme: ThemeName | None, banks: int) -> str:
@@ -216,3 +157,67 @@ def _colours(theme: ThemeName | None, banks: int) -> str:
 def _variables(theme: Theme, banks: int) -> str:
     colours = css_variables(theme, _COLORS, bank=blend(theme.ramp, banks), faint=blend(theme.faint, banks))
     return f"{colours}; --sans: {font()}; --mono: {mono()}"
+
+
+def _figures(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> list[dict[str, Any]]:
+    """Return the figures of a launch that have something to show; ``name`` is that of the launch."""
+    inputs = FigureInput(recording, hardware, "light", request_view(launch))
+    drawn = ((FIGURES[name], FIGURES[name].draw(inputs)) for name in FOLDED)
+    return [
+        {
+            "title": chosen.title,
+            "caption": chosen.caption(inputs) if chosen.caption else "",
+            "bars": _bars_of(figure, name),
+            "table": _table_of(figure),
+        }
+        for chosen, figure in drawn
+        if figure.data
+    ]
+
+
+def _bars_of(figure: go.Figure, of: str) -> dict[str, Any]:
+    """Place the bars of a figure of categories, its legend and its numbers.
+
+    ``of`` is what no other picture of the page is of: a pattern in one that is folded does not show in another.
+    """
+    traces = [trace for trace in figure.data if trace.type == "bar"]
+    names = list(figure.layout.xaxis.categoryarray or dict.fromkeys(str(x) for trace in traces for x in trace.x))
+    most = max((int(y) for trace in traces for y in trace.y), default=0) or 1
+    step = max(_STEP, _DIGIT * max(len(str(text)) + 1 for trace in traces for text in trace.text))
+    marks = [
+        _mark(_box(trace, 2 + i * _ENTRY, 2, 12, 12), 22 + i * _ENTRY, 12, trace.name, "note")
+        for i, trace in enumerate(traces)
+    ]
+    for trace in traces:
+        for x, y, text in zip(trace.x, trace.y, trace.text, strict=True):
+            size = max(round(int(y) / most * _HEIGHT), 1)
+            left, top = (names.index(str(x)) + 0.5) * step - _BAR / 2, _TOP + _HEIGHT - size
+            marks.append(_mark(_box(trace, left, top, _BAR, size), left + _BAR / 2, top - 6, str(text)))
+    marks += [_mark(None, (i + 0.5) * step, _TOP + _HEIGHT + 16, name, "axis") for i, name in enumerate(names)]
+    height = _TOP + _HEIGHT + _BOTTOM
+    marks.append(_mark(None, 0, height - 8, figure.layout.xaxis.title.text or "", "note"))
+    return {
+        "hatch": "hatch-" + re.sub(r"\W+", "-", of),
+        "label": figure.layout.meta["says"],
+        "width": max(len(names) * step, _ENTRY * len(traces)),
+        "height": height,
+        "marks": marks,
+    }
+
+
+def _mark(box: dict[str, Any] | None, x: float, y: float, text: str, kind: str = "") -> dict[str, Any]:
+    """Return a text at its place, with the bar that it is of."""
+    return {"box": box, "x": x, "y": y, "text": text, "kind": kind}
+
+
+def _box(trace: go.Bar, x: float, y: float, width: int, height: int) -> dict[str, Any]:
+    """Return a bar that looks as its trace does."""
+    look = {"colour": _NAMES[trace.marker.color], "hatched": trace.marker.pattern.shape is not None}
+    return {"x": x, "y": y, "width": width, "height": height} | look
+
+
+def _table_of(figure: go.Figure) -> tuple[Sequence[str], list[tuple[list[str], bool]]]:
+    """Return the heads and rows of the table that a figure says of itself."""
+    cells = figure.layout.meta["table"]
+    rows = [([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row], False) for row in cells["rows"]]
+    return cells["columns"], rows
