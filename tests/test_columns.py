@@ -9,7 +9,7 @@ from helpers.gallery import h200
 from helpers.strategies import a_recording
 
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.playback import H200
 from smemviz.recordings.data import SiteSummary
 from smemviz.recordings.recording import Recording
 from smemviz.reports import data_tables

@@ -10,8 +10,7 @@ from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, cell_text, cells, f
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import BankService, RequestView, bank_layout, bank_service
 from smemviz.views.grid import label_size, lane_label
 from smemviz.wording.labels import lane_ranges, lanes_named
 from smemviz.wording.sentences import present

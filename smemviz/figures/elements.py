@@ -14,7 +14,7 @@ from smemviz.i18n import _, ngettext, pgettext
 from smemviz.languages import Spelling
 from smemviz.model.counting.global_traffic import ElementCounts, element_counts, elements
 from smemviz.model.hardware.operations import Effect, effect_of
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.grid import Fold, fold_of
 from smemviz.wording.labels import count, element_name, sentences

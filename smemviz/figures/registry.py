@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from smemviz.figures.drawing.style import ThemeName
     from smemviz.model.hardware.hardware import Hardware
-    from smemviz.model.playback.request_view import RequestView
+    from smemviz.model.playback import RequestView
     from smemviz.recordings.data import Launch, Space
     from smemviz.recordings.recording import Recording
     from smemviz.views.comparison import Row

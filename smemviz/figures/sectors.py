@@ -14,7 +14,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.i18n import _
 from smemviz.model.counting.global_traffic import Traffic, elements
 from smemviz.model.counting.service import sectors as count_sectors
-from smemviz.model.playback.request_view import RequestView, request_view
+from smemviz.model.playback import RequestView, request_view
 from smemviz.recordings.data import SECTOR_BYTES, Launch
 from smemviz.views.grid import label_size, lane_label
 from smemviz.wording.labels import count, efficiency_text, element_name, lane_ranges, lanes_named, sentences

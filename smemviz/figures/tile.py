@@ -32,8 +32,7 @@ from smemviz.figures.drawing.cells import (
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView, worst_request
+from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.grid import Grid, around, declared, label_size, lane_label, lanes_in, physical
 from smemviz.wording.labels import number

@@ -14,7 +14,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import RequestView
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, operation_name
 from smemviz.wording.sentences import present

@@ -6,7 +6,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures
 from smemviz.lessons.scenes import asked_by, by_recording, code, code_of, recorded, recorded_access, wavefronts_text
-from smemviz.model.playback.bank_service import bank_layout
+from smemviz.model.playback import bank_layout
 from smemviz.recordings.data import WARP_SIZE
 
 # A swizzle

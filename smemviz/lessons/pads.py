@@ -30,7 +30,7 @@ from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import BankService, bank_layout
+from smemviz.model.playback import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp, picture
 from smemviz.wording.labels import clauses

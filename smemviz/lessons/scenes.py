@@ -22,7 +22,7 @@ from smemviz.lessons.lesson import Panel
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import elements
-from smemviz.model.playback.request_view import RequestView, playback_order
+from smemviz.model.playback import RequestView, playback_order
 from smemviz.paths import kernels_dir, recording_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load

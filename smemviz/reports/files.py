@@ -9,7 +9,7 @@ from typing import Literal
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import blocks
+from smemviz.model.playback import blocks
 from smemviz.recordings.archive import replaceable, writing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet

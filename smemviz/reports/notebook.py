@@ -16,8 +16,7 @@ from smemviz.i18n import _
 from smemviz.model.counting.diff import duplicates, times_made
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView, worst_request
+from smemviz.model.playback import BankService, RequestView, bank_layout, bank_service, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html.page import rendered

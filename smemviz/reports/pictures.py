@@ -15,7 +15,7 @@ from smemviz.figures.registry import FIGURES, Figure, FigureInput
 from smemviz.frontends.reading import kernel_lines
 from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import RequestView
 from smemviz.recordings.calibration import calibration_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording

@@ -12,7 +12,7 @@ from smemviz.errors import InputError
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.counting.diff import duplicates
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import RequestView, blocks, playback_order
+from smemviz.model.playback import RequestView, blocks, playback_order
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording, numbered
 from smemviz.wording.sentences import facts

@@ -16,7 +16,7 @@ import numpy as np
 
 from smemviz.figures.timeline import Line, line_up
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import blocks, playback_order
+from smemviz.model.playback import blocks, playback_order
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import operation_name
 

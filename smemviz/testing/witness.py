@@ -14,7 +14,7 @@ from smemviz.model.counting.service import bytes_used, sectors
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import pads, swizzles
 from smemviz.model.layout.search import Score, score, smallest_fix
-from smemviz.model.playback.bank_service import BankService
+from smemviz.model.playback import BankService
 from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.i18n import gettext as _
 from smemviz.model.counting.global_traffic import ElementCounts
-from smemviz.model.playback.bank_service import BankLayout, BankService
-from smemviz.model.playback.request_view import RequestView, contents, element_addresses
+from smemviz.model.playback import BankLayout, BankService, RequestView, contents, element_addresses
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.wording.labels import lane_ranges, number, ranges_briefly
 

@@ -17,7 +17,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest
 from smemviz.model.layout.accesses import Access, Lanes, Totals, elements, lanes, requests, totals
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import BankLayout, BankService, serve_lanes
+from smemviz.model.playback import BankLayout, BankService, serve_lanes
 from smemviz.recordings.vocabulary import MATRICES
 from smemviz.views.grid import Grid
 from smemviz.views.one_request import request_data

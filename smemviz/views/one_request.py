@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service
 from smemviz.recordings.data import ArrayInfo
 from smemviz.views.grid import Grid, around, declared, lanes_in
 from smemviz.wording.labels import number

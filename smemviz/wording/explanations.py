@@ -19,8 +19,7 @@ from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.array_requests import ArrayRequests, recorded, relative_addresses
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, smallest_fix
-from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import BankService, bank_layout, bank_service, request_view
 from smemviz.recordings.data import ArrayInfo, Launch, Site
 from smemviz.wording.labels import capital, clause, clauses, count, items, sentences
 from smemviz.wording.layout_changes import fix_text

@@ -13,7 +13,7 @@ from smemviz.languages import PYTHON, Spelling
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import effect_of, operation
-from smemviz.model.playback.bank_service import BankService
+from smemviz.model.playback import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.vocabulary import POPULATION_COUNT
 from smemviz.wording.labels import clauses, count, lane_ranges

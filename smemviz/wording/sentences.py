@@ -15,7 +15,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback import RequestView
 from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording

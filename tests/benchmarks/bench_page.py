@@ -37,7 +37,7 @@ import smemviz
 from smemviz.app.factory import create_app
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import request_view
 from smemviz.paths import kernels_dir
 from smemviz.reports.html.report import report_page
 

@@ -17,7 +17,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import request_view
 from smemviz.paths import kernels_dir
 from smemviz.reports.html.playback import played_block
 from smemviz.wording.explanations import explain

@@ -11,8 +11,7 @@ from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.drawing.style import THEMES
 from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service, serve_lanes
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import BankLayout, bank_layout, bank_service, request_view, serve_lanes
 
 RECORDING = square_recording()
 

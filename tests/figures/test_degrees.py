@@ -16,8 +16,7 @@ from smemviz.figures.degrees import degrees
 from smemviz.figures.drawing.style import THEMES, ThemeName
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import H200
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import H200, request_view
 from smemviz.recordings.data import Launch
 from smemviz.reports.html.report import report_page
 from smemviz.views.degrees import Degrees, degrees_of, described_degrees

@@ -32,7 +32,7 @@ from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import RequestView, request_view, worst_request
+from smemviz.model.playback import RequestView, request_view, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording

@@ -12,7 +12,7 @@ from smemviz.app.state import LookState
 from smemviz.engines import run
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.playback.request_view import worst_request
+from smemviz.model.playback import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import access_of, place_of, site_at

@@ -13,7 +13,7 @@ import smemviz
 from smemviz.figures.elements import accessed, described_counts, shown_array, touched_elements
 from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.playback.request_view import RequestView, request_view, worst_request
+from smemviz.model.playback import RequestView, request_view, worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.recording import Recording

@@ -9,7 +9,7 @@ from smemviz.engines import run
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.tile import thumbnail
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import request_view, worst_request
+from smemviz.model.playback import request_view, worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.wording.labels import share_of_them

@@ -11,8 +11,7 @@ from helpers.synthetic import SHARED, requests, square_launch, square_recording
 
 from smemviz.figures.tile import tile
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView, request_view, worst_request
+from smemviz.model.playback import RequestView, bank_layout, bank_service, request_view, worst_request
 from smemviz.recordings.data import Launch
 
 RECORDING = square_recording()

@@ -6,7 +6,7 @@ from typing import Any
 from helpers.synthetic import square_recording
 
 from smemviz.figures.timeline import line_up, timeline
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import request_view
 from smemviz.recordings.data import Requests
 
 LAUNCH = square_recording()["set_row_read_col"]

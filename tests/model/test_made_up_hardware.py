@@ -26,8 +26,7 @@ from smemviz.model.layout.across_gpus import Access, on_every_gpu
 from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
-from smemviz.model.playback.bank_service import bank_layout, bank_service
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import bank_layout, bank_service, request_view
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Device, Launch
 from smemviz.wording.explanations import explain

@@ -8,7 +8,7 @@ from helpers.synthetic import requests, square_recording
 
 from smemviz.model.counting.costs import excess_at
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.playback.request_view import (
+from smemviz.model.playback import (
     blocks,
     contents,
     element_addresses,

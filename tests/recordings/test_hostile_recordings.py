@@ -22,7 +22,7 @@ from smemviz.figures.elements import shown_array, touched_elements
 from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.figures.tile import thumbnail
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import worst_request
+from smemviz.model.playback import worst_request
 from smemviz.recordings.archive import write_members
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load

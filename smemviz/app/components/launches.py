@@ -14,7 +14,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
 from smemviz.model.counting.diff import times_made
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import RequestView, request_view, worst_request
+from smemviz.model.playback import RequestView, request_view, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import MAIN_FAILED
 from smemviz.recordings.places import access_of, place_of, site_at

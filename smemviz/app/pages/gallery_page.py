@@ -20,7 +20,7 @@ from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.tile import thumbnail
 from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback.request_view import worst_request
+from smemviz.model.playback import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, degree_name
 from smemviz.wording.sentences import facts, present, provenance

@@ -15,7 +15,6 @@ from smemviz.model.counting.service import assign, bytes_used, count
 from smemviz.model.hardware.hardware import H200, WARP, Hardware
 from smemviz.model.hardware.operations import check_width, operation, unpredictable
 from smemviz.model.layout.formulas import formula
-from smemviz.model.layout.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layout.layouts import Layout, read_options, whole
 from smemviz.recordings.vocabulary import DTYPES, MATRICES
 
@@ -23,7 +22,8 @@ Integers = NDArray[np.int64]
 
 PATTERNS = ("row", "column", "diagonal", "tile", "matrices")
 
-_MATRIX_BYTES = 16  # of a row of a matrix
+_LANES = np.arange(WARP)
+_MATRIX_ROWS, _MATRIX_BYTES = 8, 16  # of a matrix, and of a row of it
 _MOST_WARPS = 32
 _MOST_REQUESTS = 1 << 14
 
@@ -118,17 +118,23 @@ def elements(access: Access, layout: Layout) -> Integers:
         raise InputError(english("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **words))
     rows, pieces = layout.rows, layout.columns // vector
     patch = _patch(access)
-    most = patches(patch, rows, pieces) if patch else -(-rows * pieces // WARP)
+    across = -(-pieces // patch.pieces) if patch else 0
+    most = -(-rows // patch.rows) * across if patch else -(-rows * pieces // WARP)
     steps = access.steps or -(-most // access.warps)
     if (steps - 1) * access.warps >= most:
         words |= {"steps": steps, "most": most, "layout": layout.text}
         raise InputError(english("{access}: {steps} steps are too many, {most} requests cover {layout}", **words))
-    request = np.arange(steps * access.warps).reshape(steps, access.warps)
+    request = np.arange(steps * access.warps).reshape(steps, access.warps, 1)
     if patch:
-        row, piece = patched(patch, request, rows, pieces)
+        down, right = np.divmod(request, across)
+        row, piece = down * patch.rows + patch.down, right * patch.pieces + patch.right
+        on = (patch.down >= 0) & (row < rows) & (piece < pieces)
     else:
-        row, piece = in_line(access.pattern, request, rows, pieces)
-    element = np.where(row < 0, -1, row * layout.columns + piece * vector)
+        k = request * WARP + _LANES
+        row, piece = np.divmod(k, pieces) if access.pattern == "row" else np.divmod(k, rows)[::-1]
+        piece = (piece + row) % pieces if access.pattern == "diagonal" else piece
+        on = k < rows * pieces
+    element = np.where(on, row * layout.columns + piece * vector, -1)
     return np.where(element < prod(layout.shape), element, -1)
 
 
@@ -255,13 +261,27 @@ def lanes(
     return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in counts))
 
 
-def _patch(access: Access) -> Patch | None:
+class _Patch(NamedTuple):
+    """A rectangle of ``rows`` by ``pieces`` that a request takes, and which of it each lane has, (32,); -1 for none."""
+
+    rows: int
+    pieces: int
+    down: Integers
+    right: Integers
+
+
+def _patch(access: Access) -> _Patch | None:
     """Return what a request takes, None when it goes along a line."""
     if access.pattern == "tile":
-        return tile_patch(access.across or 8)
-    if access.pattern == "matrices":
+        across = access.across or 8
+        return _Patch(WARP // across, across, _LANES // across, _LANES % across)
+    if access.pattern == "matrices":  # which count downwards first, as the fragments of a matrix product do
         matrices = MATRICES[access.op]
-        return matrix_patch(matrices, access.across or max(1, matrices // 2))
+        across = access.across or max(1, matrices // 2)
+        high = matrices // across
+        matrix, row = np.divmod(_LANES, _MATRIX_ROWS)
+        down = np.where(matrix < matrices, matrix % high * _MATRIX_ROWS + row, -1)
+        return _Patch(high * _MATRIX_ROWS, across, down, matrix // high)
     return None
 
 
@@ -274,7 +294,7 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
     if not len(sizes) <= len(values) <= len(sizes) + 1:
         words = {"n": len(values), "layout": layout.text, "axes": len(layout.shape)}
         raise InputError(f"{access.text}: " + english("gives {n} numbers; {layout} has {axes} dimensions", **words))
-    on = lane < MATRIX_ROWS * MATRICES.get(access.op, WARP)
+    on = lane < _MATRIX_ROWS * MATRICES.get(access.op, WARP)
     if len(values) > len(sizes):
         on &= values[-1] != 0
     element = np.zeros(shape, np.int64)

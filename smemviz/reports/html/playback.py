@@ -18,8 +18,15 @@ from smemviz.frontends.reading import listing, loaded_sites
 from smemviz.languages import spelling_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
-from smemviz.model.playback.request_view import RequestView, blocks, playback_order, worst_request
+from smemviz.model.playback import (
+    BankLayout,
+    RequestView,
+    bank_layout,
+    bank_service,
+    blocks,
+    playback_order,
+    worst_request,
+)
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording

@@ -18,7 +18,7 @@ from smemviz.figures.registry import FIGURES, FOLDED, FigureInput
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html.page import document, messages_element, picture_style, report_scripts

@@ -17,7 +17,7 @@ from smemviz.figures.sectors import largest_request, sectors
 from smemviz.i18n import N_, _
 from smemviz.languages import spelling_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.playback.request_view import RequestView, worst_request
+from smemviz.model.playback import RequestView, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.comparison import Row, extremes
 from smemviz.views.one_request import drawn_request

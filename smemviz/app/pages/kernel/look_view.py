@@ -11,7 +11,7 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.elements import accessed, shown_array
 from smemviz.i18n import _, ngettext
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import RequestView, blocks
+from smemviz.model.playback import RequestView, blocks
 from smemviz.recordings.data import Launch
 from smemviz.reports.html.playback import played_block
 from smemviz.wording.labels import count, sentences

@@ -20,7 +20,7 @@ from smemviz.i18n import _
 from smemviz.languages import spelling_of
 from smemviz.lessons.course import lesson_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording

@@ -1,1 +1,0 @@
-"""What is shown of one request: which bank serves whom when, and the worst request."""
