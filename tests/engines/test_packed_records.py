@@ -114,8 +114,7 @@ def test_as_many_accesses_are_counted_as_numba_compiles(types, text):
 
 @compiling
 @pytest.mark.parametrize(
-    "dtype",
-    [pytest.param(PACKED, id="packed", marks=pytest.mark.exhaustive), pytest.param(ALIGNED, id="aligned")],
+    "dtype", [pytest.param(PACKED, id="packed", marks=pytest.mark.exhaustive), pytest.param(ALIGNED, id="aligned")]
 )
 def test_the_gpu_engine_counts_what_lockstep_counts(dtype):
     from helpers.counted_numba import passes_of

@@ -130,14 +130,7 @@ Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, in
 class Dispatcher:
     """A kernel, launched by ``kernel[grid, block](...)``, or a device function, called by kernels."""
 
-    def __init__(
-        self,
-        py_func: FunctionType,
-        signature: Any,
-        device: bool,
-        file: str,
-        launcher: Launcher,
-    ) -> None:
+    def __init__(self, py_func: FunctionType, signature: Any, device: bool, file: str, launcher: Launcher) -> None:
         self.py_func = py_func
         self.__name__ = py_func.__name__
         self.__doc__ = py_func.__doc__

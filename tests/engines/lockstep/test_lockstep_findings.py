@@ -154,11 +154,7 @@ def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (
-            "kernel(np.zeros(3))",
-            LaunchError,
-            "kernel needs a launch: kernel[grid, block](...)",
-        ),
+        ("kernel(np.zeros(3))", LaunchError, "kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.syncthreads()", KernelFileError, "cuda.syncthreads is for kernels; this line runs on the host"),
         (
             "cuda.shared.array(3, int32)",
@@ -177,11 +173,7 @@ def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
             UnsupportedError,
             "cuda.set_memory_manager is not known to the lockstep engine; run with engine gpu",
         ),
-        (
-            "kernel[1, 1](out=np.zeros(3))",
-            LaunchError,
-            "a launch names no arguments, in Numba as well; leave out= out",
-        ),
+        ("kernel[1, 1](out=np.zeros(3))", LaunchError, "a launch names no arguments, in Numba as well; leave out= out"),
         ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
         ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),
         (

@@ -65,9 +65,7 @@ WAITS = {
     "threads", [pytest.param(1 << 15, id="one batch", marks=pytest.mark.exhaustive), pytest.param(64, id="two batches")]
 )
 @pytest.mark.parametrize(
-    "text",
-    [*(wait + ADD for wait in WAITS.values()), TRY.replace("FENCE", "cuda.threadfence()")],
-    ids=[*WAITS, "try"],
+    "text", [*(wait + ADD for wait in WAITS.values()), TRY.replace("FENCE", "cuda.threadfence()")], ids=[*WAITS, "try"]
 )
 def test_every_thread_gets_the_lock_once(text, threads):
     total, findings = run(text, limits=Limits(threads_at_once=threads))

@@ -150,10 +150,7 @@ def test_local_records_are_viewed_as_the_numbers_in_them():
             "l = cuda.local.array(2, LARGE)\nl[0] = l[1]",
             "a record of 1,200 bytes is not copied whole in lockstep; copy its fields",
         ),
-        (
-            "l = cuda.local.array(2, LARGE)\nr = l[0]\nx = r[0]",
-            "r[0]: a field is taken by its name here; write r['v']",
-        ),
+        ("l = cuda.local.array(2, LARGE)\nr = l[0]\nx = r[0]", "r[0]: a field is taken by its name here; write r['v']"),
     ],
 )
 def test_what_is_not_copied_is_refused_in_one_line(text, says):

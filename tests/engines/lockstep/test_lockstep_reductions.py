@@ -18,9 +18,7 @@ DTYPES = ("bool", "int8", "uint8", "int32", "uint32", "int64", "float32", "float
 QUICK = ("int8", "float32")
 # Compiling takes most of the time. Flat, an array of any shape is of one type to Numba.
 HOW = pytest.mark.parametrize(
-    ("quick", "given_to_numba"),
-    [(True, np.ravel), (False, np.asarray)],
-    ids=["flat", "as it is"],
+    ("quick", "given_to_numba"), [(True, np.ravel), (False, np.asarray)], ids=["flat", "as it is"]
 )
 
 

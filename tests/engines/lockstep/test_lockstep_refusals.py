@@ -168,10 +168,7 @@ NONE = ": Numba compiles none for CUDA; compute it otherwise"
         ("x = cuda.grid(4)", "cuda.grid(4): the number of axes is 1, 2 or 3"),
         ("cuda.atomic.add(out, 0, 1, 2)", "cuda.atomic.add takes 3 arguments, not 4"),
         ("for k in range(0, 4, 0):\n    pass", "range(0, 4, 0): the step is 0"),
-        (
-            "while out:\n    pass",
-            f"an array where a number belongs (while out:){NUMBA}",
-        ),
+        ("while out:\n    pass", f"an array where a number belongs (while out:){NUMBA}"),
         ("out[0] = None", f"nothing where a number belongs (out[0] = None){NUMBA}"),
         ("x = abs(None)", f"abs of nothing{NUMBA}"),
         ("a, b = 1, 2, 3", "3 values for 2 names"),

@@ -49,10 +49,7 @@ def test_memory_that_nobody_stored_in_has_no_zeros_to_count_from():
         """
 
     assert found(text) == [
-        (
-            "unwritten_read",
-            "counts[0] is updated, but nothing wrote it: shared memory does not start as zeros",
-        )
+        ("unwritten_read", "counts[0] is updated, but nothing wrote it: shared memory does not start as zeros")
     ]
 
 
@@ -189,10 +186,7 @@ def test_a_name_that_stands_for_two_arrays_is_resolved_by_the_address():
         """
 
     assert found(text) == [
-        (
-            "unwritten_read",
-            "two[0] is read, but nothing wrote it: shared memory does not start as zeros",
-        )
+        ("unwritten_read", "two[0] is read, but nothing wrote it: shared memory does not start as zeros")
     ]
 
 

@@ -58,9 +58,7 @@ class Recorder(recorder.Recorder):
 
 
 def run(
-    program: PythonProgram,
-    options: RunOptions | None = None,
-    after: Callable[[str, Sequence[Any]], None] | None = None,
+    program: PythonProgram, options: RunOptions | None = None, after: Callable[[str, Sequence[Any]], None] | None = None
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 

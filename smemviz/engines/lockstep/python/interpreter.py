@@ -19,13 +19,7 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.python import calls, loops, operations, statements, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, Language
 from smemviz.engines.lockstep.python.inference.branches import versions_of
-from smemviz.engines.lockstep.running_launch import (
-    COMPUTE_CAPABILITY,
-    Place,
-    check_threads,
-    check_together,
-    slots_of,
-)
+from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.model.hardware.compute_capability import device

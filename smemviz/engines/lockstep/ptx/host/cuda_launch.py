@@ -24,13 +24,7 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, with_names, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
-from smemviz.engines.lockstep.running_launch import (
-    COMPUTE_CAPABILITY,
-    Place,
-    check_threads,
-    check_together,
-    slots_of,
-)
+from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError

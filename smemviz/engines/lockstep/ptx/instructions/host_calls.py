@@ -122,8 +122,4 @@ def _formatted(m: Machine, text: int, values: int) -> str:
     return _FORMAT.sub(fill, _string(m, text))
 
 
-FAMILY: Family = {
-    "vprintf": _printf,
-    "__assertfail": _assert,
-    **dict.fromkeys(("malloc", "free"), _memory_of_host),
-}
+FAMILY: Family = {"vprintf": _printf, "__assertfail": _assert, **dict.fromkeys(("malloc", "free"), _memory_of_host)}

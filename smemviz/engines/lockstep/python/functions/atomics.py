@@ -187,8 +187,5 @@ def _store(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
 
 
 CALLS: dict[str, Rule] = {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
-CALLS |= {
-    "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
-    "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
-}
+CALLS |= {"cuda.atomic.cas": Rule(compare_and_swap, 4, 4), "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3)}
 CALLS |= {f"cuda.{name}": Rule(_load, 2, 2) if op == "load" else Rule(_store, 3, 3) for name, op in CACHE_HINTS.items()}

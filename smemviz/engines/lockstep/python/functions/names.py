@@ -23,9 +23,7 @@ from smemviz.engines.lockstep.python.functions import (
     warp,
 )
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.typing import (
-    Value,
-)
+from smemviz.engines.lockstep.values.typing import Value
 from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE
 

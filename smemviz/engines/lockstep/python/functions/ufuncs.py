@@ -246,11 +246,7 @@ def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], argument
 
 CALLS: dict[str, Rule] = {f"numpy.{name}": _rule(getattr(np, name)) for name in _UFUNCS}
 CALLS |= {f"cmath.{name}": plain(_complex(function), 1) for name, function in OF_COMPLEX.items()}
-CALLS |= {
-    "cmath.log": plain(_log, 1, 2),
-    "cmath.polar": plain(_polar, 1),
-    "cmath.rect": plain(_rect, 2),
-}
+CALLS |= {"cmath.log": plain(_log, 1, 2), "cmath.polar": plain(_polar, 1), "cmath.rect": plain(_rect, 2)}
 CALLS |= {f"operator.{name}": _binary(op) for name, op in OPERATORS.items()}
 CALLS["operator.contains"] = Rule(_contains, 2, 2)
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
