@@ -6,13 +6,14 @@ shared store and load, and sectors of the global store.
 
 import numpy as np
 import pytest
-from helpers.gallery import SLOW, h200
+from helpers.gallery import H100, SLOW, h200
 from helpers.tiers import but
 
 import smemviz
 from smemviz.frontends.reading import read_program
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import gallery, kernels_dir
+from smemviz.recordings.calibration import load_calibration
 
 KERNELS = [
     "set_row_read_row",
@@ -170,3 +171,52 @@ def test_static_and_dynamic_reverse_count_the_same():
 
     assert recording["static_reverse"].summary() == recording["dynamic_reverse"].summary()
     assert [row.wavefronts for row in recording["static_reverse"].summary()] == [None, 2, 2, None]
+
+
+FILES = sorted(path.name.removesuffix(".smem.npz") for path in H100.glob("*.smem.npz"))
+
+
+@pytest.fixture(scope="module", params=but(SLOW, FILES))
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def recorded(name):
+    return smemviz.load(H100 / f"{name}.smem.npz")
+
+
+def test_the_recording_of_an_h100_was_made_from_this_kernel_file(name, recorded):
+    path = kernels_dir() / (name if name.endswith(".cu") else f"{name}.py")
+
+    assert recorded.device.name == "NVIDIA H100 80GB HBM3"
+    assert recorded.sha256 == read_program(path).sha256, f"verify {path.name} on an H100 again"
+
+
+def test_every_site_was_held_against_the_counters_of_an_h100(name, recorded):
+    path = kernels_dir() / (name if name.endswith(".cu") else f"{name}.py")
+    run = smemviz.run(path, engine="lockstep")
+
+    for launch, predicted in zip(recorded.launches, run.launches, strict=True):
+        assert launch.unaccounted == ()
+        assert launch.summary() == predicted.summary()
+        for site, counted, hardware in zip(launch.sites, predicted.summary(), launch.hardware, strict=True):
+            assert hardware.verdict in ("agrees", "explained"), (launch.kernel, site.line, hardware.because)
+            if hardware.verdict == "agrees":
+                seen = (hardware.requests, hardware.wavefronts, hardware.ideal, hardware.sectors)
+                assert seen == (counted.requests, counted.wavefronts, counted.ideal, counted.sectors)
+
+
+def test_an_h200_counted_the_same(name, recorded):
+    for here, there in zip(recorded.launches, h200(name).launches, strict=True):
+        for one, other in zip(here.hardware, there.hardware, strict=True):
+            seen, expected = ((row.requests, row.wavefronts, row.ideal, row.sectors) for row in (one, other))
+            assert seen == expected
+
+
+def test_the_clock_of_an_h100_agrees_with_every_assumption():
+    calibration = load_calibration(kernels_dir() / "recordings" / "h100" / "calibration.json")
+
+    assert len(calibration.rows) == 46
+    assert all(row.agrees for row in calibration.rows)
+    assert all(abs(slope - 1) < 0.001 for slope in calibration.slopes.values())

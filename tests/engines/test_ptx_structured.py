@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.engines.gpu.ptx.ptx_text import EntryText
+from smemviz.engines.gpu.ptx.ptx_text import EntryText, alone
 from smemviz.engines.gpu.ptx.structured import structured
 from smemviz.engines.lockstep.ptx.code.blocks import find_blocks, levels_of
 from smemviz.engines.lockstep.ptx.code.parse import parse
@@ -128,3 +128,18 @@ def test_lanes_meet_in_every_shape_of_loops_and_branches(body: str) -> None:
 def test_a_way_into_the_middle_of_a_loop_is_left_as_it_is() -> None:
     same = kernel("@%p1 bra $M; $H: mov.b32 %r2, 1; $M: @%p2 bra $H; @%p3 bra $M; $P: mov.b32 %r3, 1;" + OPERANDS)
     assert structured(same) is same
+
+
+HEAD = ".version 8.5\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 held[];\n"
+SMALL = ".visible .entry small(\n\t.param .u64 small_param_0\n)\n{\n\tret;\n}\n"
+LARGE = ".visible .entry large()\n.maxntid 32, 1, 1\n{\n\t.shared .b8 tile[65536];\n{\n.reg .pred p;\n}\n\tret;\n}\n"
+TEMPLATE = ".weak .entry _Z5smallIfEvPT_(\n\t.param .u64 x\n)\n{\n\tret;\n}\n"
+HELPER = ".func (.param .b32 out) helper(.param .b32 in)\n{\n\tret;\n}\n"
+
+
+def test_the_other_entries_are_left_out_and_functions_stay():
+    assert alone(HEAD + SMALL + LARGE + HELPER, "small") == HEAD + SMALL + "\n" + HELPER
+
+
+def test_templates_are_entries_too():
+    assert alone(HEAD + TEMPLATE + HELPER + SMALL, "_Z5smallIfEvPT_") == HEAD + TEMPLATE + HELPER + "\n"

@@ -71,44 +71,6 @@ def test_a_counter_that_is_tried_again_misses_nobody(block, grid):
     assert np.bincount(out).tolist() == [5] * (block * grid)
 
 
-@SHAPES
-def test_what_is_kept_of_many_is_kept_once(block, grid):
-    text = """
-        for k in range(i, 100, n):
-            if values[k] < 50:
-                out[cuda.atomic.add(counts, 0, 1)] = values[k]
-            else:
-                out[99 - cuda.atomic.add(counts, 1, 1)] = values[k]
-    """
-    out = np.zeros(100, np.int64)
-    counts, findings = launched(text, out, block, grid)
-    low = int((VALUES[:100] < 50).sum())
-    assert counts[:2].tolist() == [low, 100 - low]
-    assert sorted(out[:low]) + sorted(out[low:]) == sorted(VALUES[:100])
-    assert findings == ()
-
-
-@SHAPES
-def test_work_that_is_taken_is_done_once(block, grid):
-    text = """
-        while True:
-            at = cuda.atomic.add(counts, 0, 1)
-            if at >= 40:
-                break
-            for k in range(values[at]):
-                out[at] += k
-    """
-    out = np.zeros(40, np.int64)
-    launched(text, out, block, grid)
-    assert out.tolist() == [value * (value - 1) // 2 for value in VALUES[:40]]
-
-
-def test_lists_grow_in_the_order_of_threads_turn_by_turn():
-    out = np.zeros(96, np.int64)
-    launched("for k in range(i, 96, n):\n    out[k] = cuda.atomic.exch(counts, k % 7, k)", out)
-    assert out.tolist() == [0] * 7 + list(range(89))
-
-
 @pytest.mark.parametrize("update", ["min", "max"])
 @pytest.mark.parametrize("used", ["", "_ = "])
 def test_an_extreme_that_is_as_large_changes_no_sign_of_a_zero(used, update):
