@@ -68,6 +68,12 @@ def add_compiler(parser: Declares) -> None:
         "-include", metavar="HEADER", dest="before", action="append", default=[], help="of CUDA C++: read it first"
     )
     parser.add_argument("-std", metavar="c++NN", help="of CUDA C++: the standard it is written in (default: c++17)")
+    parser.add_argument(
+        "--compile-commands",
+        metavar="JSON",
+        type=Path,
+        help="of CUDA C++: the compile_commands.json of the project, for its folders, macros and standard",
+    )
 
 
 def with_compiler(arguments: argparse.Namespace) -> Program | Path:
@@ -88,15 +94,19 @@ def compiler_words(arguments: argparse.Namespace) -> list[str]:
     """Return the compiler's options as they are written on a command line."""
     named = (("-I", arguments.folders), ("-D", arguments.macros), ("-include", arguments.before))
     words = [word for name, values in named for value in values for word in (name, value)]
-    return [*words, "-std", arguments.std] if arguments.std else words
+    words += ["-std", arguments.std] if arguments.std else []
+    return [*words, "--compile-commands", str(arguments.compile_commands)] if arguments.compile_commands else words
 
 
 def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
     """Return what gives a program the compiler's options.
 
     Raises:
-        InputError: at once, for a folder that is not there; of what is returned, for a program in another language.
+        InputError: at once, for a folder that is not there; of what is returned, for a program in another language,
+            and for one that the project says nothing of.
     """
+    from smemviz.frontends.compile_commands import project_options
+
     for folder in arguments.folders:
         if not Path(folder).is_dir():
             raise InputError(f"-I {folder}: there is no such folder")
@@ -106,7 +116,12 @@ def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
     def compiled(program: Program) -> Program:
         if not compiler_words(arguments):
             return program
-        return program.with_compiler(options, arguments.folders, arguments.before)
+        if arguments.compile_commands is None:
+            return program.with_compiler(options, arguments.folders, arguments.before)
+        of = project_options(arguments.compile_commands, program.file)
+        folders, before = (*arguments.folders, *of.folders), (*of.before, *arguments.before)
+        others = (option for option in of.options if not (standard and option.startswith("--std")))
+        return program.with_compiler((*others, *options), folders, before)
 
     return compiled
 

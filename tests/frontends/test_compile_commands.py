@@ -1,0 +1,54 @@
+"""What a project's ``compile_commands.json`` says of a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smemviz.errors import InputError
+from smemviz.frontends.compile_commands import CompilerOptions, project_options
+
+
+def database(folder: Path, **entry: object) -> Path:
+    path = folder / "compile_commands.json"
+    path.write_text(json.dumps([{"directory": str(folder), "file": "other.cu", "command": "nvcc"}, entry]))
+    return path
+
+
+def test_a_file_has_the_folders_macros_and_standard_of_its_command(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/includes.rsp").write_text('-I"/opt/with space" -isystem=/opt/system\n')
+    command = (
+        "nvcc -forward-unknown-to-host-compiler -DTILE=32 -D NAME='\"a\"' --options-file includes.rsp -I../src "
+        "-std=c++20 -include first.h --generate-code=arch=compute_90,code=[sm_90] -x cu -c ../k.cu -o k.o"
+    )
+    path = database(tmp_path, directory=str(tmp_path / "build"), file="../k.cu", command=command)
+    assert project_options(path, str(tmp_path / "k.cu")) == CompilerOptions(
+        ("--std=c++20", "-DTILE=32", '-DNAME="a"'),
+        ("/opt/with space", "/opt/system", f"{tmp_path}/build/../src"),
+        ("first.h",),
+    )
+
+
+def test_a_command_may_be_a_list_of_words(tmp_path: Path) -> None:
+    path = database(tmp_path, directory=str(tmp_path), file="k.cu", arguments=["nvcc", "-DN=2", "-c", "k.cu"])
+    assert project_options(path, str(tmp_path / "k.cu")) == CompilerOptions(("-DN=2",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "says of no k.cu how it is compiled; name its folders with -I"),
+        ("{", "is no compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
+        ("[3]", "is no compile_commands.json"),
+        (None, "No such file or directory"),
+    ],
+)
+def test_a_database_without_the_file_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "compile_commands.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        project_options(path, "k.cu")
