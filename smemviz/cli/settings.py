@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from smemviz.recordings.recording import Recording
 
 _MOST_DIGITS = 9  # of a number that counts
+_OLDEST_OF_TRITON = (7, 5)
 
 
 class Declares(Protocol):
@@ -124,6 +126,28 @@ def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
         return program.with_compiler((*others, *options), folders, before)
 
     return compiled
+
+
+def add_target(parser: Declares) -> None:
+    """Declare ``--target`` of Triton."""
+    parser.add_argument(
+        "--target",
+        metavar="sm_NN",
+        type=target,
+        help="of Triton: what its kernels are compiled for where there is no GPU (default: sm_80)",
+    )
+
+
+def target(text: str) -> tuple[int, int]:
+    """Read an architecture such as ``sm_80``, for argparse."""
+    from smemviz.model.hardware.compute_capability import known
+
+    match = re.fullmatch(r"(?:sm_)?(\d+)(\d)a?", text)
+    names = {row.cc: f"sm_{row.cc[0]}{row.cc[1]}" for row in known() if row.cc >= _OLDEST_OF_TRITON}
+    found = (int(match[1]), int(match[2])) if match else (0, 0)
+    if found not in names:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(names.values())}")
+    return found
 
 
 def add_output(parser: Declares, what: str, **more: Any) -> None:

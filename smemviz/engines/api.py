@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.engines.backend import Engine, runner_of
-from smemviz.engines.options import LOG_BYTES, LaunchOptions, Progress, RunOptions
+from smemviz.engines.options import DEFAULT_TARGET, LOG_BYTES, LaunchOptions, Progress, RunOptions
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError
 from smemviz.frontends.program import Program
@@ -32,6 +32,7 @@ def run(
     launch: int | None = None,
     max_launches: int | None = None,
     view: str | None = None,
+    target: tuple[int, int] | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -54,6 +55,7 @@ def run(
         launch: the one launch to record, numbered from 0 among those of these kernels.
         max_launches: how many launches to record at most. Launches that are not recorded happen all the same.
         view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
+        target: the compute capability that kernels of Triton are compiled for where there is no GPU, (8, 0) without.
 
     Raises:
         CutShortError: for Ctrl-C, a KeyboardInterrupt whose ``recording`` is what was recorded before.
@@ -62,7 +64,8 @@ def run(
     """
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
-    options = RunOptions(progress, log_bytes, Picker(selection(blocks, kernels, launch, max_launches)))
+    picker = Picker(selection(blocks, kernels, launch, max_launches))
+    options = RunOptions(progress, log_bytes, picker, target=target or DEFAULT_TARGET)
     may_be_script = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)

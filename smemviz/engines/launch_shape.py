@@ -119,7 +119,7 @@ def _dim3(place: tuple[str, int], what: str, size: object) -> Dim3:
 def launch_place(file: str) -> tuple[str, int]:
     """Return the file and line of the innermost running frame of ``file``: the launch a user wrote.
 
-    With no file it is the innermost frame of anything but smemviz and Numba.
+    With no file it is the innermost frame of anything but smemviz, Numba, Triton and torch.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -131,12 +131,13 @@ def launch_place(file: str) -> tuple[str, int]:
 
 
 def is_library(file: str) -> bool:
-    """Tell whether a source file is one of smemviz, its gallery left out, or of Numba."""
+    """Tell whether a source file is one of smemviz, its gallery left out, of Numba, Triton or torch."""
     return file.startswith(_libraries()) and not is_packaged(file)
 
 
 @cache
 def _libraries() -> tuple[str, ...]:
-    """Return the folders of smemviz and of Numba, found without loading Numba: a confined process could not."""
-    specs = (find_spec(name) for name in ("smemviz", "numba", "numba_cuda"))  # the last holds numba.cuda if it is there
+    """Return the folders of smemviz and of these, found without loading them: a confined process could not."""
+    # numba_cuda holds numba.cuda if it is there.
+    specs = (find_spec(name) for name in ("smemviz", "numba", "numba_cuda", "triton", "torch"))
     return tuple(f"{Path(spec.origin).parent}{os.sep}" for spec in specs if spec and spec.origin)

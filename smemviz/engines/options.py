@@ -109,6 +109,7 @@ def check_shared(
         )
 
 
+DEFAULT_TARGET = (8, 0)
 Progress = Callable[[int, int, str], None]  # called as progress(done, total, text)
 
 
@@ -118,12 +119,14 @@ class RunOptions:
 
     ``progress`` is called as a launch goes on, ``log_bytes`` bounds the logs of all launches together, ``limits`` are
     those of one launch in lockstep. ``picker`` tells which launches are recorded; the others happen all the same.
+    ``target`` is the compute capability that Triton compiles for where there is no GPU.
     """
 
     progress: Progress | None = None
     log_bytes: int = LOG_BYTES
     picker: Picker = field(default_factory=Picker)
     limits: Limits = DEFAULT_LIMITS
+    target: tuple[int, int] = DEFAULT_TARGET
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ _OTHERWISE = {
     "skcuda": "scikit-cuda",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
+    "triton": "'smemviz[triton]'",
     "umap": "umap-learn",
     "warp": "warp-lang",
     "wx": "wxpython",
@@ -69,7 +70,7 @@ _ALIKE = (
     "keras librosa mako matplotlib ml_dtypes moviepy mpi4py networkx nibabel nvtx pandas plotly progress psutil "
     "pyarrow pycuda pydicom pygame pyopencl pyqtgraph pyspark pytest pytools pyvista reikna requests rich scipy "
     "seaborn skvideo sympy tables taichi tensorflow tensorrt tilelang torch torchaudio torchvision tqdm "
-    "transformers trimesh triton vispy vtk xarray "
+    "transformers trimesh vispy vtk xarray "
 )
 # What modules of Python 2 are called in Python 3.
 PYTHON_2 = {

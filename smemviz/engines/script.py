@@ -76,7 +76,7 @@ def _seeing_script(
     bound = bounded() if kind == "lockstep" else nullcontext()
     with bound, _seeing(kind, find, options, children) as recorder:
         further = kind, program, replace(options, progress=None), recorder.children
-        with _seeing_cuda_cpp(kind, program, recorder), notebook_modules(program), entering(_enter_script, *further):
+        with _seeing_libraries(kind, program, recorder), notebook_modules(program), entering(_enter_script, *further):
             yield recorder
 
 
@@ -104,12 +104,14 @@ _entered = ExitStack()
 
 
 @contextmanager
-def _seeing_cuda_cpp(kind: EngineName, program: PythonProgram, recorder: Recorder) -> Iterator[None]:
-    """Let a recorder see the kernels in CUDA C++ that a script launches through CuPy or cuda.core."""
+def _seeing_libraries(kind: EngineName, program: PythonProgram, recorder: Recorder) -> Iterator[None]:
+    """Let a recorder see the kernels that a script launches through CuPy, PyCUDA, cuda.core or Triton."""
     if kind == "lockstep":
         from smemviz.engines.lockstep.host.stand_ins.seeing import seeing
+        from smemviz.engines.triton.seeing_triton import may_use_triton, triton_in_lockstep
 
-        with seeing(program, recorder):
+        triton = triton_in_lockstep(program, recorder) if may_use_triton(program) else nullcontext()
+        with seeing(program, recorder), triton:
             yield
     else:
         from smemviz.engines.gpu.libraries.scripts import watched

@@ -161,7 +161,6 @@ def _failure(file: str, folder: Path, error: BaseException, what: str) -> Kernel
 _INLINE = "torch.utils.cpp_extension"
 # Languages of kernels by the module that has them.
 _LANGUAGES = {
-    "triton": "Triton",
     "warp": "Warp",
     "cutlass": "CuTe DSL",
     "cuda.tile": "cuTile",
@@ -192,7 +191,7 @@ def _not_recorded(name: str) -> str:
             "kernels of torch's load_inline are not recorded; save their CUDA C++ as a .cu file, and name that"
         )
     return english(
-        "kernels of {language} are not recorded; those of Numba, CuPy, PyCUDA, cuda.core and CUDA C++ are",
+        "kernels of {language} are not recorded; those of Numba, CuPy, PyCUDA, cuda.core, Triton and CUDA C++ are",
         language=_LANGUAGES[name],
     )
 

@@ -191,7 +191,7 @@ def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_pa
     program = replace(read_program(path), options=("-DMORE=3",))
     (launch,) = planned_launches(program)
     assert (launch.grid, launch.block) == (3, 64)
-    (array,) = cuda_in_lockstep._arguments(launch, Entry(program, compile_program(program, ["k"]), "k"))
+    (array,) = cuda_in_lockstep._arguments(launch, Entry(program, compile_program(program, ["k"]), "k"), program)
     assert array.shape == (32 + 64 * 3,)
     (launch,) = planned_launches(replace(program, options=("-DMORE", "-DWARPS=4")))
     assert (launch.grid, launch.block) == (1, 128)

@@ -52,13 +52,14 @@ class RequestedLaunch:
         wanted = planned_launches(program)
         compiled = compile_program(program, [one.kernel for one in wanted], program.view)
         self.plan = next(one for one in wanted if one.kernel == kernel)
+        self.program = program
         self.entry = Entry(program, compiled, kernel)
         self.place = (program.file, self.plan.line)
         shape = (self.plan.grid, self.plan.block, 0, self.plan.dynamic_shared)
         self.configuration: Configuration = configuration(self.place, shape)
 
     def arguments(self) -> list[Any]:
-        return _arguments(self.plan, self.entry)
+        return _arguments(self.plan, self.entry, self.program)
 
     def on_card(self, arguments: list[Any], log_bytes: int = 1 << 27, **options: Any) -> tuple[Launch, LockstepCard]:
         card = LockstepCard(self.entry)

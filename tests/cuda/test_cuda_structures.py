@@ -36,7 +36,7 @@ def planned(program: CudaProgram) -> Iterator[tuple[LaunchPlan, Entry, list[Any]
     compiled = compile_program(program, [plan.kernel for plan in plans])
     for plan in plans:
         entry = Entry(program, compiled, plan.kernel)
-        yield plan, entry, _arguments(plan, entry)
+        yield plan, entry, _arguments(plan, entry, program)
 
 
 def values(line: str, **constants: object) -> list[Any]:

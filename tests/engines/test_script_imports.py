@@ -71,10 +71,15 @@ def test_what_is_missing_says_how_to_get_it(tmp_path: Path, line: str, said: str
         run(tmp_path, line)
 
 
+@pytest.mark.skipif(is_installed("triton"), reason="Triton is installed here")
+def test_kernels_of_triton_say_what_they_need(tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError, match=r"script\.py:1: .*; install it with pip install 'smemviz\[triton\]'"):
+        run(tmp_path, "import triton\n")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "language"),
     [
-        ("import triton.language as tl\n@triton.jit\ndef add(x): pass\n", 1, "Triton"),
         ("import numpy as np\nimport warp as wp\n", 2, "Warp"),
         ("import cutlass.cute as cute\n", 1, "CuTe DSL"),
         ("from jax.experimental import pallas as pl\n", 1, "Pallas"),
@@ -87,14 +92,12 @@ def test_kernels_of_other_languages_are_not_recorded(
 ) -> None:
     if installed:  # as far as these scripts see
         packages = tmp_path / "packages"
-        for name in ("triton/language", "warp", "cutlass/cute", "jax/experimental/pallas", "torch/utils/cpp_extension"):
+        for name in ("warp", "cutlass/cute", "jax/experimental/pallas", "torch/utils/cpp_extension"):
             (packages / name).mkdir(parents=True)
             (packages / name / "__init__.py").write_text("load_inline = None\n")
-        (packages / "triton" / "__init__.py").write_text("jit = lambda function: function\n")
         monkeypatch.syspath_prepend(packages)
-        for name in ("triton", "warp", "cutlass", "jax", "torch"):
+        for name in ("warp", "cutlass", "jax", "torch"):
             monkeypatch.delitem(sys.modules, name, raising=False)
-        text = text.replace("import triton.language as tl", "import triton, triton.language as tl")
     elif is_installed(text.split()[1].partition(".")[0]):
         pytest.skip("it is installed here")
     with pytest.raises(KernelFileError) as met:

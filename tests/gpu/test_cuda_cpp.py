@@ -80,11 +80,11 @@ def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kern
     entry = Entry(program, compile_program(program, [each.kernel for each in wanted], program.view), kernel)
     place = (program.file, one.line)
     shape = configuration(place, (one.grid, one.block, 0, one.dynamic_shared))
-    ours, theirs = _arguments(one, entry), _arguments(one, entry)
+    ours, theirs = _arguments(one, entry, program), _arguments(one, entry, program)
 
     seen = record(Watched(), entry, shape, ours, place, 1 << 27)
     expected, _ = launch(entry, shape, theirs, place)
-    counted = record(Gpu(), entry, shape, _arguments(one, entry), place, 0)
+    counted = record(Gpu(), entry, shape, _arguments(one, entry, program), place, 0)
 
     for mine, other in zip(arrays_in(ours), arrays_in(theirs), strict=True):
         if kernel in FUSED:

@@ -9,8 +9,9 @@ comments that nvcc ignores, one a line, and main() is not run then:
 A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
 `python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
 the same script runs with its kernels in lockstep. Kernels of CuPy and cuda.core are recorded too, with the libraries
-and without, those of PyCUDA where it is not installed. A notebook, `smemviz run lesson.ipynb`, is run as the script of
-all its cells.
+and without, those of PyCUDA where it is not installed. Kernels of Triton are compiled for the GPU that
+--target names and run in lockstep, with torch's CPU as its cuda. A notebook, `smemviz run lesson.ipynb`, is run as the
+script of all its cells.
 
 Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
 start), or a kernel after the first was refused, unless --no-fail is given. Whatever was recorded is kept. The last line
@@ -29,6 +30,7 @@ from smemviz.cli.settings import (
     add_engine,
     add_file_and_settings,
     add_output,
+    add_target,
     add_view,
     compiler_words,
     main_output,
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_view(parser)
     add_compiler(parser)
+    add_target(parser)
     add_output(parser, "save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",
@@ -89,6 +92,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 launch=arguments.launch,
                 max_launches=arguments.max_launches,
                 view=arguments.view,
+                target=arguments.target,
             )
         except CutShortError as error:
             stop, recording = error, error.recording

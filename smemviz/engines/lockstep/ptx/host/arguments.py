@@ -48,7 +48,8 @@ class Memory(Protocol):
 class StructureValue:
     """A structure that a kernel takes by value: its bytes, and by where their addresses stand in it, arrays.
 
-    Each has the field that points to it, as it is written behind the structure's name.
+    Each has the field that points to it, as it is written behind the structure's name. The bytes there say how far
+    behind the beginning of the array it points.
     """
 
     data: NDArray[np.uint8]
@@ -138,7 +139,7 @@ def _bytes(
     if isinstance(value, StructureValue):
         data = value.data.copy()
         for at, (field_name, array) in value.arrays.items():
-            data[at : at + 8].view(np.uint64)[0] = arguments.add(name + field_name, array).start
+            data[at : at + 8].view(np.uint64)[0] += arguments.add(name + field_name, array).start
         return data
     if isinstance(value, bytes):
         if len(value) == size:

@@ -54,7 +54,7 @@ def run(
 
     def outcome(plan: LaunchPlan, options: LaunchOptions) -> LaunchOutcome:
         place, entry = (program.file, plan.line), Entry(program, compiled, plan.kernel)
-        arguments = _arguments(plan, entry)
+        arguments = _arguments(plan, entry, program)
         shape = configuration(place, (plan.grid, plan.block, 0, plan.dynamic_shared))
         launched = make(entry, shape, arguments, place, options)
         if after is not None:
@@ -67,11 +67,11 @@ def run(
     return seen.result()
 
 
-def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
+def _arguments(plan: LaunchPlan, entry: Entry, program: CudaProgram) -> list[Any]:
     """Make the arguments that a comment asks for."""
     structures = {number: value for number, value in enumerate(plan.arguments) if isinstance(value, Structure)}
-    values = structure_values(entry, structures, plan) if structures else {}
-    names = entry.program.kernel(plan.kernel, plan.line).parameters
+    values = structure_values(program, entry, structures, plan) if structures else {}
+    names = program.kernel(plan.kernel, plan.line).parameters
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     arguments: list[Any] = []
     for number, (name, node) in enumerate(zip(names, plan.arguments, strict=True)):
@@ -80,15 +80,15 @@ def _arguments(plan: LaunchPlan, entry: Entry) -> list[Any]:
             continue
         parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
         if parameter.structure:
-            how = written_structure(entry.program, plan.kernel, number)
+            how = written_structure(program, plan.kernel, number)
             what = english("{name} is a structure; write its values in braces, {how}", name=name, how=how)
-            raise LaunchError(entry.program.file, plan.line, what)
-        array = argument_array(node, parameter, plan.scope, (entry.program.file, plan.line))
+            raise LaunchError(program.file, plan.line, what)
+        array = argument_array(node, parameter, plan.scope, (program.file, plan.line))
         try:
             arguments.append(value_of(node, {**plan.scope, "nullptr": 0}) if array is None else array)
         except UnreadableError as error:
             raise LaunchError(
-                entry.program.file,
+                program.file,
                 plan.line,
                 english("{text} is not read as an argument for {name}", text=error, name=name),
             ) from None
@@ -152,13 +152,15 @@ class CudaKernel:
         return configuration(place, (shape[0], shape[1], 0, *shape[2:]))
 
 
-def structure_values(entry: Entry, structures: Mapping[int, Structure], plan: LaunchPlan) -> dict[int, StructureValue]:
+def structure_values(
+    program: CudaProgram, entry: Entry, structures: Mapping[int, Structure], plan: LaunchPlan
+) -> dict[int, StructureValue]:
     """Return the structures of a launch, by the numbers of their parameters.
 
     Raises:
         LaunchError: for a value that its field does not take.
     """
-    program, line = entry.program, plan.line
+    line = plan.line
     try:
         variables = parse(compile_structures(program, entry.name, structures, line)).variables
     except PtxError as error:

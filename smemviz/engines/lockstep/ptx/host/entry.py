@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.ptx.code.operands import integer, split
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.frontends.cuda.compiling import Compiled
-from smemviz.frontends.cuda.cuda_program import CudaProgram
+from smemviz.frontends.cuda.text.cuda_functions import Function
 
 
 class Variables:
@@ -97,6 +97,21 @@ def _value(text: str, width: int, number: int, pointers: dict[int, str]) -> Any:
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
 
 
+class Defining(Protocol):
+    """The text that defines a kernel."""
+
+    @property
+    def file(self) -> str:
+        """The file that errors name."""
+
+    @property
+    def device_text(self) -> str:
+        """What is compiled for the device."""
+
+    def kernel(self, name: str, line: int) -> Function:
+        """Return a kernel by its name; ``line`` is where it is named."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """A kernel ready to be launched: its name as it was asked for, and what was made of it.
@@ -104,7 +119,7 @@ class Entry:
     ``variables`` are those of its module where they last from launch to launch; else each launch has them anew.
     """
 
-    program: CudaProgram
+    program: Defining
     compiled: Compiled
     name: str
     variables: Variables | None = field(default=None, compare=False, kw_only=True)

@@ -1,0 +1,129 @@
+"""A kernel of Triton and its arguments, as what runs PTX takes them."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.launch_shape import is_library
+from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
+from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.frontends.cuda.compiling import Compiled
+from smemviz.frontends.cuda.text.cuda_functions import Function
+from smemviz.frontends.triton.python_text import PythonText, with_own_places
+
+_parsed = lru_cache(maxsize=16)(parse)
+_BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
+_FLOATS: Mapping[str, Any] = {"fp16": np.float16, "fp32": np.float32, "f32": np.float32, "fp64": np.float64}
+
+
+@dataclass(frozen=True)
+class TritonKernel:
+    """Where a kernel of Triton is defined, and what its PTX takes."""
+
+    file: str
+    name: str
+    line: int
+    parameters: tuple[str, ...]
+    device_text = ""  # whose blocks never wait for each other
+
+    def kernel(self, name: str, line: int) -> Function:
+        """Return its head."""
+        return Function(self.name, self.line, True, True, 0, 0, 0, self.parameters, (), ())
+
+
+@dataclass(frozen=True)
+class Passed:
+    """One argument as it is passed: its name, Triton's type, its value."""
+
+    name: str
+    type: str
+    value: Any
+
+
+def passed(signature: Iterable[tuple[str, Any]], values: Sequence[Any]) -> Iterator[Passed]:
+    """Give the arguments that a kernel's PTX takes, in order: no constants, and the items of tuples one by one."""
+    for (name, kind), value in zip(signature, values, strict=False):
+        if isinstance(kind, tuple):
+            inner = ((f"{name}[{number}]", one) for number, one in enumerate(kind))
+            yield from passed(inner, tuple(value))
+        elif str(kind).startswith("tensordesc"):
+            yield from _descriptor(name, str(kind), value)
+        elif kind != "constexpr":
+            yield Passed(name, str(kind), value)
+
+
+def _descriptor(name: str, kind: str, value: Any) -> Iterator[Passed]:
+    """Give what stands for a tensor descriptor where the hardware has none: its tensor, its sizes, and flags."""
+    yield Passed(name, "*", value.base)
+    shape = [("i64", size) for size in (*value.shape, *value.strides)]
+    flags = [("i1", getattr(value, "padding", "zero") == "nan"), ("i1", getattr(value, "round_f32_to_tf32", False))]
+    again = [*(("i32", size) for size in value.shape), *(("i64", step) for step in value.strides)]
+    for number, (one, given) in enumerate((*shape, *flags, *again)):
+        yield Passed(f"{name}.{number}", one, given)
+
+
+def entry_of(ptx: str, name: str, function: Any, own_file: str, arguments: Sequence[Passed]) -> Entry:
+    """Return a kernel ready to be launched; ``function`` is Triton's, ``own_file`` the script as messages name it."""
+    code = function.fn.__code__
+    file = _shown(code.co_filename, own_file)
+    text, texts = _with_texts(ptx, file, own_file)
+    taken = len(_parsed(text).functions[name].parameters)
+    names = [one.name for one in arguments]
+    names += [f"scratch_{number}" for number in range(taken - len(names))]
+    line = getattr(function, "def_file_line_number", code.co_firstlineno)
+    kernel = TritonKernel(file, function.fn.__name__, line, tuple(names))
+    compiled = Compiled(text, {kernel.name: name}, texts, (), {})
+    return Entry(kernel, compiled, kernel.name)
+
+
+@lru_cache(maxsize=64)
+def _with_texts(ptx: str, file: str, own_file: str) -> tuple[str, dict[str, PythonText]]:
+    """Return PTX with places in the user's files alone, and these files by the paths that it has for them."""
+    files = files_of(ptx)
+    own = {number: path for number, path in files.items() if not is_library(path)}
+    text, places = with_own_places(ptx, own.__contains__)
+    texts = {}
+    for number, path in own.items():
+        shown = _shown(path, own_file)
+        source = "".join(linecache.getlines(shown))
+        texts[path.replace("\\", "/")] = PythonText("" if shown == file else shown, source, "", places.get(number, ()))
+    return text, texts
+
+
+def _shown(path: str, own_file: str) -> str:
+    """Return a file as messages name it."""
+    return own_file if Path(path).resolve() == Path(own_file).resolve() else Path(path).as_posix()
+
+
+def bound(arguments: Sequence[Passed], taken: int, storage_of: Callable[[Any], tuple[NDArray[Any], int]]) -> list[Any]:
+    """Return arguments as a launch of PTX takes them, with null pointers for scratch memory that is not used.
+
+    ``storage_of`` gives the memory of a tensor, and at which byte of it the tensor begins.
+    """
+    values: list[Any] = [_value(one, storage_of) for one in arguments]
+    return [*values, *(bytes(8) for _ in range(taken - len(values)))]
+
+
+def _value(argument: Passed, storage_of: Callable[[Any], tuple[NDArray[Any], int]]) -> Any:
+    kind, value = argument.type.removeprefix("k"), argument.value
+    if kind.startswith("*"):
+        if isinstance(value, int) or value is None:
+            return int(value or 0).to_bytes(8, "little")
+        array, offset = storage_of(value)
+        return StructureValue(np.array([offset], np.uint64).view(np.uint8), {0: ("", array)})
+    if kind in _FLOATS:
+        data: bytes = _FLOATS[kind](value).tobytes()
+        return data
+    if kind == "bf16":
+        return (np.float32(value).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+    size = _BYTES[kind]
+    return (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")

@@ -1,0 +1,68 @@
+"""The memory of tensors, as arrays of NumPy."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ArrayArgument:
+    """An array of NumPy as Triton takes it."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.dtype = array.dtype
+        self.shape = array.shape
+
+    def data_ptr(self) -> int:
+        """Return its address."""
+        return int(self.array.ctypes.data)
+
+    def stride(self, axis: int | None = None) -> Any:
+        """Return the elements from one index to the next, of one axis or of each."""
+        strides = tuple(step // self.array.itemsize for step in self.array.strides)
+        return strides if axis is None else strides[axis]
+
+
+def as_argument(value: Any) -> Any:
+    """Return an argument of a kernel as Triton takes it."""
+    return ArrayArgument(value) if isinstance(value, np.ndarray) else value
+
+
+def storage_of(tensor: Any) -> tuple[NDArray[Any], int]:
+    """Return all memory of a tensor of torch or an array of NumPy, and at which byte of it this begins.
+
+    Where the tensor is all of it, the array has its shape. Memory of a GPU is copied.
+    """
+    if hasattr(tensor, "base") and hasattr(tensor.base, "data_ptr"):  # what triton.reinterpret returns
+        return storage_of(tensor.base)
+    if isinstance(tensor, ArrayArgument):
+        return _of_array(tensor.array)
+    torch = importlib.import_module("torch")
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        storage = tensor.untyped_storage()
+        flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage).cpu().numpy()
+        offset = tensor.data_ptr() - storage.data_ptr()
+        dtype = _dtype(str(tensor.dtype).removeprefix("torch."))
+        whole = flat[: len(flat) // dtype.itemsize * dtype.itemsize].view(dtype)
+        is_all = offset == 0 and tensor.is_contiguous() and tensor.numel() == whole.size
+        return (whole.reshape(tuple(tensor.shape)) if is_all else whole), offset
+
+
+def _of_array(array: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or owner.dtype != array.dtype:
+        owner = array
+    return owner, array.ctypes.data - owner.ctypes.data
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    """Return NumPy's type of a name of torch's; what NumPy has not are the bits of it."""
+    if name == "bfloat16":
+        return np.dtype(np.uint16)
+    return np.dtype(np.uint8) if name.startswith("float8") else np.dtype(name)

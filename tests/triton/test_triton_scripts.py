@@ -1,0 +1,139 @@
+"""Scripts with kernels of Triton, without a GPU: their results, their places, and counts derived by hand."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from helpers.triton_scripts import MATMUL, SOFTMAX, TRANSPOSE
+
+import smemviz
+from smemviz.errors import SmemvizError
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: pip install '.[triton]'"),
+    pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION"),
+]
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+
+
+def recorded(folder: Path, text: str, **options: object) -> Recording:
+    path = folder / "script.py"
+    path.write_text(text)
+    recording = smemviz.run(path, engine="lockstep", **options)  # type: ignore[arg-type]
+    assert recording.findings == ()
+    return recording
+
+
+def counted(launch: Launch) -> dict[tuple[int, str, str], tuple[int, int | None, int | None]]:
+    """Return requests, wavefronts and sectors by line, space and operation."""
+    return {
+        (site.line, site.space, site.op): (row.requests, row.wavefronts, row.sectors)
+        for site, row in zip(launch.sites, launch.summary(), strict=True)
+    }
+
+
+@needs_torch
+def test_softmax_reads_each_row_once_and_each_reduction_takes_a_store_of_every_warp(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, SOFTMAX)
+    (launch,) = recording.launches
+    assert (launch.kernel, launch.line, launch.grid, launch.block) == ("softmax", 7, (4, 1, 1), (128, 1, 1))
+    counts = counted(launch)
+    # 1,024 places of a row by 128 threads: 8 requests of each of 4 warps; 4 rows of 4,000 bytes are 500 sectors.
+    assert counts[10, "global", "load"] == counts[13, "global", "store"] == (8 * 4 * 4, None, 500)
+    # Each of 4 warps leaves one number, in 4 blocks.
+    assert counts[11, "shared", "store"] == counts[13, "shared", "store"] == (16, 16, None)
+    source = {(site.line, site.space): (site.column, site.source) for site in launch.sites}
+    assert source[11, "shared"] == (22, "tl.max(values, axis=0)")
+    assert source[13, "shared"] == (50, "tl.sum(numerator, axis=0)")
+    assert source[10, "global"][0] == 13
+    assert source[10, "global"][1].startswith("tl.load(x + row * n + columns, mask")
+    assert {array.name for array in launch.arrays if array.space == "global"} == {"x", "out"}
+
+
+def test_a_transpose_of_numpy_arrays_goes_through_shared_memory_without_conflicts(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, TRANSPOSE)
+    (launch,) = recording.launches
+    assert launch.grid == (2, 2, 1)
+    counts = counted(launch)
+    # 4 blocks of 4 warps, each of 128 threads with 8 of 1,024 elements; 16 KiB are 512 sectors, 512 bytes a request.
+    assert counts[14, "shared", "store"] == counts[14, "shared", "load"] == (128, 128, None)
+    assert counts[13, "global", "load"] == counts[14, "global", "store"] == (32, None, 512)
+    other = recorded(tmp_path, TRANSPOSE, constants={"SIZE": 32})
+    assert counted(other.launches[0])[13, "global", "load"] == (8, None, 128)
+
+
+@needs_torch
+def test_a_masked_load_of_a_product_copies_what_is_there_and_zeros_for_the_rest(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, MATMUL)
+    (launch,) = recording.launches  # the first configuration, and none to try the others
+    assert launch.block == (128, 1, 1)
+    counts = counted(launch)
+    # 32 of 80 halves of 64 rows at a time, 16 bytes a lane: 8 requests for each of 3 steps, the last with half of each
+    # warp's lanes; of the other operand the last step has half of the rows. Both have 10,240 bytes.
+    assert counts[16, "global", "load"] == (24, None, 320)
+    assert counts[17, "global", "load"] == (8 + 8 + 4, None, 320)
+    for line in (16, 17):  # 512 bytes a request: no fewer wavefronts than 4
+        requests, wavefronts, _ = counts[line, "shared", "store"]
+        assert wavefronts == 4 * requests
+        assert requests >= 24
+        requests, wavefronts, _ = counts[line, "shared", "ldmatrix_x4"]
+        assert wavefronts == 4 * requests
+    assert counts[19, "global", "store"] == (32, None, 512)
+
+
+@needs_torch
+def test_torch_says_that_its_tensors_are_on_the_gpu_and_times_are_no_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(
+        tmp_path,
+        SOFTMAX
+        + """\
+import math
+from triton.testing import do_bench
+
+assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+device = triton.runtime.driver.active.get_active_torch_device()
+assert x.is_cuda and x.device == device and torch.zeros(3, device=device).device == out.device
+host = x.cpu()
+x.zero_()
+assert host.abs().sum() > 0
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+start.record()
+end.record()
+torch.cuda.synchronize()
+assert math.isnan(start.elapsed_time(end)) and math.isnan(do_bench(lambda: None))
+assert do_bench(lambda: None, quantiles=[0.5, 0.2])[1] != 0
+assert torch.Generator(device="cuda").initial_seed() and torch.randn(2, 2).to("cuda").half().dtype == torch.float16
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    assert (torch.ones(2, 2) @ torch.ones(2, 2, device="cuda:0")).dtype == torch.bfloat16
+""",
+        target=(9, 0),
+    )
+    assert "times of triton.testing are nan" in capsys.readouterr().err
+    torch = sys.modules["torch"]
+    assert not torch.cuda.is_available()
+    assert torch.zeros(1).device.type == "cpu"
+
+
+@needs_torch
+def test_a_view_of_a_tensor_is_a_part_of_the_memory_that_others_see(tmp_path: Path) -> None:
+    text = SOFTMAX.replace("x = torch.randn(4, 1000,", "x = torch.randn(8, 1000,").replace("n(x, 1)", "n(x, 1)[4:]")
+    text = text.replace("softmax[(4,)](x, out,", "softmax[(4,)](x[4:], out[4:],").replace("(out, ", "(out[4:], ")
+    recorded(tmp_path, text.replace("torch.softmax(x, 1)", "torch.softmax(x[4:], 1)"))
+
+
+@needs_torch
+def test_what_the_target_has_and_lockstep_has_not_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SmemvizError, match=r"script\.py:18: wgmma\S* is not executed"):
+        recorded(tmp_path, MATMUL, target=(9, 0))
+
+
+def test_an_error_in_a_kernel_is_at_its_launch(tmp_path: Path) -> None:
+    with pytest.raises(SmemvizError, match=r"script\.py:19: CompilationError"):
+        recorded(tmp_path, TRANSPOSE.replace("tl.trans(tile)", "tl.nothing(tile)"))
