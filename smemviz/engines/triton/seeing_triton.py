@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from smemviz.engines.recorder import Recorder
 from smemviz.engines.process import replaced
+from smemviz.engines.recorder import Recorder
 from smemviz.engines.triton.stand_in_driver import Driver
 from smemviz.engines.triton.tensors import as_argument
 from smemviz.engines.triton.torch_on_cpu import torch_on_cpu
