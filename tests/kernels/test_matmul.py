@@ -100,18 +100,6 @@ def test_integers_cost_what_floats_of_as_many_bytes_cost(run):
         assert cost(run["naive_integer"], space, op) == cost(run["naive"], space, op)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("tile", [8, 16, 32])
-def test_tiles_divide_what_is_loaded_by_their_side(tile):
-    """2 S^3 / T elements: each block loads a row and a column of tiles."""
-    run = smemviz.run(FILE, constants={"TILE": tile}, engine="lockstep")
-
-    for kernel in ("tiled", "tiled_dynamic", "tiled_any", "tiled_integer", "tiled_transposed"):
-        requests, _, sectors = cost(run[kernel], "global", "load")
-        assert requests * 32 == 2 * SIDE**3 // tile
-        assert sectors * 8 == 2 * SIDE**3 // tile
-
-
 @pytest.mark.parametrize(
     ("kernel", "stores"),
     [("tiled", 1), ("tiled_transposed", 32), ("tiled_transposed_padded", 1), ("tiled_transposed_swizzled", 1)],

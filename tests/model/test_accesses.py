@@ -1,12 +1,6 @@
-"""Accesses made up: who asks for what, and what hardware counted for it.
-
-The counts of ``h200_counters.csv`` are Nsight Compute's, on an H200, one warp and one access per launch.
-"""
+"""Accesses made up: who asks for what, and what that costs."""
 
 from __future__ import annotations
-
-import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +10,7 @@ from hypothesis import strategies as st
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
-from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.layouts import Layout, layout_of
-from smemviz.model.layout.search import score
 from smemviz.recordings.vocabulary import MATRICES
 
 LANES = np.arange(32)
@@ -35,49 +27,48 @@ def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int
 # -- known results
 
 
-def test_a_tile_of_floats_needs_a_pad_or_an_xor_to_be_read_by_columns() -> None:
-    assert costs("32x32", "row; op=store") == (1, 0, 1)
-    assert costs("32x32", "column") == (32, 31, 32)
-    assert costs("32x32; pad=1", "column") == (1, 0, 1)
-    assert costs("32x32; swizzle=column ^ row", "column") == (1, 0, 1)
-    assert costs("32x32; swizzle=xor", "row; op=store") == (1, 0, 1)
+@pytest.mark.parametrize(
+    ("layout", "access", "found"),
+    [
+        # A tile of floats needs a pad or an XOR to be read by columns.
+        ("32x32", "row; op=store", (1, 0, 1)),
+        ("32x32", "column", (32, 31, 32)),
+        ("32x32; pad=1", "column", (1, 0, 1)),
+        ("32x32; swizzle=column ^ row", "column", (1, 0, 1)),
+        ("32x32; swizzle=xor", "row; op=store", (1, 0, 1)),
+        # 264 bytes from lane to lane: lanes 0 and 16 share a bank, and are never served together since 5.0.
+        ("32x33 float64", "column", (2, 0, 1)),
+        ("64x64", "row; op=load; width=16", (4, 0, 1)),
+        ("64x64", "row; op=store; width=16", (4, 0, 1)),
+        ("32x32", "column; width=16", (32, 28, 8)),
+        ("32x32; pad=4", "column; width=16", (4, 0, 1)),
+        # Stored as rows of 32, read as columns of 16: document 004's IPAD = 2, in the gallery's rectangle.py.
+        ("16x32 int32", "column", (16, 15, 16)),
+        ("16x32 int32; pad=1", "column", (2, 1, 2)),
+        ("16x32 int32; pad=2", "column", (1, 0, 1)),
+        # 64 halves are 128 bytes: the 8 rows of a matrix start in the same bank.
+        ("64x64 float16", "matrices; op=ldmatrix_x4", (32, 28, 8)),
+        ("64x64 float16; pad=8", "matrices; op=ldmatrix_x4", (4, 0, 1)),
+        ("64x64 float16; swizzle=Swizzle<3, 3, 3>", "matrices; op=ldmatrix_x4", (4, 0, 1)),
+        ("64x64 float16", "matrices; op=ldmatrix_x1", (8, 7, 8)),
+    ],
+)
+def test_what_is_known_of_an_access(layout: str, access: str, found: tuple[int, int, int]) -> None:
+    assert costs(layout, access) == found
 
 
-def test_float64_of_33_columns_is_free_of_conflicts_only_because_half_warps_go_apart() -> None:
-    # 264 bytes from lane to lane: lanes 0 and 16 share a bank, and are never served together since 5.0 ...
-    assert costs("32x33 float64", "column") == (2, 0, 1)
-    # ... whereas the 4-byte mode of 3.x serves all 32 lanes together, and then they conflict.
-    found = totals(access_of("column"), layout_of("32x33 float64"), Hardware((3, 5)))
-    assert found.excess > 0
-    assert found.max_degree == 2
+def test_a_column_on_3_x() -> None:
+    # The 4-byte mode serves all 32 lanes together, and then half-warps of doubles conflict.
+    doubles = totals(access_of("column"), layout_of("32x33 float64"), Hardware((3, 5)))
+    assert (doubles.excess > 0, doubles.max_degree) == (True, 2)
+    # CUDA C programming guide, 3.x: 8-way with banks of 8 bytes and 16-way later, for a 32 x 16 tile.
+    layout, access = layout_of("32x16 int32"), access_of("column")
+    assert [totals(access, layout, one).max_degree for one in (Hardware((3, 5), 8), H200)] == [8, 16]
 
 
-def test_contiguous_float4_take_four_wavefronts_and_no_excess() -> None:
-    for op in ("load", "store"):
-        assert costs("64x64", f"row; op={op}; width=16") == (4, 0, 1)
+def test_contiguous_float4_waste_nothing() -> None:
     found = totals(access_of("row; width=16"), layout_of("64x64"))
     assert (found.bytes_asked, found.bytes_wasted) == (64 * 64 * 4, 0)
-
-
-def test_sixteen_bytes_down_a_column_need_a_pad_of_four_words() -> None:
-    assert costs("32x32", "column; width=16") == (32, 28, 8)
-    assert costs("32x32; pad=4", "column; width=16") == (4, 0, 1)
-    with pytest.raises(InputError, match="not a multiple of 16"):
-        costs("32x32; pad=1", "column; width=16")
-
-
-def test_two_columns_of_sixteen_side_by_side_need_a_pad_of_two() -> None:
-    # Stored as rows of 32, read as columns of 16: document 004's IPAD = 2, in the gallery's rectangle.py.
-    assert costs("16x32 int32", "column") == (16, 15, 16)
-    assert costs("16x32 int32; pad=1", "column") == (2, 1, 2)
-    assert costs("16x32 int32; pad=2", "column") == (1, 0, 1)
-
-
-def test_a_column_of_ints_is_8_way_with_banks_of_8_bytes_and_16_way_later() -> None:
-    # CUDA C programming guide, 3.x: both figures are quoted for a 32 x 16 tile.
-    layout, access = layout_of("32x16 int32"), access_of("column")
-    assert totals(access, layout, Hardware((3, 5), 8)).max_degree == 8
-    assert totals(access, layout, H200).max_degree == 16
 
 
 # -- who asks for what
@@ -143,15 +134,6 @@ def test_fragments_cover_an_array_once(op: str) -> None:
     assert sorted(found[found >= 0].tolist()) == list(range(0, 32 * 64, 8))
 
 
-def test_fragments_of_halves_conflict_until_rows_are_padded_by_sixteen_bytes_or_swizzled() -> None:
-    # 64 halves are 128 bytes: the 8 rows of a matrix start in the same bank.
-    access = "matrices; op=ldmatrix_x4"
-    assert costs("64x64 float16", access) == (32, 28, 8)
-    assert costs("64x64 float16; pad=8", access) == (4, 0, 1)
-    assert costs("64x64 float16; swizzle=Swizzle<3, 3, 3>", access) == (4, 0, 1)
-    assert costs("64x64 float16", "matrices; op=ldmatrix_x1") == (8, 7, 8)
-
-
 def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_on() -> None:
     layout = Layout((8, 32))
     assert elements(access_of("lane // 4, lane % 4 * 2 + step; steps=2"), layout)[1, 0, 5] == 32 + 3
@@ -195,51 +177,6 @@ def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
     assert (shared.bytes_asked, shared.bytes_wasted) == (4, 124)
     kepler = totals(access_of("column; steps=1"), layout_of("32x32"), Hardware((3, 5), 8))
     assert (kepler.wavefronts, kepler.bytes_wasted) == (16, 16 * 256 - 128)  # two words of 4 bytes go together
-
-
-# -- the hardware
-
-
-def measured() -> list[tuple[str, int, list[int], int]]:
-    """Return operation, width, 32 addresses and the wavefronts that were counted, of shared memory."""
-    with (Path(__file__).parents[1] / "data" / "h200_counters.csv").open(newline="") as file:
-        rows = [row for row in csv.reader(file) if row[0] == "shared"]
-    return [(op, int(width), [int(n) for n in lane], int(count)) for _, op, width, count, *lane in rows]
-
-
-def test_every_measured_request_costs_as_much_through_a_layout() -> None:
-    # All 1,480 of them, their addresses taken for elements as wide as the access.
-    rows = measured()
-    assert len(rows) == 1480
-    for op, width in sorted({row[:2] for row in rows}):
-        dtype = {1: "int8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}[width]
-        these = [row for row in rows if row[:2] == (op, width)]
-        addresses = np.array([row[2] for row in these])
-        element = np.where(addresses < 0, -1, addresses // width)
-        size = int(element.max()) + 1
-        counted = np.array([row[3] for row in these])
-        for layout in (Layout((size,), dtype), Layout((size,), dtype, base=1024)):
-            asked = [
-                ArrayRequests(-1, op, width, np.where(one < 0, -1, one * width)[None], np.ones(1, np.int64))
-                for one in element
-            ]
-            assert [score(one, width, layout).wavefronts for one in asked] == counted.tolist(), (op, width)
-
-
-def test_measured_fragments_and_wide_accesses_cost_as_much_as_a_formula() -> None:
-    # Typed by hand: what lies at a stride of units in the file is the formula `lane * stride`.
-    found = 0
-    for op, width, addresses, count in measured():
-        if width < 8 and "matrix" not in op:
-            continue
-        stride, rest = divmod(addresses[1] - addresses[0], width)
-        if rest or stride < 0 or any(address != lane * stride * width for lane, address in enumerate(addresses)):
-            continue
-        layout = Layout((31 * stride * width // 4 + width // 4,), "int32")
-        access = access_of(f"lane * {stride * width // 4}; op={op}; width={width}")
-        assert totals(access, layout).wavefronts == count, access.text
-        found += 1
-    assert found > 10
 
 
 # -- text
@@ -309,14 +246,17 @@ def test_what_is_no_access_to_the_array_is_refused_in_one_line(text: str, says: 
     assert "\n" not in str(error.value)
 
 
-def test_a_row_has_to_hold_whole_pieces() -> None:
-    with pytest.raises(InputError, match="a row of 33 float32 is no whole number of 16 bytes"):
-        requests(access_of("row; width=16"), layout_of("32x33"))
-
-
-def test_a_swizzle_must_not_tear_apart_what_a_lane_asks_for() -> None:
-    with pytest.raises(InputError, match="16 bytes of a lane do not stay together; swizzle larger pieces"):
-        requests(access_of("row; width=16"), layout_of("32x32; swizzle=xor"))
+@pytest.mark.parametrize(
+    ("layout", "access", "says"),
+    [
+        ("32x33", "row; width=16", "a row of 33 float32 is no whole number of 16 bytes"),
+        ("32x32; swizzle=xor", "row; width=16", "16 bytes of a lane do not stay together; swizzle larger pieces"),
+        ("32x32; pad=1", "column; width=16", "not a multiple of 16"),
+    ],
+)
+def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned(layout: str, access: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        totals(access_of(access), layout_of(layout))
     assert requests(access_of("row; width=16"), layout_of("32x32; swizzle=xor 3 2")).shape == (8, 1, 32)
 
 

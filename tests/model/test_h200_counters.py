@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from smemviz.model.counting.service import assign, count, sectors, wavefronts
-from smemviz.model.hardware.operations import basis
+from smemviz.model.hardware.operations import basis, effect_of
+from smemviz.model.layout.accesses import access_of, totals
+from smemviz.model.layout.array_requests import ArrayRequests
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.layout.search import score
+from smemviz.recordings.vocabulary import OPERATIONS, WIDTHS
 
 Key = tuple[str, str, int]
 
@@ -58,10 +63,40 @@ def test_the_hardware_never_beat_the_ideal(key: Key) -> None:
 
 
 def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
-    from smemviz.model.hardware.operations import effect_of
-    from smemviz.recordings.vocabulary import OPERATIONS, WIDTHS
-
     for op in OPERATIONS:
         for width in (16,) if "matrix" in op else (4,) if effect_of(op) == "update" else WIDTHS:
             expected = "measured" if ("shared", op, width) in COUNTERS else "assumed"
             assert basis(op, width).kind == expected, (op, width)
+
+
+def test_every_measured_request_costs_as_much_through_a_layout() -> None:
+    # All 1,480 of them, their addresses taken for elements as wide as the access.
+    assert sum(len(COUNTERS[key]) for key in SHARED) == 1480
+    for _, op, width in SHARED:
+        dtype = {1: "int8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}[width]
+        counted, addresses = COUNTERS["shared", op, width][:, 0], COUNTERS["shared", op, width][:, 1:]
+        element = np.where(addresses < 0, -1, addresses // width)
+        size = int(element.max()) + 1
+        for layout in (Layout((size,), dtype), Layout((size,), dtype, base=1024)):
+            asked = [
+                ArrayRequests(-1, op, width, np.where(one < 0, -1, one * width)[None], np.ones(1, np.int64))
+                for one in element
+            ]
+            assert [score(one, width, layout).wavefronts for one in asked] == counted.tolist(), (op, width)
+
+
+def test_measured_fragments_and_wide_accesses_cost_as_much_as_a_formula() -> None:
+    # Typed by hand: what lies at a stride of units in the file is the formula `lane * stride`.
+    found = 0
+    wide = ((op, width, row.tolist()) for _, op, width in SHARED for row in COUNTERS["shared", op, width])
+    for op, width, (counted, *addresses) in wide:
+        if width < 8 and "matrix" not in op:
+            continue
+        stride, rest = divmod(addresses[1] - addresses[0], width)
+        if rest or stride < 0 or any(address != lane * stride * width for lane, address in enumerate(addresses)):
+            continue
+        layout = Layout((31 * stride * width // 4 + width // 4,), "int32")
+        access = access_of(f"lane * {stride * width // 4}; op={op}; width={width}")
+        assert totals(access, layout).wavefronts == counted, access.text
+        found += 1
+    assert found > 10

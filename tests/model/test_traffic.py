@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 import smemviz
 from smemviz.model.counting.global_traffic import add_traffic, element_counts, elements, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
-from smemviz.model.hardware.operations import effect_of
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo, Launch, Totals
 from smemviz.recordings.recording import Recording
@@ -145,11 +143,6 @@ def test_every_element_of_any_layout_is_found_again(
     assert elements(array, addresses + 3).tolist() == list(range(view.size))
     low, high = addresses.min(), addresses.max()
     assert elements(array, np.array([-1, low - 1, high + 4])).tolist() == [-1, -1, -1]
-
-
-def test_operations_are_loads_stores_or_updates() -> None:
-    kinds = Counter(effect_of(op) for op in ("load", "ldmatrix_x4", "store", "stmatrix_x4", "atomic_add", "reduce_inc"))
-    assert kinds == {"load": 2, "store": 2, "update": 2}
 
 
 def _totals(launch: Launch) -> Totals:

@@ -139,6 +139,11 @@ def test_what_is_said_of_a_site_is_checked(changes: dict[str, Any], said: str, t
         (1, {"address": 1 << 62}, "an array that no GPU's global memory holds: out"),
         (1, {"shape": (1 << 32, 1 << 32), "strides": (0, 0)}, "an array that no GPU's global memory holds: out"),
         (1, {"dtype": "V0"}, "an array of no possible type or shape: out"),
+        (0, {"dtype": "O"}, "an array of no possible type or shape: tile"),
+        (0, {"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
+        (0, {"shape": (-1, 32)}, "an array of no possible type or shape: tile"),
+        (0, {"shape": (32,)}, "an array whose shape and strides differ in length: tile"),
+        (0, {"shape": (10**9, 10**9)}, "an array that no GPU's shared memory holds: tile"),
     ],
 )
 def test_what_is_said_of_an_array_is_checked(number: int, changes: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 import tracemalloc
 import zipfile
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
@@ -312,22 +312,6 @@ def test_a_finding_of_an_older_file_is_of_no_launch(path: Path) -> None:
 def test_metadata_of_another_type_or_range_is_refused(path: Path, change: dict[str, object], said: str) -> None:
     spoil(path, **change)
     assert refusal(path) == said
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"dtype": "O"}, "an array of no possible type or shape: tile"),
-        ({"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
-        ({"shape": [-1, 32]}, "an array of no possible type or shape: tile"),
-        ({"shape": [32]}, "an array whose shape and strides differ in length: tile"),
-        ({"shape": [10**9, 10**9]}, "an array that no GPU's shared memory holds: tile"),
-    ],
-)
-def test_an_array_that_no_gpu_has_is_refused(path: Path, change: dict[str, object], said: str) -> None:
-    array = asdict(a_launch().arrays[0]) | change
-    spoil(path, launch_arrays=[array])
-    assert refusal(path) == f"metadata.launches[0] has {said}"
 
 
 def test_totals_below_what_is_logged_are_refused(tmp_path: Path) -> None:
