@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.cluster_points import die, die_once, gpu_of, read, refuse
+from helpers.commands import Command
 
 from smemviz.cli import cluster as cluster_module
 from smemviz.cli.cluster import _processes_here, _require_versions, _require_workers, cluster, results
@@ -25,29 +27,35 @@ def suggested(*options: str) -> list[str]:
     return ["suggest", TILE, "--engine", "lockstep", *options]
 
 
-def test_without_dask_one_line_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(cluster_module, "find_spec", lambda name: None)
-    assert main(suggested("--dask", "local")) == 3
-    assert capsys.readouterr().err == "smemviz: --dask needs Dask; pip install 'smemviz[dask]'\n"
-
-
-def test_an_address_at_which_nothing_answers_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--dask", "tcp://127.0.0.1:1"), 3, r"no Dask scheduler answers at tcp://127.0.0.1:1"),
+        (
+            ("--dask", "smoke://signals"),
+            2,
+            r"'smoke://signals' is no address of a Dask scheduler: unknown address scheme 'smoke'.*; "
+            r"write tcp://HOST:8786",
+        ),
+        (("--over", "TILE=8,32", "-o", "better.patch"), 2, r"a difference is for one choice of constants.*"),
+        (
+            ("--over", "TILE=8", "--over", "TILE=16"),
+            2,
+            r"--over TILE is there twice; write all its values in one, TILE=VALUE,VALUE",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    options: tuple[str, ...], code: int, said: str, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.setattr(cluster_module, "_ANSWER_SECONDS", 0.1)
-    assert main(suggested("--dask", "tcp://127.0.0.1:1")) == 3
-    assert capsys.readouterr().err == "smemviz: no Dask scheduler answers at tcp://127.0.0.1:1\n"
+    assert re.fullmatch(f"smemviz: {said}\n", command(*suggested(*options), code=code).err)
 
 
-def test_what_is_no_address_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(suggested("--dask", "smoke://signals")) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(
-        "smemviz: 'smoke://signals' is no address of a Dask scheduler: unknown address scheme 'smoke'"
-    )
-    assert said.endswith("; write tcp://HOST:8786\n")
+def test_without_dask_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    monkeypatch.setattr(cluster_module, "find_spec", lambda name: None)
+    err = command(*suggested("--dask", "local"), code=3).err
+    assert err == "smemviz: --dask needs Dask; pip install 'smemviz[dask]'\n"
 
 
 class Workers:
@@ -212,27 +220,6 @@ def test_a_cluster_suggests_what_one_process_suggests(capsys: pytest.CaptureFixt
     assert [one["constants"]["TILE"] for one in found[0]] == [16, 32]
 
 
-@pytest.mark.exhaustive
-def test_each_choice_of_constants_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(suggested("--over", "TILE=8,32", "--json")) == 0
-    points = json.loads(capsys.readouterr().out)["points"]
-    assert [one["constants"]["TILE"] for one in points] == [8, 32]
-
-
-def test_a_difference_is_for_one_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(suggested("--over", "TILE=8,32", "-o", str(tmp_path / "better.patch"))) == 2
-    assert capsys.readouterr().err.startswith("smemviz: a difference is for one choice of constants")
-
-
 @pytest.mark.parametrize("text", ["TILE", "TILE=", "TILE=8,,16"])
-def test_several_values_are_read_as_one_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(suggested("--over", text))
-    assert "is not NAME=VALUE" in capsys.readouterr().err
-
-
-def test_a_constant_has_all_its_values_in_one_place(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(suggested("--over", "TILE=8", "--over", "TILE=16")) == 2
-    assert capsys.readouterr().err == (
-        "smemviz: --over TILE is there twice; write all its values in one, TILE=VALUE,VALUE\n"
-    )
+def test_several_values_are_read_as_one_is(text: str, command: Command) -> None:
+    assert "is not NAME=VALUE" in command(*suggested("--over", text), code=2).err

@@ -11,7 +11,7 @@ from helpers import captured
 
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.ncu import counters
-from smemviz.measure.ncu.counters import failure, find_ncu, profile, read_launches
+from smemviz.measure.ncu.counters import find_ncu, profile, read_launches
 
 SQUARE = (
     "set_row_read_row",
@@ -94,34 +94,26 @@ def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_pa
     assert progress == [(0, 6, "set_row_read_row under Nsight Compute")]
 
 
-def test_counters_that_may_not_be_read_are_missing_with_a_remedy(tmp_path: Path) -> None:
-    words = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters"
-    ncu = stand_in(tmp_path, f"print({words!r}); sys.exit(1)")
-    with pytest.raises(
-        MissingError, match=r"ERR_NVGPUCTRPERM.*run as root, or .*NVreg_RestrictProfilingToAdminUsers=0"
-    ):
-        profile(ncu, Path("square.py"), {}, SQUARE)
-
-
-def test_a_driver_library_that_is_not_loaded_is_missing() -> None:
-    error = failure("==ERROR== LibraryNotLoaded")
-    assert isinstance(error, MissingError)
-    assert error.exit_code == 3
-    assert "LibraryNotLoaded" in str(error)
-
-
-def test_what_the_kernel_file_says_when_it_fails_is_passed_on(tmp_path: Path) -> None:
-    ncu = stand_in(
-        tmp_path, "print('smemviz: mine.py:9: ValueError: on purpose'); print('==ERROR== code 2'); sys.exit(2)"
-    )
-    with pytest.raises(InputError, match=r"^under Nsight Compute: mine.py:9: ValueError: on purpose$"):
-        profile(ncu, Path("mine.py"), {}, SQUARE)
-
-
-def test_a_run_that_launches_nothing_is_an_error(tmp_path: Path) -> None:
-    ncu = stand_in(tmp_path, "print('==WARNING== No kernels were profiled.')")
-    with pytest.raises(InputError, match=r"^mine.py: launched no kernel"):
-        profile(ncu, Path("mine.py"), {}, SQUARE)
+@pytest.mark.parametrize(
+    ("body", "error", "said"),
+    [
+        (
+            "print('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'); sys.exit(1)",
+            MissingError,
+            r"ERR_NVGPUCTRPERM.*run as root, or .*NVreg_RestrictProfilingToAdminUsers=0",
+        ),
+        ("print('==ERROR== LibraryNotLoaded'); sys.exit(1)", MissingError, r"\(LibraryNotLoaded\)"),
+        (
+            "print('smemviz: mine.py:9: ValueError: on purpose'); print('==ERROR== code 2'); sys.exit(2)",
+            InputError,
+            r"^under Nsight Compute: mine.py:9: ValueError: on purpose$",
+        ),
+        ("print('==WARNING== No kernels were profiled.')", InputError, r"^mine.py: launched no kernel"),
+    ],
+)
+def test_a_failure_is_told_in_a_line(tmp_path: Path, body: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        profile(stand_in(tmp_path, body), Path("mine.py"), {}, SQUARE)
 
 
 def test_a_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

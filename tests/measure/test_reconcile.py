@@ -48,117 +48,109 @@ def test_the_square_kernels_agree_everywhere() -> None:
     assert load.because == "32 requests and 1,024 wavefronts, as recorded"
 
 
-def test_four_loads_in_a_row_became_one_wide_load() -> None:
-    rows = captured.rows("merged", "product")
-    (left,), (right,) = rows[22, "left[ty, k]", "load"], rows[22, "right[k, tx]", "load"]
-    assert (left.verdict, counts(left)) == ("explained", (32, 64, 64, None))
-    assert left.because == "4 loads of left[ty, k] became one LDS.128: 128 -> 32 requests, 2 wavefronts each"
-    assert (right.verdict, counts(right)) == ("agrees", (128, 128, 128, None))
-    assert right.because == "128 requests and 128 wavefronts, as recorded, by 16 LDS"
-
-
-def test_two_doubles_in_a_row_became_one_wide_load_with_half_the_wavefronts() -> None:
-    (load,) = captured.rows("merged", "doubles")[64, "words[tx, k]", "load"]
-    assert counts(load) == (64, 2048, 256, None)
-    assert load.because == "2 loads of words[tx, k] became one LDS.128: 128 -> 64 requests, 32 wavefronts each"
-
-
-def test_rows_padded_to_odd_length_are_not_merged() -> None:
-    (left,) = captured.rows("merged", "padded_product")[37, "left[ty, k]", "load"]
-    assert (left.verdict, left.requests) == ("agrees", 128)
-
-
-def test_a_load_of_what_the_thread_just_stored_has_no_instruction() -> None:
-    (load,) = captured.rows("removed", "forwarded")[16, "words[tx]", "load"]
-    assert (load.verdict, counts(load)) == ("explained", (0, 0, 0, None))
-    assert load.because == (
-        "all 2 loads of words[tx] were left out, because the same thread had just stored the element and kept it in a "
-        "register: 2 -> 0 requests"
-    )
-
-
-def test_stores_that_are_overwritten_have_no_instruction() -> None:
-    rows = captured.rows("removed", "added_twice")
-    assert "stores there again" in rows[25, "words[tx]", "store"][0].because
-    assert "stores there again" in rows[26, "words[tx]", "store"][0].because
-    assert rows[27, "words[tx]", "store"][0].verdict == "agrees"
-
-
-def test_a_load_hoisted_out_of_a_loop_is_done_once_and_its_instruction_found_elsewhere() -> None:
-    (load,) = captured.rows("removed", "hoisted")[40, "words[N - 1 - tx]", "load"]
-    assert counts(load) == (2, 2, 2, None)
-    assert load.because == (
-        "14 of 16 loads of words[N - 1 - tx] were left out, because the same thread had already loaded the element and "
-        "kept it in a register: 16 -> 2 requests, 1 wavefront each (the instruction stands at line 37)"
-    )
-
-
-def test_what_nothing_loads_is_not_stored_and_what_only_that_store_needs_is_not_loaded() -> None:
-    rows = captured.rows("removed", "never_read")
-    assert "nothing loads words" in rows[74, "words[tx]", "store"][0].because
-    assert "nothing that the kernel stores depends on the value" in rows[74, "out[tx]", "load"][0].because
-
-
-def test_a_predicated_instruction_is_issued_by_warps_that_have_nothing_to_do() -> None:
-    (store,) = captured.rows("removed", "with_barriers")[66, "words[0]", "store"]
-    assert (store.verdict, counts(store)) == ("explained", (16, 8, 8, None))
-    assert store.because == (
-        "8 requests and 8 wavefronts, as recorded, by 8 STS; 8 more were issued with every lane switched off"
-    )
+@pytest.mark.parametrize(
+    ("name", "kernel", "site", "verdict", "counted", "because"),
+    [
+        # Four loads in a row became one wide load.
+        (
+            *("merged", "product", (22, "left[ty, k]", "load"), "explained", (32, 64, 64, None)),
+            "4 loads of left[ty, k] became one LDS.128: 128 -> 32 requests, 2 wavefronts each",
+        ),
+        (
+            *("merged", "product", (22, "right[k, tx]", "load"), "agrees", (128, 128, 128, None)),
+            "128 requests and 128 wavefronts, as recorded, by 16 LDS",
+        ),
+        # Two doubles became one with half the wavefronts.
+        (
+            *("merged", "doubles", (64, "words[tx, k]", "load"), "explained", (64, 2048, 256, None)),
+            "2 loads of words[tx, k] became one LDS.128: 128 -> 64 requests, 32 wavefronts each",
+        ),
+        # Rows padded to odd length are not merged.
+        ("merged", "padded_product", (37, "left[ty, k]", "load"), "agrees", (128, 128, 128, None), ""),
+        # A load of what the thread just stored has no instruction.
+        (
+            *("removed", "forwarded", (16, "words[tx]", "load"), "explained", (0, 0, 0, None)),
+            "all 2 loads of words[tx] were left out, because the same thread had just stored the element and kept it "
+            "in a register: 2 -> 0 requests",
+        ),
+        ("removed", "added_twice", (25, "words[tx]", "store"), "explained", (0, 0, 0, None), "stores there again"),
+        ("removed", "added_twice", (26, "words[tx]", "store"), "explained", (0, 0, 0, None), "stores there again"),
+        ("removed", "added_twice", (27, "words[tx]", "store"), "agrees", (2, 2, 2, None), ""),
+        # A load hoisted out of a loop is done once, and its instruction found elsewhere.
+        (
+            *("removed", "hoisted", (40, "words[N - 1 - tx]", "load"), "explained", (2, 2, 2, None)),
+            "14 of 16 loads of words[N - 1 - tx] were left out, because the same thread had already loaded the element "
+            "and kept it in a register: 16 -> 2 requests, 1 wavefront each (the instruction stands at line 37)",
+        ),
+        # What nothing loads is not stored, and what only that store needs is not loaded.
+        ("removed", "never_read", (74, "words[tx]", "store"), "explained", (0, 0, 0, None), "nothing loads words"),
+        (
+            *("removed", "never_read", (74, "out[tx]", "load"), "explained", (0, None, None, 0)),
+            "nothing that the kernel stores depends on the value",
+        ),
+        # A predicated instruction is issued by warps that have nothing to do.
+        (
+            *("removed", "with_barriers", (66, "words[0]", "store"), "explained", (16, 8, 8, None)),
+            "8 requests and 8 wavefronts, as recorded, by 8 STS; 8 more were issued with every lane switched off",
+        ),
+        ("calls", "two_calls", (8, "words[n - 1 - i]", "load"), "agrees", (2, 2, 2, None), ""),  # in another file
+        # A float atomic is a loop whose rounds are counted.
+        (
+            *("atomics", "floats", (48, "cuda.atomic.add(sums, data[tx] % BINS, float32(1.5))", "reduce_add")),
+            *("explained", (58, 87, 87, None)),
+            "a loop of LDS and ATOMS.CAST.SPIN, run until no other thread interferes: 4 requests took 29 rounds",
+        ),
+        # A complex number is moved by one instruction or by two.
+        (
+            *("tiles", "complex_transpose", (81, "source[ty, tx]", "load"), "explained", (16, None, None, 128)),
+            "each complex number of source[ty, tx] is two floats (4 bytes each): 8 -> 16 requests, 8 sectors each",
+        ),
+        ("tiles", "complex_transpose", (83, "tile[tx, ty]", "load"), "explained", (8, 256, 16, None), ""),
+        # Loads shared by a thread's four results are done once.
+        ("tiles", "four_by_thread", (34, "left[ty + 16 * i, k]", "load"), "explained", (4096, 8192, 4096, None), ""),
+        ("tiles", "four_by_thread", (34, "right[k, tx + 16 * j]", "load"), "explained", (4096, 4096, 4096, None), ""),
+        # Lanes that leave an unrolled loop at different rounds go through it in other groups.
+        (
+            *("unrolled", "k112", (56, "a[(((x * 7) | (3 | i)) & 63)]", "load"), "explained", (28, None, None, 122)),
+            "the loop was unrolled 4 times, and lanes that leave it after different numbers of rounds go through it in "
+            "other groups: 16 -> 28 requests, 122 sectors, by 7 LDG.E",
+        ),
+        # A store that was moved behind its loop is found there, though its line has no instruction.
+        (
+            *("sunk", "k136", (163, "t[i]", "store"), "explained", (4, 8, 8, None)),
+            "16 -> 4 requests, 2 wavefronts each (the instruction stands at line 161)",
+        ),
+        ("sunk", "k136", (165, "t[i]", "store"), "agrees", (4, 8, 8, None), ""),
+        # What is ideal of eight bytes Nsight Compute works out by its own rule.
+        (
+            *("sunk", "k137", (192, "t[i]", "store"), "agrees", (2, 4, 2, None)),
+            "as recorded; 4 wavefronts would be ideal, 2 by the rule of Nsight Compute",
+        ),
+        # A pipe that counts more than its instructions is inflated.
+        (
+            *("crowded", "transpose", (19, "tile[cuda.threadIdx.x, cuda.threadIdx.y]", "load")),
+            *("inflated", (131_072, 4_194_304, 131_072, None)),
+            "131,072 requests and 4,194,304 wavefronts, as recorded; over the whole kernel the pipe counted 4,216,207 "
+            "wavefronts for 4,194,304, because global traffic competes for it",
+        ),
+        # Part of a log explains a launch whose totals are known.
+        (
+            *("crowded", "product", (36, "left[ty, k]", "load"), "explained", (4608, 9216, 9216, None)),
+            "(672 of 18,432 requests were logged; the same share of all gives these counts)",
+        ),
+    ],
+)
+def test_a_site_has_its_verdict(
+    name: str, kernel: str, site: tuple[int, str, str], verdict: str, counted: tuple[int | None, ...], because: str
+) -> None:
+    (row,) = captured.rows(name, kernel)[site]
+    assert (row.verdict, counts(row)) == (verdict, counted)
+    assert because in row.because
 
 
 def test_a_device_function_called_twice_has_an_instruction_for_each_call() -> None:
     rows = captured.rows("calls", "two_calls")
     assert sorted(counts(row) for row in rows[13, "words[i]", "load"]) == [(2, 2, 2, None), (2, 4, 2, None)]
-    assert rows[8, "words[n - 1 - i]", "load"][0].verdict == "agrees"  # in another file
-
-
-def test_a_float_atomic_is_a_loop_whose_rounds_are_counted() -> None:
-    (row,) = captured.rows("atomics", "floats")[
-        48, "cuda.atomic.add(sums, data[tx] % BINS, float32(1.5))", "reduce_add"
-    ]
-    assert (row.verdict, counts(row)) == ("explained", (58, 87, 87, None))
-    assert "a loop of LDS and ATOMS.CAST.SPIN" in row.because
-    assert "4 requests took 29 rounds" in row.because
-
-
-def test_a_complex_number_is_moved_by_one_instruction_or_by_two() -> None:
-    rows = captured.rows("tiles", "complex_transpose")
-    assert rows[81, "source[ty, tx]", "load"][0].because == (
-        "each complex number of source[ty, tx] is two floats (4 bytes each): 8 -> 16 requests, 8 sectors each"
-    )
-    assert counts(rows[83, "tile[tx, ty]", "load"][0]) == (8, 256, 16, None)
-
-
-def test_loads_shared_by_a_threads_four_results_are_done_once() -> None:
-    rows = captured.rows("tiles", "four_by_thread")
-    assert counts(rows[34, "left[ty + 16 * i, k]", "load"][0]) == (4096, 8192, 4096, None)
-    assert counts(rows[34, "right[k, tx + 16 * j]", "load"][0]) == (4096, 4096, 4096, None)
-
-
-def test_lanes_that_leave_an_unrolled_loop_at_different_rounds_go_through_it_in_other_groups() -> None:
-    rows = captured.rows("unrolled", "k112")
-    (load,) = rows[56, "a[(((x * 7) | (3 | i)) & 63)]", "load"]
-    assert (load.verdict, counts(load)) == ("explained", (28, None, None, 122))
-    assert load.because == (
-        "the loop was unrolled 4 times, and lanes that leave it after different numbers of rounds go through it in "
-        "other groups: 16 -> 28 requests, 122 sectors, by 7 LDG.E"
-    )
-
-
-def test_a_store_that_was_moved_behind_its_loop_is_found_there_though_its_line_has_no_instruction() -> None:
-    rows = captured.rows("sunk", "k136")
-    assert counts(rows[163, "t[i]", "store"][0]) == (4, 8, 8, None)
-    assert rows[163, "t[i]", "store"][0].because.endswith(
-        "16 -> 4 requests, 2 wavefronts each (the instruction stands at line 161)"
-    )
-    assert rows[165, "t[i]", "store"][0].verdict == "agrees"
-
-
-def test_what_is_ideal_of_eight_bytes_nsight_compute_works_out_by_its_own_rule() -> None:
-    (store,) = captured.rows("sunk", "k137")[192, "t[i]", "store"]
-    assert (store.verdict, counts(store)) == ("agrees", (2, 4, 2, None))
-    assert store.because.endswith("as recorded; 4 wavefronts would be ideal, 2 by the rule of Nsight Compute")
 
 
 def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
@@ -166,25 +158,6 @@ def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
     assert found.unaccounted == (
         "tiles.py:95: LDG.E.CONSTANT on global memory belongs to no access: 48 requests, 48 sectors",
     )
-
-
-def test_a_pipe_that_counts_more_than_its_instructions_is_inflated() -> None:
-    rows = captured.rows("crowded", "transpose")
-    (load,) = rows[19, "tile[cuda.threadIdx.x, cuda.threadIdx.y]", "load"]
-    assert (load.verdict, counts(load)) == ("inflated", (131_072, 4_194_304, 131_072, None))
-    assert load.because == (
-        "131,072 requests and 4,194,304 wavefronts, as recorded; over the whole kernel the pipe counted 4,216,207 "
-        "wavefronts for 4,194,304, because global traffic competes for it"
-    )
-    assert rows[15, "source[y, x]", "load"][0].verdict == "agrees"
-
-
-def test_part_of_a_log_explains_a_launch_whose_totals_are_known() -> None:
-    launch, _ = captured.pair("crowded", "product")
-    assert launch.missing > 0
-    (left,) = captured.rows("crowded", "product")[36, "left[ty, k]", "load"]
-    assert (left.verdict, counts(left)) == ("explained", (4608, 9216, 9216, None))
-    assert left.because.endswith("(672 of 18,432 requests were logged; the same share of all gives these counts)")
 
 
 Change = Callable[[Instruction], Instruction | None]
