@@ -64,15 +64,29 @@ def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run: Prete
     assert err == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_run_refuses_a_pipe_as_output_before_it_runs(pretended_run: Pretend, tmp_path: Path, command: Command) -> None:
-    calls, path = pretended_run(a_recording()), tmp_path / "pipe.npz"
-    os.mkfifo(path)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no/r.smem.npz", "there is no folder {folder}/no"),
+        ("mine.py", "the result ends in .npz"),
+        pytest.param(
+            "pipe.npz",
+            "cannot be written: it is no regular file; name another",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders"),
+        ),
+    ],
+)
+def test_run_runs_nothing_and_replaces_nothing_where_it_cannot_save(
+    name: str, said: str, pretended_run: Pretend, tmp_path: Path, command: Command
+) -> None:
+    calls, path = pretended_run(a_recording()), tmp_path / name
+    (tmp_path / "mine.py").write_text("A = 1\n")
+    if name == "pipe.npz":
+        os.mkfifo(path)
     err = command("run", "a.py", "-o", path, code=2).err
-    said = "cannot be written: it is no regular file; name another; nothing was run"
-    assert err == f"smemviz: {path}: {said}\n"
-    assert calls == []
-    assert path.is_fifo()
+    assert err == f"smemviz: {path}: {said.format(folder=tmp_path)}; nothing was run\n"
+    assert (calls, (tmp_path / "mine.py").read_text()) == ([], "A = 1\n")
+    assert path.is_fifo() == (name == "pipe.npz")
 
 
 @pytest.mark.parametrize("setting", ["IPAD", "=2", "IPAD="])
@@ -93,10 +107,6 @@ def test_run_exits_1_and_names_what_it_found(pretended_run: Pretend, command: Co
         "\nkernels/square.py:3: out of bounds in set_row_read_col, block (0, 0, 0), threads (1, 2, 0), (2, 2, 0): "
         "out[1024] of 1024\n"
     )
-
-
-def test_run_exits_0_in_spite_of_what_it_found_when_asked_to(pretended_run: Pretend, command: Command) -> None:
-    pretended_run(a_recording())
     assert "out of bounds in set_row_read_col" in command("run", "a.py", "--no-fail").out
 
 
@@ -178,26 +188,6 @@ def test_run_saves_what_show_shows(pretended_run: Pretend, tmp_path: Path, comma
     assert command("show", tmp_path / "r.smem.npz", "--json").out == ran
 
 
-def test_run_runs_nothing_when_there_is_nowhere_to_save(
-    pretended_run: Pretend, tmp_path: Path, command: Command
-) -> None:
-    calls = pretended_run(a_recording())
-    err = command("run", "a.py", "-o", tmp_path / "no" / "r.smem.npz", code=2).err
-    assert f"there is no folder {tmp_path / 'no'}; nothing was run" in err
-    assert calls == []
-
-
-def test_run_replaces_no_file_that_is_not_named_as_a_recording(
-    pretended_run: Pretend, tmp_path: Path, command: Command
-) -> None:
-    calls = pretended_run(a_recording())
-    kernels = tmp_path / "mine.py"
-    kernels.write_text("A = 1\n")
-    err = command("run", "a.py", "-o", kernels, code=2).err
-    assert err == f"smemviz: {kernels}: the result ends in .npz; nothing was run\n"
-    assert (calls, kernels.read_text()) == ([], "A = 1\n")
-
-
 def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=terminal, force_terminal=stderr))
@@ -210,12 +200,18 @@ def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     assert "50%" in terminal.getvalue()
 
 
+# C code that goes on after an interrupt gets a SystemError from Python, caused by it.
+INTERRUPTED = SystemError("<built-in method> returned a result with an exception set")
+INTERRUPTED.__cause__ = KeyboardInterrupt()
+
+
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
         (KernelFileError("a.py", 3, "no main() here"), 2, "smemviz: a.py:3: no main() here\n"),
         (MissingError("there is no GPU here"), 3, "smemviz: there is no GPU here\n"),
         (KeyboardInterrupt(), 130, "smemviz: stopped before it was done; nothing was saved\n"),
+        (INTERRUPTED, 130, "smemviz: stopped before it was done; nothing was saved\n"),
     ],
 )
 def test_an_error_is_one_line_and_its_exit_code(
@@ -227,14 +223,6 @@ def test_an_error_is_one_line_and_its_exit_code(
 ) -> None:
     pretended_run(error)
     assert command("run", "a.py", code=code) == ("", said)
-
-
-def test_ctrl_c_inside_of_an_extension_is_ctrl_c(pretended_run: Pretend, command: Command) -> None:
-    """C code that goes on after an interrupt gets a SystemError from Python, caused by it."""
-    error = SystemError("<built-in method> returned a result with an exception set")
-    error.__cause__ = KeyboardInterrupt()
-    pretended_run(error)
-    assert command("run", "a.py", code=130).err == "smemviz: stopped before it was done; nothing was saved\n"
 
 
 @pytest.mark.parametrize("older", [False, True])

@@ -83,10 +83,6 @@ def test_banks_and_phases() -> None:
     assert dict(device((2, 0)).phases) == {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}
 
 
-def test_only_the_h200_was_measured() -> None:
-    assert [row.name for row in known() if row.basis.kind == "measured"] == ["9.0"]
-
-
 def test_what_the_guides_do_not_say_is_assumed() -> None:
     kinds = {row.name: [(row.wide.get(width) or row.basis).kind for width in (4, 8, 16)] for row in known()}
     assert kinds["1.3"] == ["documented"] * 3
@@ -187,6 +183,7 @@ def test_a_block_that_does_not_exist_is_refused() -> None:
 
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
+LOCK = "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."
 
 
@@ -204,33 +201,20 @@ def test_atomics_on_32_bit_integers_can_be_counted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "dtype", "reason"),
+    ("op", "dtype", "cc", "reason"),
     [
-        ("atomic_add", "float32", f"A float atomic is {LOOP}"),
-        ("reduce_max", "float64", f"A float atomic is {LOOP}"),
-        (
-            "atomic_add",
-            "int64",
-            f"A 64-bit integer atomic is {LOOP}",
-        ),
-        ("atomic_cas", "uint64", "The rule for atomics was measured for 32-bit integers only."),
-        (
-            "load",
-            "complex64",
-            COMPLEX,
-        ),
+        ("atomic_add", "float32", (9, 0), f"A float atomic is {LOOP}"),
+        ("reduce_max", "float64", (9, 0), f"A float atomic is {LOOP}"),
+        ("atomic_add", "int64", (9, 0), f"A 64-bit integer atomic is {LOOP}"),
+        ("atomic_cas", "uint64", (9, 0), "The rule for atomics was measured for 32-bit integers only."),
+        ("load", "complex64", (9, 0), COMPLEX),
+        ("atomic_add", "int32", (3, 5), LOCK),
+        ("atomic_add", "int32", (5, 0), None),
     ],
 )
-def test_what_cannot_be_counted_says_why(op: str, dtype: str, reason: str) -> None:
-    assert not predictable(op, dtype)
-    assert unpredictable(op, dtype) == reason
-
-
-def test_atomics_before_maxwell_lock_and_loop() -> None:
-    assert unpredictable("atomic_add", "int32", (3, 5)) == (
-        "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
-    )
-    assert predictable("atomic_add", "int32", (5, 0))
+def test_what_cannot_be_counted_says_why(op: str, dtype: str, cc: tuple[int, int], reason: str | None) -> None:
+    assert unpredictable(op, dtype, cc) == reason
+    assert predictable(op, dtype, cc) == (reason is None)
 
 
 def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,20 +22,15 @@ from smemviz.errors import InputError
 from smemviz.model.counting.service import count
 from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
-from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
+from smemviz.model.layout.search import Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 
 LANES = np.arange(32, dtype=np.int64)
 
 
-def fixes(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
-    """Return the pad and the swizzle for the one shared array of a launch."""
-    (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared")
-    return fixes_of(one, index)
-
-
-def fixes_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | None]:
-    """Return the pad and the swizzle for an array of a launch."""
+def fixes(one: Launch, array: str = "") -> tuple[Any, Any]:
+    """Return the pad and the swizzle for a shared array of a launch, its only one without a name."""
+    (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared" and array in ("", info.name))
     info, found = one.arrays[index], recorded(one, index)
     return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
 
@@ -55,8 +51,6 @@ def fixes_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | Non
 )
 def test_the_smallest_fixes_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
     padded, swizzled = fixes(h200(file)[kernel])
-    assert padded is not None
-    assert swizzled is not None
     assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
     assert (swizzled.layout, swizzled.more_bytes) == (swizzle, 0)
     for fix in (padded, swizzled):
@@ -86,8 +80,7 @@ def test_every_access_to_the_array_counts() -> None:
     sites = (site("tile", "shared", "store"), site("tile", "shared", "load"), site("other", "shared", "load"))
     other = array("other", "shared", (32,), 8192)
     rows = [(0, 1024 + 128 * LANES), (1, 1024 + 4 * LANES), (2, 8192 + 4 * LANES)]
-    padded, _ = fixes_of(launch(sites, rows, (tile, other)), 0)
-    assert padded is not None
+    padded, _ = fixes(launch(sites, rows, (tile, other)), "tile")
     assert padded.layout == Pad(32, 1)
     assert padded.before == (Score(32, 31, 32), Score(1, 0, 1))
     assert padded.after == (Score(1, 0, 1), Score(1, 0, 1))
@@ -106,13 +99,13 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
     access = ArrayRequests(0, "load", 16, (128 * LANES)[None], np.array([1]))
-    fix = smallest_fix(tile, [access], pads(tile, [access]))
-    assert fix is not None
-    assert fix.layout == Pad(32, 4)
-    assert (fix.before, fix.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
-    swizzled = smallest_fix(tile, [access], swizzles(tile, [access]))
-    assert swizzled is not None
-    assert swizzled.layout == Swizzle(32, 3, 2)
+    padded, swizzled = (smallest_fix(tile, [access], one(tile, [access])) for one in (pads, swizzles))
+    assert padded
+    assert swizzled
+    assert (padded.layout, swizzled.layout) == (Pad(32, 4), Swizzle(32, 3, 2))
+    assert (padded.before, padded.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
+    with pytest.raises(InputError, match="not a multiple of 16"):
+        score(access, 4, Pad(32, 1))
 
 
 def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart() -> None:
@@ -123,14 +116,13 @@ def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart(
 def test_lanes_that_update_one_element_cannot_be_laid_out_apart() -> None:
     counts = array("counts", "shared", (256,), 1024)
     sites = (site("counts", "shared", "atomic_add"),)
-    assert fixes_of(launch(sites, [(0, np.full(32, 1024))], (counts,)), 0) == (None, None)
+    assert fixes(launch(sites, [(0, np.full(32, 1024))], (counts,))) == (None, None)
 
 
 def test_a_layout_that_only_helps_is_better_than_none() -> None:
     counts = array("counts", "shared", (64,), 1024)
     twice = 1024 + 4 * np.where(LANES < 2, 0, 32)  # two lanes on one element, thirty on another in the same bank
-    padded, _ = fixes_of(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)), 0)
-    assert padded is not None
+    padded, _ = fixes(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)))
     assert padded.layout == Pad(32, 1)
     assert (padded.before, padded.after) == ((Score(32, 31, 32),), (Score(30, 29, 30),))
 
@@ -157,12 +149,6 @@ def test_no_two_elements_share_a_place(layout: Pad | Swizzle) -> None:
     assert placed.max() < 960 + layout.more_elements(960)
 
 
-def test_a_layout_that_breaks_the_alignment_is_refused() -> None:
-    access = ArrayRequests(0, "load", 16, (128 * LANES)[None], np.array([1]))
-    with pytest.raises(InputError, match="not a multiple of 16"):
-        score(access, 4, Pad(32, 1))
-
-
 @st.composite
 def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int, int]:
     """Draw rows and columns that the lanes of some requests ask for, and the tile's height, width and item size."""
@@ -178,16 +164,19 @@ def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int
     )
 
 
+def counted(elements: np.ndarray, itemsize: int, op: str = "load") -> Score:
+    counts = count(elements * itemsize, itemsize, op)
+    excess = int((counts.wavefronts - counts.ideal).sum())
+    return Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
+
+
 @given(drawn=accesses_by_index(), pad=st.integers(1, 31), op=st.sampled_from(["load", "store"]))
 def test_a_pad_scores_what_the_wider_array_counts(
     drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
 ) -> None:
     r, c, _, width, itemsize = drawn
     access = ArrayRequests(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
-    counts = count((r * (width + pad) + c) * itemsize, itemsize, op)
-    excess = int((counts.wavefronts - counts.ideal).sum())
-    expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
-    assert score(access, itemsize, Pad(width, pad)) == expected
+    assert score(access, itemsize, Pad(width, pad)) == counted(r * (width + pad) + c, itemsize, op)
 
 
 @given(drawn=accesses_by_index(), bits=st.integers(1, 3), base=st.integers(0, 2), shift=st.integers(0, 2))
@@ -199,10 +188,7 @@ def test_a_swizzle_scores_what_the_other_index_counts(
     access = ArrayRequests(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     column = c ^ (((r >> shift) % (1 << bits)) << base)
     assert column.max() < width
-    counts = count((r * width + column) * itemsize, itemsize)
-    excess = int((counts.wavefronts - counts.ideal).sum())
-    expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
-    assert score(access, itemsize, Swizzle(width, bits, base, shift)) == expected
+    assert score(access, itemsize, Swizzle(width, bits, base, shift)) == counted(r * width + column, itemsize)
 
 
 @given(drawn=accesses_by_index())
@@ -253,6 +239,4 @@ def main():
     one = smemviz.run(file, engine="lockstep")["transpose"]
     assert [one.sites[access.site].source for access in recorded(one, 0)] == ["target[row, column]", "tile[x, y]"]
     padded, swizzled = fixes(one)
-    assert padded is not None
-    assert swizzled is not None
     assert (padded.layout, swizzled.layout) == (Pad(32, 1), Swizzle(32, 5))

@@ -64,14 +64,9 @@ def test_the_cheapest_pad_and_xor_of_known_tiles(layout: str, accesses: tuple[st
     )
 
 
-def test_a_float64_tile_of_33_columns_is_best_left_alone() -> None:
+def test_what_needs_no_pad_is_left_alone() -> None:
     best = found_for("32x33 float64", "row; op=store", "column")[0]
-    assert best.layout == Layout((32, 33), "float64")
-    assert best.price == (132, 0, 0)
-
-
-def test_what_helps_one_access_and_harms_another_is_not_suggested() -> None:
-    # Rows alone need nothing, and no pad is free.
+    assert (best.layout, best.price) == (Layout((32, 33), "float64"), (132, 0, 0))
     assert found_for("32x32", "row")[0].layout == Layout((32, 32))
 
 
@@ -140,12 +135,9 @@ def test_a_suggestion_says_what_to_write_and_what_it_takes() -> None:
     assert blocks_per_multiprocessor(nbytes, (7, 0)) == 5
 
 
-def test_an_access_that_the_plain_array_does_not_align_is_refused() -> None:
+def test_a_search_without_accesses_or_for_what_is_not_aligned_is_refused() -> None:
     with pytest.raises(InputError, match="not a multiple of 16"):
         found_for("32x32; base=4", "row; width=16")
-
-
-def test_a_search_without_accesses_is_refused() -> None:
     with pytest.raises(InputError, match="name at least one"):
         search(layout_of("32x32"), [])
 
@@ -192,12 +184,13 @@ def tiles(draw: st.DrawFn) -> tuple[Layout, list[ArrayRequests]]:
 
 @pytest.mark.exhaustive
 @given(tiles())
-def test_every_suggestion_scored_again_gives_exactly_what_it_promised(
+def test_every_suggestion_scored_again_gives_what_it_promised_and_none_costs_more_than_the_plain_array(
     drawn: tuple[Layout, list[ArrayRequests]],
 ) -> None:
     layout, wanted = drawn
-    for suggestion in search(layout, wanted):
-        assert suggestion == suggest(suggestion.layout, wanted)
+    found = search(layout, wanted)
+    assert all(suggestion == suggest(suggestion.layout, wanted) for suggestion in found)
+    assert found[0].wavefronts == min(one.wavefronts for one in found) <= suggest(layout.plain, wanted).wavefronts
 
 
 @given(tiles())
@@ -219,15 +212,6 @@ def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[L
             counts = count(address, one.width, one.op)
             wavefronts = int(counts.wavefronts @ one.times)
             assert promised == Score(wavefronts, wavefronts - int(counts.ideal @ one.times), counts.degree.max())
-
-
-@pytest.mark.exhaustive
-@given(tiles())
-def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
-    layout, wanted = drawn
-    found = search(layout, wanted)
-    assert found[0].wavefronts <= suggest(layout.plain, wanted).wavefronts
-    assert found[0].wavefronts == min(suggest(one.layout, wanted).wavefronts for one in found)
 
 
 def test_scores_are_the_totals_of_the_access() -> None:
