@@ -61,13 +61,12 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split("\n")[-2].split())
 
 
-def test_importing_smemviz_imports_nothing_heavy() -> None:
-    assert modules_after("import smemviz") & HEAVY == set()
+HELPING = "import contextlib, smemviz.cli.main as cli\nwith contextlib.suppress(SystemExit): cli.main(['--help'])"
 
 
-def test_help_imports_nothing_heavy() -> None:
-    helping = "import contextlib, smemviz.cli.main as cli\nwith contextlib.suppress(SystemExit): cli.main(['--help'])"
-    assert modules_after(helping) & HEAVY == set()
+@pytest.mark.parametrize("statement", ["import smemviz", HELPING])
+def test_importing_smemviz_and_its_help_import_nothing_heavy(statement: str) -> None:
+    assert modules_after(statement) & HEAVY == set()
 
 
 def test_whatever_is_imported_is_declared() -> None:
@@ -82,36 +81,21 @@ def test_whatever_is_imported_is_declared() -> None:
     assert roots - set(sys.stdlib_module_names) - {"smemviz", "_typeshed"} <= declared  # which is for mypy alone
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_is_there_and_typed() -> None:
     names = ["Recording", "__version__", "create_app", "cuda_cpp", "errors", "load", "record", "recording", "run"]
     names += ["sectors", "wavefronts"]
     assert smemviz.__all__ == names
     assert [name for name in names if not hasattr(smemviz, name)] == []
     assert set(names) <= set(dir(smemviz))
-
-
-def test_another_name_is_not_there() -> None:
     with pytest.raises(AttributeError, match="module 'smemviz' has no attribute 'wavefront'"):
         _ = smemviz.wavefront
-
-
-def test_the_package_says_that_it_is_typed() -> None:
     assert (Path(smemviz.__file__).parent / "py.typed").is_file()
 
 
 def test_the_gallery_is_there_with_its_recordings() -> None:
-    assert sorted(path.name for path in resources.gallery()) == [
-        "histogram.py",
-        "latency.py",
-        "matmul.py",
-        "mistakes.py",
-        "rectangle.py",
-        "reduce.py",
-        "reverse.py",
-        "square.py",
-        "stencil.py",
-        "submatrix.py",
-        "transpose.py",
+    assert sorted(path.stem for path in resources.gallery()) == [
+        *("histogram", "latency", "matmul", "mistakes", "rectangle", "reduce", "reverse", "square", "stencil"),
+        *("submatrix", "transpose"),
     ]
     for path in resources.gallery():
         if path.name == "mistakes.py":  # which a GPU is not asked to make
@@ -119,10 +103,7 @@ def test_the_gallery_is_there_with_its_recordings() -> None:
         recording = resources.recording_for(path)
         assert recording is not None
         assert recording.parts[-3:] == ("recordings", "h200", f"{path.stem}.smem.npz")
-
-
-def test_a_kernel_file_without_a_recording_has_none(tmp_path: Path) -> None:
-    assert resources.recording_for(tmp_path / "mine.py") is None
+    assert resources.recording_for(Path("mine.py")) is None
 
 
 def test_the_packaged_gallery_comes_before_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,9 +72,14 @@ def test_a_column_that_is_left_out_counts_nothing() -> None:
         ("reduce(float*)", "reduce"),
         ("__vectorized_plus[abi:v1,cw51c](Array<double, 1, C>)", "vectorized_plus"),
         ("__gufunc_scaled[abi:v2](Array<double, 2, C>)", "vectorized_scaled"),
+        ("set_row(int *)", "set_row"),
+        ("void copy<float, (int)32>(T1 *, const T1 *)", "copy"),
+        ("void space::copy<16>(float *)", "copy"),
+        ("(anonymous namespace)::hidden(int *)", "hidden"),
+        ("copy<float, 32>", "copy"),
     ],
 )
-def test_a_kernel_is_known_by_its_python_name(kernel: str, name: str) -> None:
+def test_a_kernel_is_known_by_its_plain_name(kernel: str, name: str) -> None:
     assert function_name(kernel) == name
 
 

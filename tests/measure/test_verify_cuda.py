@@ -17,7 +17,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.cuda_ncu import placed, run_clean
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
-from smemviz.measure.ncu.sass import Instruction, function_name
+from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verify import through_compiled
 from smemviz.recordings.data import Launch, SiteHardware
 
@@ -184,18 +184,3 @@ def test_an_access_of_the_compiler_that_is_none_of_the_source_explains_nothing(p
     odd = replace(compiled.sites[0], line=99, array="other")
     strange = replace(compiled, sites=(odd, *compiled.sites[1:]))
     assert through_compiled(written, strange, agreeing(compiled), CC) is None
-
-
-@pytest.mark.parametrize(
-    ("named", "plain"),
-    [
-        ("set_row(int *)", "set_row"),
-        ("void copy<float, (int)32>(T1 *, const T1 *)", "copy"),
-        ("void space::copy<16>(float *)", "copy"),
-        ("(anonymous namespace)::hidden(int *)", "hidden"),
-        ("copy<float, 32>", "copy"),
-        ("square::set_row[abi:v1,cw51c](Array<int, 1, C>)", "set_row"),
-    ],
-)
-def test_kernels_are_known_by_their_plain_names(named: str, plain: str) -> None:
-    assert function_name(named) == plain

@@ -269,19 +269,19 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
         exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), SiteSelection())
 
 
-def test_what_cannot_be_told_is_no_way_to_pass() -> None:
-    info = array("held", "shared", (64,), 1024)
-    one = launch((site("held", "shared", "atomic_add", 4, "float32"),), [(0, 1024 + 4 * LANES)], (info,))
+@pytest.mark.parametrize(
+    ("op", "dtype", "rows", "message"),
+    [
+        (
+            *("atomic_add", "float32", [(0, 1024 + 4 * LANES)]),
+            ": line 1, held[i] cannot be checked. "
+            "A float atomic is a compare-and-swap loop; how often it runs depends on the data.",
+        ),
+        ("load", "int32", [], " never ran held[i]"),
+    ],
+)
+def test_what_cannot_be_told_or_never_ran_is_no_way_to_pass(op: str, dtype: str, rows: list, message: str) -> None:
+    one = launch((site("held", "shared", op, 4, dtype),), rows, (array("held", "shared", (64,), 1024),))
     with pytest.raises(InputError) as refused:
         exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
-    assert str(refused.value) == (
-        "kernels/square.py:1: kernel: line 1, held[i] cannot be checked. "
-        "A float atomic is a compare-and-swap loop; how often it runs depends on the data."
-    )
-
-
-def test_what_never_ran_is_no_way_to_pass() -> None:
-    one = launch((site("held", "shared", "load"),), [], (array("held", "shared", (64,), 1024),))
-    with pytest.raises(InputError) as refused:
-        exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
-    assert str(refused.value) == "kernels/square.py:1: kernel never ran held[i]"
+    assert str(refused.value) == f"kernels/square.py:1: kernel{message}"
