@@ -12,12 +12,27 @@ from helpers.pages import serve, watched
 from helpers.waiting import LIMIT
 from playwright.sync_api import Page, expect
 
+from smemviz.app.library import Library
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import supervisor
 from smemviz.engines.sandbox.processes import Forks
 from smemviz.paths import gallery
 
 expect.set_options(timeout=LIMIT)
+
+
+@pytest.fixture(scope="session")
+def served() -> Library:
+    """Serve the gallery to tests that ask for pages without a browser."""
+    return Library(gallery())
+
+
+@pytest.fixture(scope="session")
+def stopwatch() -> Stopwatch:
+    """Give one that measures nothing."""
+    return Stopwatch(Job(allowed=False))
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_page import compare_page
 from smemviz.app.pages.compare.compare_tables import view_changes
 from smemviz.app.state import RunState
-from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.paths import gallery
 
 NAMES = ["NVIDIA Test Card", "lockstep", "add", "inc", "STRIDE", "HEAD", "A", "B"]
 BEFORE = """
@@ -78,26 +76,16 @@ def main():
 """
 
 
-def names(library: Library) -> list[str]:
+def names(served: Library) -> list[str]:
     """Return what the page shows that is no message: names of files and kernels, and pieces of their source."""
-    found = [*NAMES, *library.every_file]
-    for file in library.every_file:
-        found += library.program(file).kernels
+    found = [*NAMES, *served.every_file]
+    for file in served.every_file:
+        found += served.program(file).kernels
         if file in SHOWN:
-            launches = library.show(RunState(file)).recording.launches
+            launches = served.show(RunState(file)).recording.launches
             found += [site.source for launch in launches for site in launch.sites]
             found += [array.name for launch in launches for array in launch.arrays]
     return found
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library(gallery())
-
-
-@pytest.fixture(scope="module")
-def stopwatch() -> Stopwatch:
-    return Stopwatch(Job(allowed=False))
 
 
 SHOWN = ("square", "matmul", "histogram", "transpose", "mine")
@@ -120,9 +108,9 @@ FOUR = f"{TWO}\nsquare:set_row_read_col_pad\nsquare:set_row_read_col_dyn_pad"
         {"file": "nothing"},
     ],
 )
-def test_what_is_shown_of_launches(library: Library, stopwatch: Stopwatch, query: Query) -> None:
+def test_what_is_shown_of_launches(served: Library, stopwatch: Stopwatch, query: Query) -> None:
     with pseudo():
-        assert forgotten(compare_page(library, stopwatch, query, "light"), names(library)) == []
+        assert forgotten(compare_page(served, stopwatch, query, "light"), names(served)) == []
 
 
 @pytest.fixture
@@ -172,9 +160,9 @@ def test_changes_have_every_kind_of_row(changed: Library) -> None:
         assert f"⟦{message}⟧" in told
 
 
-def test_one_language_leaves_nothing_for_the_next(library: Library, changed: Library, stopwatch: Stopwatch) -> None:
+def test_one_language_leaves_nothing_for_the_next(served: Library, changed: Library, stopwatch: Stopwatch) -> None:
     def everything() -> str:
-        page = compare_page(library, stopwatch, {"file": "square", "launch": TWO}, "light")
+        page = compare_page(served, stopwatch, {"file": "square", "launch": TWO}, "light")
         return str(to_json([page, view_changes(changed, {"file": "mine", "against": "STRIDE=1"})]))
 
     leaves_nothing(everything)

@@ -77,7 +77,10 @@ STATES = {
     "/kernel?file=mistakes&kernel=too_many_threads": "#notices >> text=1056 threads",
     "/kernel?file=matmul&kernel=naive_swapped": ".js-plotly-plot .main-svg",
     "/compare?file=matmul&launch=matmul:naive_swapped&launch=matmul:naive": ".js-plotly-plot .main-svg",
+    "/compare?file=no": "#error",
     "/lab?A=32x32%20float32&A-access=lane%20/%202&B=32x32%20float32": ".mantine-InputWrapper-error",
+    "/learn/by-hand?ANSWER=flat": "#learn-feedback >> text=Not",
+    "/learn/words?ANSWER=17": ".learn-lanes",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +15,6 @@ from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import view_gpus
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.pages.layouts.lab_view import errors_of, view_lab, view_layouts
-from smemviz.paths import gallery
 from smemviz.recordings import calibration
 from smemviz.recordings.calibration import load_calibration
 from smemviz.views.layout_lab import picture
@@ -157,22 +155,7 @@ def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
     assert href["A-access"] == ["row; op=store", "column"]
 
 
-def test_a_change_is_counted_and_drawn_within_300_ms() -> None:
-    view_lab(FLOATS)  # loads the compiled loop
-    took = []
-    for pad in range(2, 8):
-        began = time.process_time()
-        view_lab(FLOATS | {"B": f"32x32 float32; pad={pad}"})
-        took.append(time.process_time() - began)
-    assert min(took) < 0.3
-
-
 # Every GPU
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library(gallery())
 
 
 def rows(filling: dict[str, object]) -> dict[str, list[str]]:
@@ -181,9 +164,9 @@ def rows(filling: dict[str, object]) -> dict[str, list[str]]:
     return {text(row.children[0]): [text(cell) for cell in row.children[1:]] for row in body}
 
 
-def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(library: Library) -> None:
+def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(served: Library) -> None:
     """A column of 16 x 32 ints: 16-way, 8-way in either mode of 3.x (CUDA programming guide), half-warps on 1.x."""
-    filling = view_gpus(library, {"A": "16x32 int32", "A-access": "column"}, {})
+    filling = view_gpus(served, {"A": "16x32 int32", "A-access": "column"}, {})
     assert filling["gpus-headline.children"] == "128 to 512 wavefronts, depending on the GPU"
     found = rows(filling)
     assert len(found) == 14  # 11 families, Kepler twice, and the two cards that were calibrated
@@ -202,8 +185,8 @@ def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(library:
     )
 
 
-def test_what_a_wide_access_rests_on_is_told_part_by_part(library: Library) -> None:
-    filling = view_gpus(library, {"A": "32x32 float64", "A-access": "row; width=16"}, {})
+def test_what_a_wide_access_rests_on_is_told_part_by_part(served: Library) -> None:
+    filling = view_gpus(served, {"A": "32x32 float64", "A-access": "row; width=16"}, {})
     found = rows(filling)
     kinds = {name: cells[4].split()[0] for name, cells in found.items() if cells[4]}
     assert {kinds[name] for name in kinds if name.startswith(("Kepler", "Fermi", "Ampere", "Blackwell"))} == {"assumed"}
@@ -214,21 +197,21 @@ def test_what_a_wide_access_rests_on_is_told_part_by_part(library: Library) -> N
     )
 
 
-def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(library: Library) -> None:
+def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(served: Library) -> None:
     run = {"file": "square", "kernel": "set_row_read_col", "cc": "3.5-8"}
-    filling = view_gpus(library, run, {"site": "1", "warp": "0", "step": "1"})
+    filling = view_gpus(served, run, {"site": "1", "warp": "0", "step": "1"})
     link, compared = filling["gpus-origin.children"]
     assert text(link) == "tile[tx, ty] in set_row_read_col, load by warp 0, step 1"
     assert compared == "; compared with 3.5, 8-byte banks."
     assert rows(filling)["Hopper 9.0"][3] == ("Bank mode: banks of 4 bytes, every word is its own: 16 → 32 wavefronts.")
-    refused = view_gpus(library, run, {"site": "2"})
+    refused = view_gpus(served, run, {"site": "2"})
     assert refused["gpus-headline.children"] == "This cannot be compared"
     assert "goes to global memory" in text(refused["gpus-notices.children"])
 
 
-def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(library: Library) -> None:
+def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(served: Library) -> None:
     run = {"A": "32x64 float16", "A-access": "matrices; op=ldmatrix_x4", "cc": "3.5"}
-    filling = view_gpus(library, run, {})
+    filling = view_gpus(served, run, {})
     assert filling["gpus-origin.children"][1] == "; compared with 9.0."
     found = rows(filling)
     assert found["Volta 7.0, 7.2"][3] == "ldmatrix_x4 does not exist on compute capability 7.0; it came with 7.5"
@@ -238,7 +221,7 @@ def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(library: Libra
 
 
 def test_a_card_that_was_calibrated_is_a_measured_row(
-    library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    served: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """What ``smemviz calibrate`` keeps in the user's folder is there at the next look; so is what deviates."""
     monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
@@ -247,7 +230,7 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
     calibration.save_calibration(ada)
     assert (tmp_path / "nvidia-test-ada" / "calibration.json").is_file()
     run = {"A": "32x32 float32", "A-access": "column"}
-    found = rows(view_gpus(library, run, {}))
+    found = rows(view_gpus(served, run, {}))
     assert list(found)[list(found).index("Ada 8.9") + 1] == "NVIDIA Test Ada 8.9"
     assert found["Ada 8.9"][4].startswith("documented")
     assert found["NVIDIA Test Ada 8.9"] == [
@@ -259,14 +242,14 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
     ]
     wrong = [replace(row, card="64", agrees=False) if row.what == "number of banks" else row for row in ada.rows]
     calibration.save_calibration(replace(ada, rows=tuple(wrong)))
-    found = rows(view_gpus(library, run, {}))
+    found = rows(view_gpus(served, run, {}))
     assert found["NVIDIA Test Ada 8.9"][3] == (
         "This card deviates, so that the count may not hold. number of banks: 64, the model has 32."
     )
     broken = tmp_path / "other" / "calibration.json"
     broken.parent.mkdir()
     broken.write_text(json.dumps(asdict(one))[:100])
-    filling = view_gpus(library, run, {})
+    filling = view_gpus(served, run, {})
     assert "is not a calibration" in text(filling["gpus-notices.children"])
     assert "NVIDIA Test Ada 8.9" in rows(filling)
 

@@ -35,11 +35,6 @@ from smemviz.wording.labels import described_conditions
 SQUARE = {"file": "square", "kernel": "set_row_read_col"}
 
 
-@pytest.fixture(scope="module")
-def served() -> Library:
-    return Library(gallery())
-
-
 def page_of(served: Library, run: Mapping[str, str], **look: str) -> Component:
     return kernel_page(served, Stopwatch(Job(allowed=False)), dict(run), {"theme": "light", **look})
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from helpers.fitting import fits
-from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
@@ -224,26 +222,6 @@ def test_a_question_says_nothing_of_its_answer(page: Page) -> None:
     expect(page.locator("#learn-question")).to_contain_text("8,192 times")
     assert "2,048" not in page.content()
     assert "2048" not in page.content()
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark"), (360, "light")])
-def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme: str) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    pages = (
-        "/learn?",
-        "/learn/words?",
-        "/learn/by-hand?",
-        "/learn/swizzle?",
-        "/learn/sectors?ANSWER=show&",
-        "/learn/tiles?ANSWER=9&",
-    )
-    for address in pages:
-        page.goto(f"{address}theme={theme}")
-        expect(page.locator("h1.headline")).to_be_visible()
-        if "ANSWER=show" in address:
-            expect(page.locator("#learn-pictures")).to_be_visible()
-        settle(page)
-        fits(page, width)
 
 
 def test_on_paper_there_is_the_lesson_and_no_button(page: Page) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.fitting import fits
 from helpers.measured_app import printing
 from helpers.pages import headline, knob, open_page, query, serve
 from helpers.servers import until
@@ -318,17 +317,3 @@ def test_a_button_measures_where_there_is_a_gpu(
     (tmp_path / "seen").touch()
     headline(page, "tiled reaches 25 % of cuBLAS")
     expect(page.locator("#products-origin")).to_contain_text("times measured here, on NVIDIA Test Card")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("width", "theme"), [(400, "dark")])
-def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme: str) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"/matmul?theme={theme}")
-    expect(page.locator("#products-table table")).to_be_visible()
-    expect(page.locator("#steps .main-svg").first).to_be_attached()
-    expect(page.locator("#roofline .main-svg").first).to_be_attached()
-    page.get_by_role("button", name="Table of Sweep over sizes").click()
-    sweep = page.locator("section", has=page.locator("#sweep-title"))
-    expect(sweep.locator(".figure-table table")).to_be_visible()
-    fits(page, width)

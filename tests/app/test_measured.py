@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.fitting import fits
 from helpers.measured_app import SQUARE, printing, time_json, write_gallery
 from helpers.pages import headline, open_page, query, serve
 from helpers.waiting import eventually, settle
@@ -152,14 +151,6 @@ def test_measuring_can_be_cancelled(page: Page, with_gpu: None, monkeypatch: pyt
     expect(page.locator("#timing-origin")).to_contain_text("NVIDIA H200")
 
 
-def test_a_measurement_that_fails_says_why(page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "command", lambda path, overrides: printing("nothing of use"))
-    page.goto(TRANSPOSE + "&IPAD=4")
-    page.get_by_role("button", name="Measure").click()
-    expect(page.locator("#measure-status")).to_contain_text("It could not be measured")
-    expect(page.locator("#measure-status")).to_contain_text("its output cannot be read")
-
-
 def test_six_kernels_side_by_side(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Compare the kernels of square").click()
@@ -260,12 +251,3 @@ def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(page: Page) ->
     assert rows[1]["time_from"] == "not measured"
     refused = page.request.get("/compare.csv?file=nothing")
     assert (refused.status, refused.text()) == (400, "nothing: not served here; the gallery lists what is\n")
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
-@pytest.mark.parametrize("path", [COMPARE + "&IPAD=0", TRANSPOSE + "&IPAD=0", "/compare?file=no"])
-def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, path: str, width: int, theme: str) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{path}&theme={theme}")
-    settle(page)
-    fits(page, width)

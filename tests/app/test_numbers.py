@@ -16,9 +16,7 @@ from smemviz.app.pages.compare.compare_page import compare_page
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.pages.numbers_page import numbers_page
-from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.paths import gallery
 from smemviz.views.across_gpus import GPU_HEADS
 from smemviz.views.glossary import Number, numbers
 from smemviz.views.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
@@ -49,19 +47,20 @@ def heads(shown: Any) -> Iterator[str]:
         yield from heads(shown.children)
 
 
-def test_every_number_of_the_kernel_page_is_explained(explained: dict[str, Number]) -> None:
-    library = Library(gallery())
-    stopwatch = Stopwatch(Job(allowed=False))
+def test_every_number_of_the_kernel_page_is_explained(
+    explained: dict[str, Number], served: Library, stopwatch: Stopwatch
+) -> None:
     shown: set[str] = set()
     for query in ({"file": "square", "kernel": "set_row_read_col"}, {"file": "transpose", "kernel": "copy"}):
-        shown |= set(heads(kernel_page(library, stopwatch, query, {"theme": "light"})))
+        shown |= set(heads(kernel_page(served, stopwatch, query, {"theme": "light"})))
     assert {"excess", "median", "efficiency", "hardware"} <= shown
     assert shown - NAMES - set(explained) == set()
 
 
-def test_every_number_of_a_comparison_is_explained(explained: dict[str, Number]) -> None:
-    library = Library(gallery())
-    page = compare_page(library, Stopwatch(Job(allowed=False)), {"file": "square"}, "light")
+def test_every_number_of_a_comparison_is_explained(
+    explained: dict[str, Number], served: Library, stopwatch: Stopwatch
+) -> None:
+    page = compare_page(served, stopwatch, {"file": "square"}, "light")
     shown = {head for head in heads(page) if not head.startswith("set_")}  # kernels, and what their conflicts cost
     assert {"store wavefronts", "net"} <= shown
     assert shown - NAMES - set(explained) == set()
@@ -102,8 +101,10 @@ def links(shown: Any) -> Iterator[str]:
         yield from links(shown.children)
 
 
-def test_names_of_numbers_lead_to_their_explanation(explained: dict[str, Number]) -> None:
-    page = kernel_page(Library(gallery()), Stopwatch(Job(allowed=False)), {"file": "square"}, {"theme": "light"})
+def test_names_of_numbers_lead_to_their_explanation(
+    explained: dict[str, Number], served: Library, stopwatch: Stopwatch
+) -> None:
+    page = kernel_page(served, stopwatch, {"file": "square"}, {"theme": "light"})
     found = set(links(page))
     assert {"/numbers#number-excess", "/numbers#number-median"} <= found
     assert found <= {f"/numbers#number-{number.anchor}" for number in explained.values()}

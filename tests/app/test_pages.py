@@ -28,11 +28,6 @@ from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
 
-@pytest.fixture(scope="module")
-def served() -> Library:
-    return Library(gallery())
-
-
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
     page = kernel_page(served, Stopwatch(), {"file": "square"}, {"theme": "light"})
     graphs = [part for part in parts(page) if isinstance(part, dcc.Graph)]
@@ -153,8 +148,10 @@ def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_
     assert page["headline"].children == "3 excess wavefronts, all in line 8, 4-way"
 
 
-def test_the_gallery_says_once_where_the_requests_of_its_files_are_from_and_how_own_files_come_here() -> None:
-    page = gallery_page(Library(gallery()))
+def test_the_gallery_says_once_where_the_requests_of_its_files_are_from_and_how_own_files_come_here(
+    served: Library,
+) -> None:
+    page = gallery_page(served)
     (origins,) = (part for part in parts(page) if "origins" in str(getattr(part, "className", "")))
     said = dict(text(one).split(": ", 1) for one in origins.children)
     assert len(set(said.values())) == len(said)
@@ -211,7 +208,9 @@ def test_the_same_kernel_elsewhere_is_linked_beside_its_name(served: Library) ->
     assert all(isinstance(link, html.A) for link in links)  # what is written as HTML knows no link of Dash's
 
 
-def test_a_kernel_of_the_gallery_can_be_changed_in_the_editor_and_its_fix_leads_to_a_lesson(texts: Texts) -> None:
+def test_a_kernel_of_the_gallery_can_be_changed_in_the_editor_and_its_fix_leads_to_a_lesson(
+    served: Library, texts: Texts
+) -> None:
     query = {"file": "square", "kernel": "set_row_read_col"}
     page = kernel_page(Library(gallery(), texts), Stopwatch(), query, {"theme": "light", "site": "1"})
     links = {text(link): link.href for link in page["twins"].children}
@@ -219,7 +218,7 @@ def test_a_kernel_of_the_gallery_can_be_changed_in_the_editor_and_its_fix_leads_
     start = editor_page(texts, query)["editor-start-text"].data
     assert start == {"text": (kernels_dir() / "square.py").read_text("utf-8"), "meant": True}
     assert 'href="/learn/padding"' in as_html(page["why"].html)
-    page = kernel_page(Library(gallery()), Stopwatch(), query, {"theme": "light"})
+    page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
     assert "Change it in the editor" not in [text(link) for link in page["twins"].children]
 
 

@@ -25,11 +25,6 @@ RUN = {"file": "square", "kernel": "set_row_read_col"}
 STEP = {"site": "1", "warp": "3", "step": "1"}
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library(gallery())
-
-
 class Counted:
     """A view that counts how often it draws, and fails when told to."""
 
@@ -39,7 +34,7 @@ class Counted:
         self.may_end = threading.Event()
         self.may_end.set()
 
-    def __call__(self, library: Library, run: Query, look: Query) -> Filling:
+    def __call__(self, served: Library, run: Query, look: Query) -> Filling:
         self.drawn += 1
         self.may_end.wait(60)
         if self.fails:
@@ -52,73 +47,73 @@ def view() -> Counted:
     return Counted()
 
 
-def test_what_was_drawn_before_is_what_was_drawn(library: Library) -> None:
-    drawn, again = view_look(library, RUN, STEP), Pictures().cached(view_look)
+def test_what_was_drawn_before_is_what_was_drawn(served: Library) -> None:
+    drawn, again = view_look(served, RUN, STEP), Pictures().cached(view_look)
     for _ in range(2):
-        filling = again(library, RUN, STEP)
+        filling = again(served, RUN, STEP)
         assert filling.keys() == drawn.keys()
         assert all(go.Figure(filling[name]) == drawn[name] for name in drawn if name.endswith("figure"))
         rest = {name for name in drawn if not name.endswith("figure")}
         assert {name: filling[name] for name in rest} == json.loads(json.dumps({name: drawn[name] for name in rest}))
 
 
-def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(library: Library, view: Counted) -> None:
+def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(served: Library, view: Counted) -> None:
     looked = Pictures().cached(view)
-    first = looked(library, RUN, STEP)
+    first = looked(served, RUN, STEP)
     assert first["tile.figure"]["layout"]["height"] == 101
     first.pop("note.children")  # what is handed out may be changed
-    assert looked(library, RUN, STEP)["note.children"] == "said"
+    assert looked(served, RUN, STEP)["note.children"] == "said"
     assert view.drawn == 1
     for run, look in ((RUN, STEP | {"warp": "4"}), (RUN | {"cc": "3.5"}, STEP), (RUN | {"BDIMX": "16"}, STEP)):
-        looked(library, run, look)
+        looked(served, run, look)
     assert view.drawn == 4
-    copy_context().run(lambda: (speak("ko"), looked(library, RUN, STEP)))
+    copy_context().run(lambda: (speak("ko"), looked(served, RUN, STEP)))
     assert view.drawn == 5
 
 
 def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) -> None:
     path = tmp_path / "mine.py"
     path.write_text((kernels_dir() / "square.py").read_text("utf-8"), "utf-8")
-    looked, library = Pictures().cached(view), Library([path])
+    looked, served = Pictures().cached(view), Library([path])
     for expected, text in ((1, "\n# one\n"), (2, "\n# two\n")):
-        looked(library, {"file": "mine"}, {})
-        looked(library, {"file": "mine"}, {})
+        looked(served, {"file": "mine"}, {})
+        looked(served, {"file": "mine"}, {})
         assert view.drawn == expected
         path.write_text(path.read_text("utf-8") + text, "utf-8")
 
 
 def test_no_recording_is_held(view: Counted) -> None:
-    library, looked = Library(gallery()), Pictures().cached(view)
-    looked(library, RUN, STEP)
-    recording = ref(library.show(RunState.read(RUN)).recording)
-    del library
+    served, looked = Library(gallery()), Pictures().cached(view)
+    looked(served, RUN, STEP)
+    recording = ref(served.show(RunState.read(RUN)).recording)
+    del served
     gc.collect()
     assert recording() is None
 
 
 def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
-    library, looked = Library(gallery()), Pictures().cached(view)  # the recording is not loaded yet either
+    served, looked = Library(gallery()), Pictures().cached(view)  # the recording is not loaded yet either
     view.may_end.clear()
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(looked, library, RUN, STEP) for _ in range(8)]
+        asked = [pool.submit(looked, served, RUN, STEP) for _ in range(8)]
         view.may_end.set()
         assert [one.result(60)["tile.figure"]["layout"]["height"] for one in asked] == [101] * 8
     assert view.drawn == 1
 
 
-def test_a_picture_that_failed_is_not_kept(library: Library, view: Counted) -> None:
+def test_a_picture_that_failed_is_not_kept(served: Library, view: Counted) -> None:
     looked = Pictures().cached(view)
     view.fails = True
     with pytest.raises(MemoryError):
-        looked(library, RUN, STEP)
+        looked(served, RUN, STEP)
     view.fails = False
-    assert looked(library, RUN, STEP)["note.children"] == "said"
+    assert looked(served, RUN, STEP)["note.children"] == "said"
 
 
-def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counted) -> None:
+def test_a_run_that_is_refused_is_asked_for_again(served: Library, view: Counted) -> None:
     looked = Pictures().cached(view)
     for _ in range(2):
-        looked(library, {"file": "square", "BDIMX": "64"}, {})
+        looked(served, {"file": "square", "BDIMX": "64"}, {})
     assert view.drawn == 2
 
 
@@ -126,17 +121,17 @@ def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counte
     "junk", [{"nothing": "1"}, {"kernel": RUN["kernel"], "x" * 5000: ""}, {"cc": "9.0?"}, {"launch": "x"}]
 )
 def test_what_a_url_says_besides_is_neither_drawn_for_nor_kept(
-    library: Library, view: Counted, junk: dict[str, str]
+    served: Library, view: Counted, junk: dict[str, str]
 ) -> None:
     looked = Pictures().cached(view)
     for run in (RUN, RUN | junk):
-        looked(library, run, STEP | {"x" * 5000: "y", "array": "z" * 5000, "elements": "z" * 5000})
+        looked(served, run, STEP | {"x" * 5000: "y", "array": "z" * 5000, "elements": "z" * 5000})
     assert view.drawn == 1
 
 
-def test_a_view_is_given_what_was_read_of_the_url(library: Library) -> None:
-    def view(library: Library, run: Query, look: Query) -> Filling:
+def test_a_view_is_given_what_was_read_of_the_url(served: Library) -> None:
+    def view(served: Library, run: Query, look: Query) -> Filling:
         return {"run": run}
 
     run = RUN | {"IPAD": " 2", "junk": "1", "cc": "3.5"}
-    assert Pictures().cached(view)(library, run, {})["run"] == RUN | {"IPAD": "2", "launch": "0", "cc": "3.5"}
+    assert Pictures().cached(view)(served, run, {})["run"] == RUN | {"IPAD": "2", "launch": "0", "cc": "3.5"}

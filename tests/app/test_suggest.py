@@ -1,4 +1,4 @@
-"""The panel that suggests another layout, with a command of ours in place of ``smemviz suggest``."""
+"""The panels that explain the site one looks at, and suggest another layout with a command of ours in between."""
 
 from __future__ import annotations
 
@@ -10,18 +10,90 @@ import pytest
 from dash.development.base_component import Component
 from helpers.callbacks import send
 from helpers.components import text
+from helpers.fitting import fits
 from helpers.measured_app import printing
 from helpers.servers import until
+from playwright.sync_api import Page, expect
 
+from smemviz.app.components.launches import Filling
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
+from smemviz.app.pages.kernel.why_panel import view_why
 from smemviz.app.state import RunState
 from smemviz.app.tasks import suggester as module
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.suggester import Suggester, command
 from smemviz.app.texts import Texts
-from smemviz.paths import gallery
+from smemviz.paths import gallery, kernels_dir
+
+RUN = {"file": "square", "kernel": "set_row_read_col"}
+
+
+def shown(filling: Filling) -> str:
+    """Return the text of the explanation that is not hidden."""
+    (one,) = (part for part in filling["why.html"] if not part.hidden)
+    return text(one.children)
+
+
+def test_the_request_that_wastes_the_most_is_explained_first(served: Library) -> None:
+    filling = view_why(served, RUN, {"theme": "light"})
+    assert shown(filling) == (
+        "Stride of 32 words. Neighbouring lanes are 32 words apart, 1 row down: "
+        "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
+        "Fix. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
+        "no excess is left at its 2 accesses, 992 before. Lesson: A pad of one · On every GPU"
+    )
+
+
+def test_another_site_has_its_own_explanation_and_needs_no_fix(served: Library) -> None:
+    filling = view_why(served, RUN, {"theme": "light", "site": "0"})
+    assert shown(filling) == (
+        "Stride of 1 word. Neighbouring lanes are 1 word apart, 1 column right: "
+        "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each. On every GPU"
+    )
+
+
+def test_it_counts_for_the_gpu_that_is_chosen(served: Library) -> None:
+    filling = view_why(served, RUN | {"cc": "1.3"}, {"theme": "light"})
+    assert "bank 0 has to deliver 16 different words to lanes 0-15, 16-way" in shown(filling)
+
+
+def test_a_refused_run_changes_nothing(served: Library) -> None:
+    assert view_why(served, RUN | {"BDIMX": "33"}, {"theme": "light"}) == {}
+
+
+def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> None:
+    file = tmp_path / "idle.py"
+    file.write_text(
+        "from numba import cuda\n\n@cuda.jit\ndef idle():\n    pass\n\ndef main():\n    idle[1, 32]()\n",
+        encoding="utf-8",
+    )
+    library = Library([file])
+    assert view_why(library, {"file": "idle"}, {"theme": "light"}) == {"why.html": []}
+
+
+def said_first(file: str, kernel: str) -> list[str]:
+    """Return what is said of a mistake, the first of what is not hidden."""
+    filling = view_why(Library([kernels_dir() / file]), {"file": file.removesuffix(".py"), "kernel": kernel}, {})
+    first, *others = filling["why.html"]
+    assert not any("Fix." in text(other) for other in others)
+    return [text(line) for line in first.children]
+
+
+@pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
+def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file: str) -> None:
+    element = "a_tile[0][2]" if file.endswith(".cu") else "a_tile[0, 2]"
+    assert said_first(file, "corner_of_each_tile") == [
+        f"Unwritten read. {element} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
+        "Fix. Make them as many, or let each thread store several.",
+        "It stores 4 of the 1,024 elements of c, and the others keep what was there: where an earlier launch left the "
+        "right result, this one seems right. Fill c with something else first, such as NaN.",
+    ]
+    reason, fix = said_first(file, "no_second_barrier")
+    assert "with no barrier between." in reason
+    assert fix.startswith("Fix. Put ")
+
 
 TILE = {"file": "transpose", "kernel": "tile"}
 REDUCE = {"file": "reduce", "kernel": "neighbours_by_close_threads"}
@@ -29,21 +101,16 @@ PADDED = "leave 1 element of held unused after every 32, index i + i // 32 (32 b
 NOTE = "changes halves too: 180 -> 170 wavefronts"
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library(gallery())
-
-
-def start(suggester: Suggester, library: Library, query: dict[str, str]) -> None:
+def start(suggester: Suggester, served: Library, query: dict[str, str]) -> None:
     state = RunState.read(query)
-    path = library.kernel_file(state.file)
+    path = served.kernel_file(state.file)
     assert path is not None
-    assert suggester.start(library.show(state), path, query["kernel"])
+    assert suggester.start(served.show(state), path, query["kernel"])
 
 
-def an_answer(library: Library, **more: Any) -> str:
+def an_answer(served: Library, **more: Any) -> str:
     """Write what ``smemviz suggest --json`` prints about the kernel of reduce.py."""
-    shown = library.show(RunState.read(REDUCE))
+    shown = served.show(RunState.read(REDUCE))
     suggestion = {
         "kernel": REDUCE["kernel"], "array": "held", "line": 52, "layout": {"kind": "pad", "row": 32, "pad": 1},
         "more_bytes": 32, "constants": {}, "text": PADDED, "wavefronts": 600, "predicted": 180, "reason": None,
@@ -72,8 +139,8 @@ def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -
     ]  # fmt: skip
 
 
-def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None:
-    filling = view_suggest(library, Suggester(), TILE)
+def test_what_is_stored_for_this_text_is_shown_at_once(served: Library) -> None:
+    filling = view_suggest(served, Suggester(), TILE)
     assert filling["suggest-panel.hidden"] is False
     table = filling["suggestions.html"][0].children
     assert rows(table) == [
@@ -87,31 +154,31 @@ def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None
     assert "recorded on an NVIDIA H200" in text(filling["suggestions.html"])
 
 
-def test_a_kernel_without_excess_has_no_panel(library: Library) -> None:
-    filling = view_suggest(library, Suggester(), {"file": "transpose", "kernel": "padded_tile"})
+def test_a_kernel_without_excess_has_no_panel(served: Library) -> None:
+    filling = view_suggest(served, Suggester(), {"file": "transpose", "kernel": "padded_tile"})
     assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
 
 
 def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> None:
     texts = Texts()
-    library = Library(gallery(), texts)
+    served = Library(gallery(), texts)
     name = texts.add((Path(gallery()[0]).parent / "square.py").read_text(encoding="utf-8")).name
-    filling = view_suggest(library, Suggester(), {"file": name, "kernel": "set_col_read_col"})
+    filling = view_suggest(served, Suggester(), {"file": name, "kernel": "set_col_read_col"})
     assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
 
 
-def test_nothing_is_searched_before_it_is_asked_for(library: Library) -> None:
-    filling = view_suggest(library, Suggester(), REDUCE)
+def test_nothing_is_searched_before_it_is_asked_for(served: Library) -> None:
+    filling = view_suggest(served, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
     assert text(filling["suggestions.html"]).startswith("Counts what was recorded with every pad")
 
 
-def test_what_is_found_here_is_shown_with_its_difference(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_here_is_shown_with_its_difference(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     suggester = Suggester()
-    monkeypatch.setattr(module, "command", lambda *_: printing(an_answer(library)))
-    start(suggester, library, REDUCE)
+    monkeypatch.setattr(module, "command", lambda *_: printing(an_answer(served)))
+    start(suggester, served, REDUCE)
     until(lambda: not suggester.running())
-    filling = view_suggest(library, suggester, REDUCE)
+    filling = view_suggest(served, suggester, REDUCE)
     table = filling["suggestions.html"][0].children
     assert rows(table) == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
     said = text(filling["suggestions.html"])
@@ -119,15 +186,15 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
 
 
-def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suggestion_that_failed_says_so(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     suggester = Suggester()
     failed = {"lockstep": {"wavefronts": None, "problem": "line 9: 4 were promised", "notes": []}}
-    printed = printing(an_answer(library, verified=failed))
+    printed = printing(an_answer(served, verified=failed))
     printed[2] += "sys.exit(1)\n"
     monkeypatch.setattr(module, "command", lambda *_: printed)
-    start(suggester, library, REDUCE)
+    start(suggester, served, REDUCE)
     until(lambda: not suggester.running())
-    filling = view_suggest(library, suggester, REDUCE)
+    filling = view_suggest(served, suggester, REDUCE)
     assert rows(filling["suggestions.html"][0].children)[0][3] == "failed in lockstep"
     assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.html"])
 
@@ -140,37 +207,37 @@ def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.
     ],
 )
 def test_what_cannot_be_used_is_a_problem_in_words(
-    library: Library, monkeypatch: pytest.MonkeyPatch, output: str, problem: str
+    served: Library, monkeypatch: pytest.MonkeyPatch, output: str, problem: str
 ) -> None:
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
-    start(suggester, library, REDUCE)
+    start(suggester, served, REDUCE)
     until(lambda: not suggester.running())
-    said = text(view_suggest(library, suggester, REDUCE)["suggest-status.html"])
+    said = text(view_suggest(served, suggester, REDUCE)["suggest-status.html"])
     assert said == f"Nothing can be suggested{problem}"
 
 
-def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_cancelled(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing("", seconds=600))
-    start(suggester, library, REDUCE)
-    filling = view_suggest(library, suggester, REDUCE)
+    start(suggester, served, REDUCE)
+    filling = view_suggest(served, suggester, REDUCE)
     assert (filling["suggest.disabled"], filling["cancel-suggest.hidden"], filling["suggest-poll.disabled"]) == (
         True, False, False,
     )  # fmt: skip
     suggester.cancel()
     until(lambda: not suggester.running())
-    assert view_suggest(library, suggester, REDUCE)["suggest-status.html"] == []
+    assert view_suggest(served, suggester, REDUCE)["suggest-status.html"] == []
 
 
-def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> None:
+def test_one_thing_at_a_time_is_run_here_and_that_is_said(served: Library) -> None:
     job = Job()
     job.start("a measurement", printing("", seconds=600))
     suggester, state = Suggester(job), RunState.read(REDUCE)
-    path = library.kernel_file("reduce")
+    path = served.kernel_file("reduce")
     assert path is not None
-    assert not suggester.start(library.show(state), path, REDUCE["kernel"])
-    said = text(view_suggest(library, suggester, REDUCE, busy=True)["suggest-status.html"])
+    assert not suggester.start(served.show(state), path, REDUCE["kernel"])
+    said = text(view_suggest(served, suggester, REDUCE, busy=True)["suggest-status.html"])
     assert said == "Something else is being measured; try again when that is done."
     job.cancel()
 
@@ -182,3 +249,16 @@ def test_what_others_may_not_start_is_not_said_to_be_busy() -> None:
     answer = send(app, "suggest-panel.hidden", values, changed=["suggest.n_clicks"])
     assert answer.status_code == 200
     assert "Something else is being measured" not in answer.text
+
+
+@pytest.mark.browser
+def test_one_click_suggests_runs_and_shows_the_difference(page: Page) -> None:
+    page.goto("/kernel?file=reduce&kernel=neighbours_by_close_threads")
+    page.locator("#suggest-title").click()
+    page.get_by_role("button", name="Suggest").click()
+    row = page.locator("#suggestions tbody tr").first
+    expect(row).to_contain_text("180 in lockstep")
+    page.locator("#suggestions summary").first.click()
+    expect(page.locator("#suggestions pre").first).to_contain_text("+    held[t ^ (t >> 5)] = values")
+    page.set_viewport_size({"width": 400, "height": 900})
+    fits(page, 400)

@@ -1,16 +1,82 @@
-"""The Learn page for teachers: the answers with their reasons, and the files of a class, read by the browser alone."""
+"""What a lesson tells a class, what a presenter shows, and what is to be fixed after it."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from helpers.pseudo import forgotten, pseudo
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
-from smemviz.app.pages.learn.learn_page import learn_page
+from smemviz.app.pages.learn.learn_page import learn_page, steps_of
+from smemviz.app.pages.learn.task_panel import judged, task_href, task_in
+from smemviz.engines.sandbox.run import run_text
 from smemviz.lessons.course import LESSONS
+from smemviz.lessons.lesson import Lesson
+from smemviz.lessons.tasks import TASKS, task_of
+
+
+def test_a_task_is_found_by_the_url_and_nothing_else_is_one() -> None:
+    assert task_in({"task": "race"}) is task_of("race")
+    assert task_in({"task": "banks"}) is None
+    assert task_in({}) is None
+
+
+def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
+    task = task_of("padding")
+    said, look, done = judged(task, run_text(task.source).recording)
+    assert look == "task-verdict is-wrong"
+    assert done is None
+    assert "bank          0  1  2" in str(said[2].children)
+    assert "why:" not in said[2].children  # which the second hint says
+    assert "to pass" not in said[2].children  # which the task asks for
+    solved = run_text(task.source.replace("PITCH = TILE", "PITCH = TILE + 1")).recording
+    said, look, done = judged(task, solved)
+    assert (said.children, look, done) == (
+        "Fixed: it does the same and keeps the budget.",
+        "task-verdict is-right",
+        "fix-padding",
+    )
+
+
+def test_a_text_that_gave_nothing_and_one_of_no_task_are_not_judged() -> None:
+    assert judged(task_of("race"), None) == judged(None, None) == ("", "task-verdict", None)
+
+
+def test_lessons_lead_to_their_tasks_where_there_is_an_editor() -> None:
+    assert str(learn_page("/learn")).count("Fix this kernel") == len(TASKS)
+    assert task_href(task_of("race")) in str(learn_page("/learn/race"))
+    assert "Fix this kernel" not in str(learn_page("/learn/banks"))
+    for path in ("/learn", "/learn/race"):
+        assert "Fix this kernel" not in str(learn_page(path, editor=False))
+
+
+@pytest.mark.browser
+def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
+    page.goto("/learn/padding")
+    page.get_by_role("link", name="Fix this kernel").click()
+    expect(page.locator("#editor-task-title")).to_have_text("Fix this kernel")
+    expect(page.locator("#editor-task-verdict")).to_contain_text("load of tile[tx, ty] in transpose is 32-way")
+    pre, why = page.locator("#editor-task-verdict pre"), page.locator("#why > :not([hidden]) p")
+    for hint, seen in (("", (0, 0)), ("Give me a hint", (1, 0)), ("Say why", (1, 1)), ("Show the fix", (1, 2))):
+        if hint:
+            page.get_by_text(hint, exact=True).click()
+        expect(pre.filter(visible=True)).to_have_count(seen[0])
+        expect(why.filter(visible=True)).to_have_count(seen[1])
+    expect(pre).to_contain_text("wavefront  1")
+    page.locator(".cm-line", has_text="PITCH = TILE").click()
+    page.keyboard.press("End")
+    page.keyboard.type(" + 1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#editor-task-verdict")).to_have_text("Fixed: it does the same and keeps the budget.")
+    assert "task=padding" in page.url
+    page.reload()  # the link has the text, and the task
+    expect(page.locator("#editor-task-verdict")).to_contain_text("Fixed")
+    page.goto("/learn")
+    expect(page.locator("#learn-count")).to_have_text("1 of 21 done")
 
 
 def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones() -> None:
@@ -59,3 +125,83 @@ def test_a_student_saves_a_file_and_a_teacher_reads_a_class(page: Page, tmp_path
     expect(page.locator("#teach-class")).to_contain_text("<b>Bob</b>")
     expect(page.locator("#teach-class")).to_contain_text("other.json: is no saved progress")
     assert not any("Ada" in body or "Bob" in body for body in asked)
+
+
+SMALLEST = 18  # pixels
+# Every text on the screen with its size as it is drawn there, and whether any of it lies outside.
+TEXTS = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement, range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    const { left, top, right, bottom, width } = range.getBoundingClientRect();
+    if (!walker.currentNode.textContent.trim() || !width || element.closest("script, style, noscript")) continue;
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const matrix = element.ownerSVGElement ? element.getScreenCTM() : null;
+    const scale = matrix ? Math.hypot(matrix.b, matrix.d) : element.currentCSSZoom;
+    const size = parseFloat(getComputedStyle(element).fontSize) * scale;
+    const out = left < 0 || top < 0 || right > window.innerWidth || bottom > window.innerHeight;
+    found.push({ text: walker.currentNode.textContent, size, out });
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+@pytest.mark.browser
+def test_the_last_row_can_read_every_slide_of_a_lesson(page: Page, lesson: Lesson) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(reduced_motion="reduce")
+    for step in steps_of(lesson):
+        page.goto(step)
+        settle(page)
+        expect(page.locator(".js-plotly-plot .main-svg:visible, .learn-text:visible").first).to_be_visible()
+        page.wait_for_timeout(300)  # what is drawn is scaled a little later
+        texts = page.evaluate(TEXTS)
+        assert len(texts) > 5
+        assert [one for one in texts if one["size"] < SMALLEST or one["out"]] == [], step
+
+
+@pytest.mark.browser
+def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follows_the_answer(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto("/learn/columns?present=1")
+    expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
+    question, scene = (page.locator(one).bounding_box() for one in ("#learn-question", "#learn-scene-panel"))
+    assert question is not None
+    assert scene is not None
+    assert question["y"] + question["height"] <= scene["y"]
+    expect(page.locator("#learn-text")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-1-figure .heatmaplayer image").first).to_be_visible()
+    expect(page.locator("#learn-scene-panel")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-text")).to_contain_text(
+        "a bank conflict, n-way where n different words of one bank are wanted"
+    )
+    expect(page.locator("#learn-because")).to_contain_text("32 wavefronts where 1 would do.")
+    expect(page.locator("#learn-panels")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-set")).to_have_text("Words in a row: 16")
+    expect(page.locator("#learn-0-figure .heatmaplayer image").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#learn-text")).to_be_visible()
+    expect(page.locator("#learn-0-figure")).not_to_have_attribute("style", re.compile("width"))
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 800), (1024, 768)], ids=str)
+@pytest.mark.browser
+def test_a_screen_that_is_higher_than_a_slide_is_filled(page: Page, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(reduced_motion="reduce")
+    for step in ("/learn/columns?present=1", "/learn/columns?ANSWER=show&present=1"):
+        page.goto(step)
+        settle(page)
+        page.wait_for_timeout(300)
+        drawn = page.locator(".learn-panel:not([hidden]) .js-plotly-plot:visible")
+        ends = drawn.evaluate_all("all => all.map((one) => one.getBoundingClientRect().bottom)")
+        assert size[1] - 100 < max(ends) <= size[1], step
+        if size[0] >= 1280:
+            assert [one for one in page.evaluate(TEXTS) if one["size"] < SMALLEST or one["out"]] == [], step
+    page.keyboard.press("Escape")
+    expect(page.locator("#learn-0-figure")).not_to_have_attribute("style", re.compile("width"))
