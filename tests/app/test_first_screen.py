@@ -63,8 +63,8 @@ def test_the_story_is_on_the_first_screen(page: Page, kernel: str) -> None:
             if height > LOW:
                 assert seen["y"] + seen["height"] <= height, (width, selector, seen)
             assert seen["y"] < height - 5, (width, selector, seen)
-        edges = {round(one["x"] + one["width"]) for one in map(_box, page.locator("#source .badges").all())}
-        assert len(edges) == 1  # the badges stand in one column
+        edges = {round(one["x"] + one["width"]) for one in map(_box, page.locator("#source .costs").all())}
+        assert len(edges) == 1  # what lines cost stands in columns
         assert box(page, "#tile svg")["y"] + box(page, "#tile svg")["height"] <= box(page, "#request svg")["y"]
 
 

@@ -114,22 +114,23 @@ def recording(served: Library) -> Recording:
     return served.show(RunState("square")).recording
 
 
-def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Library) -> None:
+def test_the_source_has_the_kernel_s_lines_and_a_button_at_each_site(served: Library) -> None:
     recorded = recording(served)
     launch = recorded["set_row_read_col"]
-    lines = source_view(recorded, launch, launch.summary())
+    heads, *lines = source_view(recorded, launch, launch.summary())
+    assert [text(head) for head in heads.children.children] == ["degree", "excess", "share"]
     numbers = [int(line.children[0].children) for line in lines]
     assert numbers == list(range(43, 54))
     last = lines[-1]
     assert text(last.children[1]) == "    out[idx] = tile[tx, ty]"
-    marked = [span.children for span in last.children[1].children if "site" in span.className]
-    assert "".join(marked) == "out[idx]tile[tx, ty]"
-    badges = [text(badge) for badge in last.children[2].children]
-    assert badges == [
-        "tile[tx, ty]shared load · 32-way · 992 excess",
-        "out[idx]global store · 128 sectors, 4 a request",
+    buttons = [part for part in last.children[1].children if isinstance(part, html.Button)]
+    assert [(text(button), button.title, button.className) for button in buttons] == [
+        ("out[idx]", "global store · 128 sectors, 4 a request", "badge plain"),
+        ("tile[tx, ty]", "shared load · 32-way · 992 excess", "badge conflict"),
     ]
-    assert [badge.className for badge in last.children[2].children] == ["badge conflict", "badge plain"]
+    assert [text(cell) for cell in last.children[2].children] == ["32-way", "992", "100 %"]
+    assert last.className == "source-line heat-4"
+    assert text(lines[-3].children[2]) == "1-way0"
 
 
 def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_degree(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 import dash_mantine_components as dmc
@@ -12,6 +13,7 @@ from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
 from smemviz.app.components.frames import page_title
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.file_names import COMPILED
 from smemviz.app.library import Library, ShownRun
 from smemviz.app.page import Page
 from smemviz.app.state import RunState
@@ -30,14 +32,15 @@ _MOST = 6  # kernels that a card lists before the rest is folded
 
 def gallery_page(library: Library) -> list[Component]:
     """Lay out the gallery."""
-    cards = [_card(library, file) for file in library.files]
-    return [heading(), html.Div(cards, className="cards"), _origins(library), _own_files()]
+    files = [file for file in library.files if not file.endswith(COMPILED)]  # a file's page leads to what was compiled
+    cards = [_card(library, file) for file in files]
+    return [heading(), html.Div(cards, className="cards"), _origins(library, files), _own_files()]
 
 
-def _origins(library: Library) -> Component:
+def _origins(library: Library, files: Sequence[str]) -> Component:
     """Say where the requests of the files come from and how they are counted, once for all that it is true of."""
     files_by_note: dict[str, list[str]] = {}
-    for file in library.files:
+    for file in files:
         state = RunState(file)
         try:
             shown_run = library.show(state)
@@ -46,7 +49,7 @@ def _origins(library: Library) -> Component:
             continue
         files_by_note.setdefault(provenance(shown_run.recording, hardware_of(shown_run, state)), []).append(file)
     items = [
-        html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in files_by_note.items()
+        html.Li(_("{name}: {sentence}", name=", ".join(names), sentence=note)) for note, names in files_by_note.items()
     ]
     return html.Ul(items, className="note origins")
 

@@ -1,7 +1,8 @@
-"""The source of a kernel with a badge at each site."""
+"""The source of a kernel: each site a button in its line, what a line costs in columns beside it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -20,8 +21,8 @@ from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
-from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import badge_parts
+from smemviz.wording.labels import count, degree_name, finding_name, percent
+from smemviz.wording.sentences import action, badge_parts
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -33,7 +34,7 @@ def source_view(
 
     The kernel's own file comes first; the lines of any but the recording's stand under the name of theirs.
     """
-    items: list[Component] = []
+    items: list[Component] = [_heads()] if any(row.excess is not None for row in rows) else []
     for file, spans in listing(recording, launch).items():
         sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
         if file != recording.file:
@@ -80,10 +81,9 @@ def line_badges(recording: Recording, launch: Launch, rows: tuple[SiteSummary, .
 
 
 def _short_badge(i: int, site: Site, row: SiteSummary) -> Component:
-    badge, (_kind, *costs) = _badge(i, site, row), badge_parts(site, row)
-    label = f"{site.source}: {badge.title}"
-    badge.children, badge.title = costs[0], label
-    setattr(badge, "aria-label", label)
+    badge, (_kind, *costs) = _badge(i, site, row, ""), badge_parts(site, row)
+    badge.children, badge.title = costs[0], f"{site.source}: {badge.title}"
+    setattr(badge, "aria-label", badge.title)
     return badge
 
 
@@ -121,47 +121,109 @@ def _line(
     rows: tuple[SiteSummary, ...],
     mistakes: tuple[str, ...],
 ) -> Component:
-    """Show one line: its number, its text with sites underlined, below it what was found wrong and its badges."""
-    kinds = [
-        (name, any(_covers(sites[i], number, column) for i in here))
-        for column, name in enumerate(classes[: len(text)] + [""] * (len(text) - len(classes)))
-    ]
-    parts: list[Component] = []
-    for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
-        written = "".join(character for character, _ in run)
-        parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
-    harmless = [kind for kind in mistakes if kind_of(kind).severity == "harmless"]
-    badges = [html.Span(finding_name(kind), className="hint" if kind in harmless else "mistake") for kind in mistakes]
-    badges += [_badge(i, sites[i], rows[i]) for i in here]
+    """Show one line: its number, its text with a button for each site, and what it costs, or what is wrong."""
+    buttons = _buttons(number, text, classes, sites, here, rows)
+    shown = {part.to_plotly_json()["props"].get("data-site") for part in buttons}
+    same = [_badge(i, sites[i], rows[i], _short(sites[i])) for i in here if str(i) not in shown]
+    excess, total = sum(rows[i].excess or 0 for i in here), sum(row.excess or 0 for row in rows)
+    cells = _found(mistakes) if mistakes else _costs(here, sites, rows, excess, total)
+    serious = any(kind_of(kind).severity != "harmless" for kind in mistakes)
+    looks = ["source-line", *["mistaken"] * serious, *[f"heat-{math.ceil(4 * excess / max(total, 1))}"] * bool(excess)]
     return html.Li(
         [
             html.Span(str(number), className="line-number"),
-            html.Code(parts or " "),
-            *([html.Div(badges, className="badges")] if badges else []),
+            html.Code(buttons or " "),
+            *([html.Span([*same, *cells], className="costs")] if same or cells else []),
         ],
-        className="source-line mistaken" if len(harmless) < len(mistakes) else "source-line",
+        className=" ".join(looks),
     )
+
+
+def _buttons(
+    number: int,
+    text: str,
+    classes: list[str],
+    sites: tuple[Site, ...],
+    here: list[int],
+    rows: tuple[SiteSummary, ...],
+) -> list[Component]:
+    """Write a line with a button for each site; what stands behind another site inside of it is marked alike."""
+    tokens = classes[: len(text)] + [""] * (len(text) - len(classes))
+    owners = [_owner(here, sites, number, column) for column in range(len(text))]
+    parts: list[Component] = []
+    named: set[int] = set()
+    for site, run in groupby(zip(owners, tokens, text, strict=True), key=lambda character: character[0]):
+        written: list[Component] = []
+        for name, letters in groupby(run, key=lambda character: character[1]):
+            written.append(html.Span("".join(one for *_rest, one in letters), className=f"tok-{name}" * bool(name)))
+        if site is None:
+            parts += written
+        elif site in named:
+            parts.append(html.Span(written, className=f"site {_state(rows[site])}", **{"data-site": str(site)}))
+        else:
+            parts.append(_badge(site, sites[site], rows[site], written))
+            named.add(site)
+    return parts
+
+
+def _heads() -> Component:
+    """Name the columns."""
+    names = {"degree": _("degree"), "excess": _("excess"), "share": _("share")}
+    heads = [html.Span(name, className=kind) for kind, name in names.items()]
+    return html.Li(html.Span(heads, className="costs"), className="source-line source-heads")
+
+
+def _found(mistakes: Iterable[str]) -> list[Component]:
+    """Name what was found wrong in a line, which takes the place of what it costs."""
+    severity = {kind: "hint" if kind_of(kind).severity == "harmless" else "mistake" for kind in mistakes}
+    return [html.Span(finding_name(kind), className=severity[kind]) for kind in severity]
+
+
+def _costs(
+    here: list[int], sites: tuple[Site, ...], rows: tuple[SiteSummary, ...], excess: int, total: int
+) -> list[Component]:
+    """Say in columns what the accesses of a line to shared memory cost, else in one what those to global memory do."""
+    shared = [i for i in here if sites[i].is_shared and rows[i].max_degree]
+    if shared:
+        degree = degree_name(max(rows[i].max_degree or 0 for i in shared))
+        cells = {"degree": degree, "excess": f"{excess:,}", "share": percent(excess / total) if excess else ""}
+        return [html.Span(cell, className=f"{name} conflict" if excess else name) for name, cell in cells.items()]
+    if not here:
+        return []
+    sectors = sum(rows[i].sectors or 0 for i in here)
+    said = count(sectors, "sector") if sectors else badge_parts(sites[here[0]], rows[here[0]])[1]
+    return [html.Span(said, className="moved")]
+
+
+def _owner(here: list[int], sites: tuple[Site, ...], line: int, column: int) -> int | None:
+    """Return the innermost site that a character belongs to, None for none."""
+    covering = [i for i in here if _covers(sites[i], line, column)]
+    return min(covering, key=lambda i: len(sites[i].source), default=None)
+
+
+def _short(site: Site) -> str:
+    """Tell a site from others that are written in the same place."""
+    return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)
 
 
 def _covers(site: Site, line: int, column: int) -> bool:
     return (site.line, site.column) <= (line, column) < (site.end_line, site.end_column)
 
 
-def _badge(i: int, site: Site, row: SiteSummary) -> Component:
-    """A button that selects a site; a conflict has a mark besides its colour."""
-    state = "conflict" if row.excess else "plain"
+def _badge(i: int, site: Site, row: SiteSummary, shown: object) -> Component:
+    """A button that selects a site."""
     parts = badge_parts(site, row)
     if site.calls:
         parts = *parts[:-1], _("{badge} via line {line}", badge=parts[-1], line=site.calls[0][0])
-    label = " · ".join(parts)
-    short = [
-        html.Span(" · ".join(parts[:2])),
-        *(html.Span(f" · {part}", className="badge-more") for part in parts[2:]),
-    ]
+    said = " · ".join(parts)
     return html.Button(
-        [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],
-        title=label,
-        className=f"badge {state}",
+        shown,
+        title=said,
+        className=f"badge {_state(row)}",
         type="button",
-        **{"aria-pressed": "false", "data-site": str(i)},
+        **{"aria-pressed": "false", "aria-label": f"{site.source} {said}", "data-site": str(i)},
     )
+
+
+def _state(row: SiteSummary) -> str:
+    return "conflict" if row.excess else "plain"
