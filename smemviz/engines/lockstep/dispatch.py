@@ -247,12 +247,10 @@ class Dispatcher:
         if typed is not None:
             return typed
         wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in self.declared.all)
-        raise LaunchError(
-            *place,
-            english(
-                "{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted
-            ),
+        what = english(
+            "{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted
         )
+        raise LaunchError(*place, what)
 
 
 def _compiled_in(value: Any) -> Any:

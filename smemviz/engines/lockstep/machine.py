@@ -97,16 +97,14 @@ class Machine(RunningLaunch):
         """
         self.allocated += nbytes
         if self.allocated > self.limits.memory_bytes:
-            raise LaunchError(
-                *self.place,
-                english(
-                    "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
-                    "make its arrays smaller, or run with engine gpu",
-                    kernel=self.name,
-                    needed=self.allocated,
-                    given=self.limits.memory_bytes,
-                ),
+            what = english(
+                "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
+                "make its arrays smaller, or run with engine gpu",
+                kernel=self.name,
+                needed=self.allocated,
+                given=self.limits.memory_bytes,
             )
+            raise LaunchError(*self.place, what)
 
     def shared_array(self, declaration: int) -> View:
         view = self.shared_views.get(declaration)
@@ -167,12 +165,9 @@ class Machine(RunningLaunch):
         self.iterations += 1
         began = 0 if self.limits.all_loops else self.while_began
         if began is not None and self.iterations > began + self.limits.iterations:
-            raise UnsupportedError(
-                file,
-                line,
-                english(
-                    "the loops of this launch ran {most:,} iterations in lockstep and this one has not ended; "
-                    "check its condition, or run with engine gpu",
-                    most=self.limits.iterations,
-                ),
+            what = english(
+                "the loops of this launch ran {most:,} iterations in lockstep and this one has not ended; "
+                "check its condition, or run with engine gpu",
+                most=self.limits.iterations,
             )
+            raise UnsupportedError(file, line, what)

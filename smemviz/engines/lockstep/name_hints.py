@@ -26,18 +26,8 @@ _COMPILED = {
 _AXES = ("cuda.threadIdx", "cuda.blockIdx", "cuda.blockDim", "cuda.gridDim")
 _REFUSED = (
     *_AXES,
-    "cuda.shared",
-    "cuda.local",
-    "cuda.const",
-    "math",
-    "cmath",
-    "cuda",
-    "cuda.cg",
-    "cuda.atomic",
-    "cuda.fp16",
-    "cuda.libdevice",
-    "random",
-    "time",
+    *("cuda.shared", "cuda.local", "cuda.const", "math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "cuda.fp16"),
+    *("cuda.libdevice", "random", "time"),
 )
 _OF_PYTHON = sys.stdlib_module_names - {"builtins", "cmath", "math", "operator"}
 _REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed

@@ -205,7 +205,7 @@ class GlobalRaces:
             watched.forget("update", changed)
         elif self._ordered and effect in watched.shared:
             open_ = np.zeros(len(cells), np.bool_)
-            for mark, by in watched.marks(effect):
+            for mark, by in watched.marks[effect]:
                 then = by.take(cells)
                 if not self._all_before(then):
                     open_ |= self._unordered(mark.take(cells), then, threads)
@@ -221,7 +221,7 @@ class GlobalRaces:
         effect: Effect,
         bits: NDArray[Any] | None,
     ) -> None:
-        for mark, by in watched.marks(effect):
+        for mark, by in watched.marks[effect]:
             then = by.take(cells)
             if self._all_before(then):
                 continue

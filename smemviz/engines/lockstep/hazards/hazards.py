@@ -189,7 +189,10 @@ class Written:
         self._placed = placed
         self._threads = threads
         self._findings = findings
-        self._written = _undeclared(cells, placed) if cells.count else _NO_CELLS
+        undeclared = np.ones(cells.per_block, np.bool_)  # cells between arrays, which belong to nobody
+        for array in placed:
+            undeclared[cells.span(array)] = False
+        self._written = np.tile(undeclared, cells.count // cells.per_block) if cells.count else _NO_CELLS
         self.complete = not cells.count or bool(self._written.all())
 
     def check(self, accesses: Sequence[SharedAccess]) -> None:
@@ -198,15 +201,12 @@ class Written:
             return
         for access in accesses:
             if not access.stores and access.site.op != "atomic_exch":
-                self._check(access)
+                known = self._written.take(access.cells)
+                if not known.all():
+                    self._tell(access, np.flatnonzero(~known))
             if not access.loads:
                 self._written[access.cells] = True
         self.complete = bool(self._written.all())
-
-    def _check(self, access: SharedAccess) -> None:
-        known = self._written.take(access.cells)
-        if not known.all():
-            self._tell(access, np.flatnonzero(~known))
 
     def _tell(self, access: SharedAccess, missing: NDArray[np.intp]) -> None:
         key = ("unwritten_read", access.site.function, access.site.line, access.site.column)
@@ -227,11 +227,3 @@ class Written:
             "elements": array.nbytes // array.itemsize,
             "threads": self._threads,
         }
-
-
-def _undeclared(cells: Cells, placed: Sequence[ArrayInfo]) -> NDArray[np.bool_]:
-    """Return which cells lie between arrays and so belong to nobody."""
-    undeclared = np.ones(cells.per_block, np.bool_)
-    for array in placed:
-        undeclared[cells.span(array)] = False
-    return np.tile(undeclared, cells.count // cells.per_block)

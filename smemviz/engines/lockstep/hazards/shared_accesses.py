@@ -81,11 +81,6 @@ class Cells:
         return cell % self.per_block * self.nbytes + self._start
 
 
-def phases_of(phase: Any, threads: NDArray[np.int32]) -> set[int]:
-    """Return the phases that threads were in; ``phase`` is of each thread, or one number for all."""
-    return set(np.unique(phase[threads]).tolist()) if isinstance(phase, np.ndarray) else {phase}
-
-
 class SharedAccess:
     """One execution of a shared site: who touched which cell.
 
@@ -127,7 +122,7 @@ class SharedAccess:
         return bits_of(self._stored, self.lanes, len(self.where.slots), self.where.nbytes)
 
     def phases(self) -> set[int]:
-        return phases_of(self.phase, self.threads)
+        return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
 
     def within(self, phase: int) -> SharedAccess | None:
         if not isinstance(self.phase, np.ndarray):

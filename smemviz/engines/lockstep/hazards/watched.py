@@ -79,20 +79,16 @@ class Watched:
     def _nobody(self) -> Threads:
         return np.zeros(len(self.contents), self._number)
 
-    def marks(self, effect: Effect) -> tuple[tuple[Threads, Numbers], ...]:
-        """Return who did something to each cell of several threads since nothing ordered it, and by which execution.
+    @cached_property
+    def marks(self) -> dict[Effect, tuple[tuple[Threads, Numbers], ...]]:
+        """Who did each effect to each cell of several threads since nothing ordered it, and by which execution.
 
         Of stores that is the last one; of loads and of updates those of the lowest and of the highest thread.
         """
-        return self._marks[effect]
-
-    @cached_property
-    def _marks(self) -> dict[Effect, tuple[tuple[Threads, Numbers], ...]]:
-        many = len(self.contents)
-        marks = {effect: 1 if effect == "store" else 2 for effect in _EFFECTS}
+        counts = {effect: 1 if effect == "store" else 2 for effect in _EFFECTS}
         return {
-            effect: tuple((self._nobody(), np.zeros(many, np.int32)) for _ in range(count))
-            for effect, count in marks.items()
+            effect: tuple((self._nobody(), np.zeros(len(self.contents), np.int32)) for _ in range(count))
+            for effect, count in counts.items()
         }
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
@@ -181,7 +177,7 @@ class Watched:
             numbers = executions.take(cells)
             if numbers.any():
                 self.shared.add(effect)
-                for mark, by in self.marks(effect):
+                for mark, by in self.marks[effect]:
                     mark[cells] = np.where(numbers > 0, owners, 0)
                     by[cells] = numbers
 
@@ -190,10 +186,10 @@ class Watched:
         self.shared.add(effect)
         if effect == "store":
             self.last_store = number, cells, threads
-            ((last, by),) = self.marks("store")
+            ((last, by),) = self.marks["store"]
             last[cells], by[cells] = threads, number
             return
-        (low, low_by), (high, high_by) = self.marks(effect)
+        (low, low_by), (high, high_by) = self.marks[effect]
         before = low.take(cells)
         # The last of several that go to one cell stays, and threads ascend.
         lower = np.flatnonzero((before == 0) | (threads <= before))[::-1]
@@ -217,7 +213,7 @@ class Watched:
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""
-        for mark, _ in self.marks(effect):
+        for mark, _ in self.marks[effect]:
             mark[cells] = 0
 
     def element(self, cell: int, names: str, spelling: Spelling) -> str:

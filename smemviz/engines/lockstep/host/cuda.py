@@ -141,10 +141,8 @@ class Cuda(ModuleType):
     ) -> DeviceArray:
         """Allocate an array on the device; in lockstep it is filled with zeros."""
         if strides is not None:
-            raise UnsupportedError(
-                *launch_place(self._file),
-                english("device_array with strides is not known to lockstep; take a part of a larger array"),
-            )
+            what = english("device_array with strides is not known to lockstep; take a part of a larger array")
+            raise UnsupportedError(*launch_place(self._file), what)
         return device_array(self.addresses, shape, dtype, order)
 
     def device_array_like(self, ary: Any, stream: Any = 0) -> DeviceArray:
@@ -194,12 +192,7 @@ class Cuda(ModuleType):
         """Do nothing: memory of the host is as good as any in lockstep."""
         yield
 
-    @contextmanager
-    def defer_cleanup(self) -> Iterator[None]:
-        """Do nothing."""
-        yield
-
-    profiling = defer_cleanup
+    defer_cleanup = profiling = pinned
     In, Out, InOut = In, Out, InOut
 
     def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
@@ -218,13 +211,10 @@ class Cuda(ModuleType):
 
     close = profile_start = profile_stop = synchronize
 
-    def stream(self) -> Stream:
+    def stream(self, ptr: int = 0) -> Stream:
         return Stream()
 
-    default_stream = legacy_default_stream = per_thread_default_stream = stream
-
-    def external_stream(self, ptr: int) -> Stream:
-        return Stream()
+    default_stream = legacy_default_stream = per_thread_default_stream = external_stream = stream
 
     def event(self, timing: bool = True) -> Event:
         return Event()
@@ -237,11 +227,7 @@ class Cuda(ModuleType):
         """Tell that a device is there: this engine."""
         return True
 
-    def is_supported_version(self) -> bool:
-        """Tell that CUDA's version is supported: none is used."""
-        return True
-
-    is_float16_supported = is_bfloat16_supported = is_fp8_supported = is_available
+    is_supported_version = is_float16_supported = is_bfloat16_supported = is_fp8_supported = is_available
 
     def detect(self) -> bool:
         """Print the device."""
@@ -251,11 +237,10 @@ class Cuda(ModuleType):
     def current_context(self, devnum: int | None = None) -> Context:
         return Context()
 
-    def select_device(self, device_id: int) -> Device:
+    def get_current_device(self, device_id: int = 0) -> Device:
         return Device()
 
-    def get_current_device(self) -> Device:
-        return Device()
+    select_device = get_current_device
 
     def list_devices(self) -> Devices:
         return self.gpus

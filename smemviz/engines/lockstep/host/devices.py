@@ -80,7 +80,7 @@ class Context:
     def get_default_stream(self) -> Stream:
         return Stream()
 
-    get_legacy_default_stream = get_per_thread_default_stream = get_default_stream
+    create_stream = get_legacy_default_stream = get_per_thread_default_stream = get_default_stream
 
     def get_memory_info(self) -> MemoryInfo:
         """Return what a run may allocate; what it has allocated is not taken off."""
@@ -90,9 +90,6 @@ class Context:
     def deallocations(self) -> list[Any]:
         """What waits to be freed: nothing."""
         return []
-
-    def create_stream(self) -> Stream:
-        return Stream()
 
     def create_event(self, timing: bool = True) -> Event:
         return Event()
@@ -121,20 +118,14 @@ class Device:
     COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = COMPUTE_CAPABILITY
     WARP_SIZE = 32
     MAX_THREADS_PER_BLOCK = 1024
-    MAX_BLOCK_DIM_X = 1024
-    MAX_BLOCK_DIM_Y = 1024
-    MAX_BLOCK_DIM_Z = 64
-    MAX_GRID_DIM_X = 2**31 - 1
-    MAX_GRID_DIM_Y = 65535
-    MAX_GRID_DIM_Z = 65535
+    MAX_BLOCK_DIM_X, MAX_BLOCK_DIM_Y, MAX_BLOCK_DIM_Z = 1024, 1024, 64
+    MAX_GRID_DIM_X, MAX_GRID_DIM_Y, MAX_GRID_DIM_Z = 2**31 - 1, 65535, 65535
     MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 227 * 1024
     MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 228 * 1024
     RESERVED_SHARED_MEMORY_PER_BLOCK = 1024
-    MAX_REGISTERS_PER_BLOCK = 65536
-    MAX_REGISTERS_PER_MULTIPROCESSOR = 65536
-    MAX_THREADS_PER_MULTIPROCESSOR = 2048
-    MAX_THREADS_PER_MULTI_PROCESSOR = 2048
+    MAX_REGISTERS_PER_BLOCK = MAX_REGISTERS_PER_MULTIPROCESSOR = 65536
+    MAX_THREADS_PER_MULTIPROCESSOR = MAX_THREADS_PER_MULTI_PROCESSOR = 2048
     MAX_BLOCKS_PER_MULTIPROCESSOR = 32
     MULTIPROCESSOR_COUNT = 132
     TOTAL_CONSTANT_MEMORY = 64 * 1024

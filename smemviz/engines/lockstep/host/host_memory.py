@@ -23,16 +23,9 @@ def bounded() -> Iterator[None]:
     The limit is the kernel's on the whole process, so it counts what other threads allocate meanwhile. Linux alone
     keeps it; elsewhere nothing is bounded.
     """
-    _enter()
-    try:
-        yield
-    finally:
-        _leave()
-
-
-def _enter() -> None:
     global _inside, _before
     if sys.platform != "linux":
+        yield
         return
     import resource
 
@@ -44,18 +37,13 @@ def _enter() -> None:
             for known in (soft, hard):
                 limit = limit if known == resource.RLIM_INFINITY else min(limit, known)
             resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
-def _leave() -> None:
-    global _inside
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with _lock:
-        _inside -= 1
-        if _inside == 0:
-            resource.setrlimit(resource.RLIMIT_DATA, _before)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                resource.setrlimit(resource.RLIMIT_DATA, _before)
 
 
 def _bytes(path: str, name: str) -> int:

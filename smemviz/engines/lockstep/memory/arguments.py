@@ -31,13 +31,10 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
     """
     signature, names = kernel.node.args, positional(kernel.node)
     if signature.vararg or signature.kwarg or signature.kwonlyargs:
-        raise UnsupportedError(
-            kernel.file,
-            kernel.node.lineno,
-            english(
-                "{kernel} has * or keyword-only parameters, which lockstep does not take; name each", kernel=kernel.name
-            ),
+        what = english(
+            "{kernel} has * or keyword-only parameters, which lockstep does not take; name each", kernel=kernel.name
         )
+        raise UnsupportedError(kernel.file, kernel.node.lineno, what)
     if len(names) != len(args):
         raise wrong_number(*place, kernel.name, names, len(args))
     return names
@@ -90,14 +87,12 @@ class Arguments:
             argument = self._on_device(name, argument)
         if isinstance(argument, DeviceArray):
             if not is_known(argument.dtype):
-                raise UnsupportedError(
-                    *self._place,
-                    english(
-                        "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
-                        name=name,
-                        dtype=argument.dtype,
-                    ),
+                what = english(
+                    "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
+                    name=name,
+                    dtype=argument.dtype,
                 )
+                raise UnsupportedError(*self._place, what)
             return argument
         if isinstance(argument, enum.Enum):
             return self.value(name, argument.value)
@@ -116,14 +111,12 @@ class Arguments:
         if argument is None:
             what = english("{name}: Numba passes no None to a kernel; pass an array or a number", name=name)
             raise LaunchError(*self._place, what)
-        raise LaunchError(
-            *self._place,
-            english(
-                "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
-                name=name,
-                type=type(argument).__name__,
-            ),
+        what = english(
+            "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
+            name=name,
+            type=type(argument).__name__,
         )
+        raise LaunchError(*self._place, what)
 
     def _with_hint(self, name: str, hint: Hint) -> DeviceArray:
         """Return an array on the device, where each that is given with a hint is another one."""

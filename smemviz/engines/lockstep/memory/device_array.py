@@ -206,13 +206,12 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     shown, offset = array.array, array.offset
     itemsize = shown.dtype.itemsize
     if any(stride % itemsize for stride in shown.strides) or offset % itemsize:
-        raise ValueError(
-            english(
-                "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
-                name=name,
-                strides=shown.strides,
-                itemsize=itemsize,
-            )
+        what = english(
+            "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
+            name=name,
+            strides=shown.strides,
+            itemsize=itemsize,
         )
+        raise ValueError(what)
     strides = tuple(stride // itemsize for stride in shown.strides)
     return View(name, array.memory, shown.dtype, shown.shape, strides, offset // itemsize)

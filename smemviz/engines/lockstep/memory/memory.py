@@ -237,14 +237,13 @@ class View:
             known = -int(np.prod(shape, dtype=object))
             shape = tuple(size // known if known and s == -1 else s for s in shape)
         if not self.contiguous or min(shape, default=0) < 0 or int(np.prod(shape, dtype=object)) != size:
-            raise ValueError(
-                english(
-                    "{array} of shape {shape} cannot be reshaped to {wanted}",
-                    array=self.name,
-                    shape=self.shape,
-                    wanted=shape,
-                )
+            what = english(
+                "{array} of shape {shape} cannot be reshaped to {wanted}",
+                array=self.name,
+                shape=self.shape,
+                wanted=shape,
             )
+            raise ValueError(what)
         return replace(self, shape=shape, strides=c_strides(shape), picked=(), whole=())
 
     def transpose(self) -> View:
@@ -253,38 +252,36 @@ class View:
     def view(self, dtype: Dtype) -> View:
         """Return the same bytes as another type; ``ValueError`` when they do not divide into it."""
         old, new = self.dtype.itemsize, dtype.itemsize
+        names = {"array": self.name, "dtype": dtype}
         local_records = isinstance(self.memory, LocalMemory) and self.dtype.fields is not None
         if local_records and len(_widths(self.dtype) | _widths(dtype)) > 1:
-            raise ValueError(
-                english(
-                    "{array} has records of numbers of several sizes, which are not viewed as {dtype} in lockstep; "
-                    "use its fields",
-                    array=self.name,
-                    dtype=dtype,
-                )
+            what = english(
+                "{array} has records of numbers of several sizes, which are not viewed as {dtype} in lockstep; "
+                "use its fields",
+                array=self.name,
+                dtype=dtype,
             )
+            raise ValueError(what)
         if old == new:
             return replace(self, dtype=dtype)
         if not self.shape or not self.contiguous:
-            raise ValueError(
-                english(
-                    "{array} cannot be viewed as {dtype}: its elements have {old} bytes",
-                    array=self.name,
-                    dtype=dtype,
-                    old=old,
-                )
+            what = english(
+                "{array} cannot be viewed as {dtype}: its elements have {old} bytes",
+                array=self.name,
+                dtype=dtype,
+                old=old,
             )
+            raise ValueError(what)
         last = self.shape[-1] * old
         offset = self.offset * old
         if np.any(np.asarray(last) % new) or np.any(np.asarray(offset) % new):
-            raise ValueError(
-                english(
-                    "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes",
-                    array=self.name,
-                    dtype=dtype,
-                    new=new,
-                )
+            what = english(
+                "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes",
+                array=self.name,
+                dtype=dtype,
+                new=new,
             )
+            raise ValueError(what)
         shape = (*self.shape[:-1], last // new)
         memory = self.memory
         if isinstance(memory, LocalPieces):

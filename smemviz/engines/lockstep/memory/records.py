@@ -56,15 +56,14 @@ def field_view(view: View, name: str) -> View | None:
     if field.dtype.fields is not None and not field.shape and (field.offset % unit or size % unit):
         return replace(view, dtype=_inside(field.dtype, field.offset, size))
     if field.offset % unit or size % unit:
-        raise ValueError(
-            english(
-                "the record {name} in records of {size} bytes is not executed in lockstep; "
-                "add a field that makes them a multiple of {unit} bytes",
-                name=name,
-                size=size,
-                unit=unit,
-            )
+        what = english(
+            "the record {name} in records of {size} bytes is not executed in lockstep; "
+            "add a field that makes them a multiple of {unit} bytes",
+            name=name,
+            size=size,
+            unit=unit,
         )
+        raise ValueError(what)
     step = size // unit
     return replace(
         view,

@@ -43,14 +43,12 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     """Store a value, cast to the array's type, into elements already located."""
     refuse_constant(frame, node, view)
     if view.dtype.kind != "c" and dtype_of(value).kind == "c":
-        raise frame.wrong(
-            node,
-            english(
-                "{code} holds {dtype}; a complex number does not fit, store .real",
-                code=ast.unparse(node),
-                dtype=view.dtype,
-            ),
+        what = english(
+            "{code} holds {dtype}; a complex number does not fit, store .real",
+            code=ast.unparse(node),
+            dtype=view.dtype,
         )
+        raise frame.wrong(node, what)
     own = dtype_of(value)
     if own != view.dtype and (own.kind in operators.KINDS or view.dtype.kind in operators.KINDS):
         what = english("{old} in an array of {new} ({code})", old=own, new=view.dtype, code=ast.unparse(node))
@@ -138,12 +136,10 @@ def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
     """Return an index as int64; anything but an integer is refused."""
     dtype = dtype_of(index)
     if dtype.kind not in "iu":
-        raise frame.wrong(
-            node,
-            english(
-                "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
-            ),
+        what = english(
+            "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
         )
+        raise frame.wrong(node, what)
     return cast(index, INT64)
 
 

@@ -268,10 +268,8 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
         if isinstance(evaluate(node.slice, {}), int) or dtype_of(index).kind in "iu":
             at = int(index)
             if not -len(base) <= at < len(base):
-                raise frame.wrong(
-                    node,
-                    english("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base)),
-                )
+                what = english("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base))
+                raise frame.wrong(node, what)
             return base[at]
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         return _pick(frame, node, base, index)

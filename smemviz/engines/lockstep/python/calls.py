@@ -169,14 +169,12 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
             else:
                 bound[name] = frame.callee(tree).value(default)
     if (len(values) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
-        raise frame.wrong(
-            node,
-            english(
-                "{function} takes ({names}); the call does not fit",
-                function=tree.function.name,
-                names=", ".join(wanted),
-            ),
+        what = english(
+            "{function} takes ({names}); the call does not fit",
+            function=tree.function.name,
+            names=", ".join(wanted),
         )
+        raise frame.wrong(node, what)
     if parameters.vararg:
         bound[parameters.vararg.arg] = tuple(values[len(wanted) :])
     return {name: value for name, value in bound.items() if name not in fixed}

@@ -276,12 +276,10 @@ def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value,
     """Refuse a tuple that Numba does not store in a part of an array: it takes numbers of one type, along one axis."""
     code = ast.unparse(target)
     if part.ndim != 1 or len({dtype_of(item) for item in items}) != 1:
-        raise frame.wrong(
-            target,
-            english(
-                "{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code
-            ),
+        what = english(
+            "{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code
         )
+        raise frame.wrong(target, what)
     if not np.all(np.asarray(part.shape[0]) == len(items)):
         length = int(np.max(part.shape[0]))
         what = english("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))

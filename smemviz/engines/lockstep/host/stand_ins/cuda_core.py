@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host import devices
 from smemviz.engines.lockstep.host.stand_ins.arrays import address, bytes_at, ndarray
-from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing
+from smemviz.engines.lockstep.host.stand_ins.modules import Known, Module, Nothing, nothing
 from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels, macros, number_of
 from smemviz.errors import LaunchError, UnsupportedError
@@ -46,8 +46,7 @@ class Event(_Closing):
     is_done = True
     is_timing_enabled = True
 
-    def sync(self) -> None:
-        """Wait for nothing."""
+    sync = nothing
 
     def __sub__(self, other: Event) -> float:
         return math.nan
@@ -58,6 +57,7 @@ class Stream(_Closing):
 
     is_nonblocking = True
     priority = 0
+    sync = wait = nothing
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, 0
@@ -65,12 +65,6 @@ class Stream(_Closing):
     @property
     def device(self) -> Device:
         return Device()
-
-    def sync(self) -> None:
-        """Wait for nothing."""
-
-    def wait(self, event_or_stream: Any) -> None:
-        """Wait for nothing."""
 
     def record(self, event: Event | None = None, options: Any = None) -> Event:
         return event or Event()
@@ -171,6 +165,7 @@ class Device(Nothing):
     properties = _Properties()
     memory_resource: Any = _RESOURCES["DeviceMemoryResource"]()
     default_stream = Stream()
+    set_current = sync = nothing  # there is one device
 
     @classmethod
     def get_all_devices(cls) -> tuple[Device, ...]:
@@ -178,12 +173,6 @@ class Device(Nothing):
 
     def __int__(self) -> int:
         return self.device_id
-
-    def set_current(self, ctx: Any = None) -> None:
-        """Do nothing: there is one device."""
-
-    def sync(self) -> None:
-        """Wait for nothing."""
 
     def create_stream(self, obj: Any = None, *, options: Any = None) -> Stream:
         return Stream()

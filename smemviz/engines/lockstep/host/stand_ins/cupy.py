@@ -38,9 +38,7 @@ class Event(Nothing):
     _of = "cupy.cuda."
     ptr = 0
     done = True
-
-    def record(self, stream: Any = None) -> None:
-        """Note nothing."""
+    record = nothing
 
 
 class Stream(Nothing):
@@ -51,12 +49,10 @@ class Stream(Nothing):
     done = True
     null: Stream
     ptds: Stream
+    wait_event = nothing
 
     def record(self, event: Event | None = None) -> Event:
         return event or Event()
-
-    def wait_event(self, event: Any) -> None:
-        """Wait for nothing."""
 
     def launch_host_func(self, callback: Callable[[Any], None], arg: Any) -> None:
         callback(arg)

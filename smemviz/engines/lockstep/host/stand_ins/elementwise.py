@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,10 +159,53 @@ extern "C" __global__ void {name}({parameters}, const long long _size) {{
 """
 
 
-class ElementwiseKernel(Known):
-    """An operation on each element of arrays."""
+class WrittenKernel(Known):
+    """A kernel that CuPy writes around what a script gives it."""
 
     _of = "cupy."
+    launch: Callable[..., tuple[bool, list[Any]]]
+
+    def __init__(
+        self, kernels: RawKernels, in_params: str, out_params: str, name: str, preamble: str, options: Sequence[str]
+    ) -> None:
+        self.name = name
+        self.nin = len(parameters(in_params, False))
+        self.params = (*parameters(in_params, False), *parameters(out_params, True))
+        self._kernels = kernels
+        self._preamble = preamble
+        self._options = tuple(options)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch it; return the arrays that it filled."""
+        return self.given_back(self.launch(*args, **kwargs)[1])
+
+    def given_back(self, outputs: Sequence[Any]) -> Any:
+        """Return the arrays that a launch filled as a call does: the first."""
+        return outputs[0]
+
+    def whole(self, values: Sequence[Any]) -> list[Any]:
+        """Return the arrays among some arguments that it goes through element by element."""
+        return [v for p, v in zip(self.params, values, strict=False) if isinstance(v, np.ndarray) and not p.raw]
+
+    def outputs(self, given: Sequence[Any], types: Sequence[np.dtype[Any]], shape: tuple[int, ...]) -> list[Any]:
+        """Return the arrays to fill: those that are given, or new ones of a shape."""
+        outputs = [*given] or [np.zeros(shape, dtype).view(ndarray) for dtype in types[self.nin :]]
+        for parameter, output in zip(self.params[self.nin :], outputs, strict=True):
+            if not parameter.raw and output.shape != shape:
+                raise ValueError(f"Out shape is mismatched: {output.shape} {shape}")
+        return outputs
+
+    def launched(self, kernel: str, arguments: Sequence[Argument], blocks: int, threads: int, *sizes: Any) -> bool:
+        """Launch the text of a kernel; tell whether that was made."""
+        text = "\n".join([*headers_and_types(arguments), self._preamble, kernel]).lstrip("\n")
+        memory = [argument.memory() for argument in arguments]
+        check_apart(memory)
+        program = self._kernels.program(text, self.name, self._options)
+        return self._kernels.launch(program, self.name, ((blocks,), (threads,), 0), [*memory, *sizes])
+
+
+class ElementwiseKernel(WrittenKernel):
+    """An operation on each element of arrays."""
 
     def __init__(
         self,
@@ -181,21 +224,12 @@ class ElementwiseKernel(Known):
         after_loop: str = "",
         **_: Any,
     ) -> None:
-        self.name = name
+        super().__init__(kernels, in_params, out_params, name, preamble, options)
         self.operation = operation
-        self.nin = len(parameters(in_params, False))
-        self.params = (*parameters(in_params, False), *parameters(out_params, True))
-        self._kernels = kernels
-        self._preamble = preamble
-        self._options = tuple(options)
         around = (("before", loop_prep), ("after", after_loop))
         self._around = {place: f"    {text};\n" if text else "" for place, text in around}
         self._no_return = no_return
         self._return_tuple = return_tuple
-
-    def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
-        """Launch it; return the arrays that it filled."""
-        return self.given_back(self.launch(*args, size=size, block_size=block_size)[1])
 
     def given_back(self, outputs: Sequence[Any]) -> Any:
         """Return the arrays that a launch filled as a call does."""
@@ -211,40 +245,30 @@ class ElementwiseKernel(Known):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         inputs = [passed(value) if isinstance(value, np.ndarray) else value for value in args]
         types = types_of(self.params, inputs)
-        whole = [v for p, v in zip(self.params, inputs, strict=False) if isinstance(v, np.ndarray) and not p.raw]
+        whole = self.whole(inputs)
         if size is not None and whole:
             raise ValueError('Specified "size" can be used only if all of the ndarray are given as "raw".')
         shape = (size,) if size is not None else np.broadcast_shapes(*(value.shape for value in whole))
-        outputs = inputs[self.nin :]
-        if not outputs:
-            if size is None and not whole:
-                raise ValueError('Loop size is undecided; give "size".')
-            outputs = [np.zeros(shape, dtype).view(ndarray) for dtype in types[self.nin :]]
-        for parameter, output in zip(self.params[self.nin :], outputs, strict=True):
-            if not parameter.raw and output.shape != shape:
-                raise ValueError(f"Out shape is mismatched: {output.shape} {shape}")
+        if len(inputs) == self.nin and size is None and not whole:
+            raise ValueError('Loop size is undecided; give "size".')
+        outputs = self.outputs(inputs[self.nin :], types, shape)
         values = [*inputs[: self.nin], *outputs]
         arguments = [argument_of(*of, shape) for of in zip(self.params, types, values, strict=True)]
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return True, outputs
-        memory = [argument.memory() for argument in arguments]
-        check_apart(memory)
-        program = self._kernels.program(self._text(arguments, shape), self.name, self._options)
-        grid = (-(-count // block_size),)
-        made = self._kernels.launch(program, self.name, (grid, (block_size,), 0), [*memory, np.int64(count)])
-        return made, outputs
+        kernel, blocks = self._text(arguments, shape), -(-count // block_size)
+        return self.launched(kernel, arguments, blocks, block_size, np.int64(count)), outputs
 
     def _text(self, arguments: Sequence[Argument], shape: Sequence[int]) -> str:
         """Return the kernel as CuPy writes it, with what it computes from the shapes of arrays written out."""
         operation = self.operation.replace("_ind.size()", "_size")
         for argument in arguments:
             operation = argument.with_shapes(operation)
-        kernel = _KERNEL.format(
+        return _KERNEL.format(
             name=self.name,
             parameters=", ".join(argument.declared() for argument in arguments),
             items="".join(argument.item(shape, "i", " " * 8) for argument in arguments),
             operation=operation,
             **self._around,
         )
-        return "\n".join([*headers_and_types(arguments), self._preamble, kernel]).lstrip("\n")

@@ -31,6 +31,10 @@ def _unknown(name: str) -> str:
     return english("{name} is not known where there is no GPU; run it on one", name=name)
 
 
+def nothing(*_: Any, **__: Any) -> None:
+    """Do nothing: every call is done when it returns."""
+
+
 class Module(ModuleType):
     """A module, or one in it, of which a part is known."""
 
@@ -78,12 +82,7 @@ class Nothing(Known):
     def use(self) -> Any:
         return self
 
-    def synchronize(self) -> None:
-        """Wait for nothing."""
-
-
-def nothing(*_: Any, **__: Any) -> None:
-    """Do nothing."""
+    synchronize = nothing
 
 
 def tree(modules: Iterable[Module]) -> dict[str, ModuleType]:

@@ -26,8 +26,7 @@ class DeviceAllocation(Memory):
     def __add__(self, offset: int) -> int:
         return self.ptr + offset
 
-    def free(self) -> None:
-        """Free nothing: Python does, when nobody knows it any more."""
+    free = nothing  # Python does, when nobody knows it any more
 
 
 class MemoryPool(Nothing):
@@ -137,7 +136,7 @@ class In:
         return self.array.copy(order="K")
 
     def bring_back(self, copy: NDArray[Any]) -> None:
-        """Leave the host's as it is."""
+        """Leave the array of the host as it is."""
 
 
 class InOut(In):

@@ -9,7 +9,7 @@ import numpy as np
 
 from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins.arrays import Memory, MemoryPointer, address, ndarray
-from smemviz.engines.lockstep.host.stand_ins.modules import Known
+from smemviz.engines.lockstep.host.stand_ins.modules import Known, nothing
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.messages import english
@@ -54,8 +54,7 @@ class RawKernel(Known):
         variables = self._kernels.variables_of(program)
         self._kernels.launch(program, self.name, shape, given, self._expressions, variables)
 
-    def compile(self, log_stream: Any = None) -> None:
-        """Compile nothing: that is done at the launch."""
+    compile = nothing  # that is done at the launch
 
 
 class RawModule(Known):
@@ -89,8 +88,7 @@ class RawModule(Known):
         held = self._kernels.variable(program, name.lstrip("&"), self._kernels.variables_of(program))
         return MemoryPointer(Memory(held.nbytes, address(held)), 0)
 
-    def compile(self, log_stream: Any = None) -> None:
-        """Compile nothing: that is done at the launch."""
+    compile = nothing
 
 
 def passed(value: Any) -> Any:

@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from smemviz.engines.lockstep.host.stand_ins.arrays import ndarray
 from smemviz.engines.lockstep.host.stand_ins.elementwise import (
     TYPES,
     Argument,
+    WrittenKernel,
     argument_of,
-    headers_and_types,
-    parameters,
     types_of,
 )
-from smemviz.engines.lockstep.host.stand_ins.modules import Known
-from smemviz.engines.lockstep.host.stand_ins.raw import check_apart, passed
+from smemviz.engines.lockstep.host.stand_ins.raw import passed
 from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 
 _BLOCK = 512
@@ -62,10 +59,8 @@ extern "C" __global__ void {name}({parameters},
 """
 
 
-class ReductionKernel(Known):
+class ReductionKernel(WrittenKernel):
     """A reduction of arrays along axes of theirs."""
-
-    _of = "cupy."
 
     def __init__(
         self,
@@ -82,24 +77,11 @@ class ReductionKernel(Known):
         preamble: str = "",
         options: Sequence[str] = (),
     ) -> None:
-        self.name = name
+        super().__init__(kernels, in_params, out_params, name, preamble, options)
         self.identity = "" if identity is None else str(identity)
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
-        self.nin = len(parameters(in_params, False))
-        self.params = (*parameters(in_params, False), *parameters(out_params, True))
         first = self.params[self.nin].type
         self.reduce_type = reduce_type or TYPES.get(first, first)
-        self._kernels = kernels
-        self._preamble = preamble
-        self._options = tuple(options)
-
-    def __call__(
-        self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
-    ) -> Any:
-        return self.given_back(self.launch(*args, out=out, axis=axis, keepdims=keepdims)[1])
-
-    def given_back(self, outputs: Sequence[Any]) -> Any:
-        return outputs[0]
 
     def launch(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
@@ -113,16 +95,13 @@ class ReductionKernel(Known):
         values = [passed(value) if isinstance(value, np.ndarray) else value for value in given]
         types = types_of(self.params, values)
         inputs = values[: self.nin]
-        whole = [v for p, v in zip(self.params, inputs, strict=False) if isinstance(v, np.ndarray) and not p.raw]
+        whole = self.whole(inputs)
         if not whole:
             raise ValueError("Loop size is undecided.")
         shape = np.broadcast_shapes(*(value.shape for value in whole))
         reduced, kept = _axes(axis, len(shape), inputs)
-        sizes = [1 if k in reduced else size for k, size in enumerate(shape) if keepdims or k not in reduced]
-        outputs = values[self.nin :] or [np.zeros(sizes, dtype).view(ndarray) for dtype in types[self.nin :]]
-        for parameter, output in zip(self.params[self.nin :], outputs, strict=True):
-            if not parameter.raw and list(output.shape) != sizes:
-                raise ValueError(f"Out shape is mismatched: {output.shape} {tuple(sizes)}")
+        sizes = tuple(1 if k in reduced else size for k, size in enumerate(shape) if keepdims or k not in reduced)
+        outputs = self.outputs(values[self.nin :], types, sizes)
         if not outputs[0].size:
             return True, outputs
         if not self.identity and 0 in shape:
@@ -134,15 +113,11 @@ class ReductionKernel(Known):
         arguments = [replace(a, strides=tuple(a.strides[k] for k in order)) if a.strides else a for a in arguments]
         outs = zip(self.params[self.nin :], types[self.nin :], outputs, strict=True)
         arguments += [argument_of(*of, sizes) for of in outs]
-        text = self._text(arguments, [shape[k] for k in order], sizes)
-        memory = [argument.memory() for argument in arguments]
-        check_apart(memory)
+        kernel = self._text(arguments, [shape[k] for k in order], sizes)
         count, results = math.prod(shape), math.prod(sizes)
         together = _together(arguments[: self.nin], [shape[k] for k in kept], count // results)
-        scalars = [np.int64(count), np.int64(results), np.int32(together)]
-        program = self._kernels.program(text, self.name, self._options)
-        grid = (-(-results // together),)
-        return self._kernels.launch(program, self.name, (grid, (_BLOCK,), 0), [*memory, *scalars]), outputs
+        scalars = np.int64(count), np.int64(results), np.int32(together)
+        return self.launched(kernel, arguments, -(-results // together), _BLOCK, *scalars), outputs
 
     def _text(self, arguments: Sequence[Argument], shape: Sequence[int], sizes: Sequence[int]) -> str:
         """Return the kernel as CuPy writes it, with what it computes from the shapes of arrays written out."""
@@ -154,7 +129,7 @@ class ReductionKernel(Known):
             return re.sub(r"\b[ab]\b", lambda match: names.get(match[0], match[0]), text)
 
         indent = " " * 12
-        kernel = _KERNEL.format(
+        return _KERNEL.format(
             name=self.name,
             block=_BLOCK,
             reduced=self.reduce_type,
@@ -168,7 +143,6 @@ class ReductionKernel(Known):
             joined=expression(self.reduce_expr, a="_a", b="_b"),
             finished=expression(self.post_map_expr, a="_s"),
         )
-        return "\n".join([*headers_and_types(arguments), self._preamble, kernel]).lstrip("\n")
 
 
 def _axes(axis: Any, ndim: int, inputs: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:

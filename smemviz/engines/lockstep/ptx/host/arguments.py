@@ -132,10 +132,8 @@ def _bytes(
             return np.array([arguments.add(name, value).start], np.uint64).view(np.uint8)
         if value is None or (isinstance(value, int) and value == 0):
             return np.zeros(8, np.uint8)
-        raise LaunchError(
-            *place,
-            english("{name} is a pointer and takes an array; {value} is none", name=name, value=reprlib.repr(value)),
-        )
+        what = english("{name} is a pointer and takes an array; {value} is none", name=name, value=reprlib.repr(value))
+        raise LaunchError(*place, what)
     if isinstance(value, StructureValue):
         data = value.data.copy()
         for at, (field_name, array) in value.arrays.items():
@@ -152,12 +150,10 @@ def _bytes(
     if isinstance(value, np.ndarray) and value.ndim:
         raise LaunchError(*place, english("{name} is a number; the launch gives an array", name=name))
     if dtype is None or dtype.itemsize != size or not isinstance(value, bool | int | float | np.generic):
-        raise LaunchError(
-            *place,
-            english(
-                "{name} takes {size} bytes; give it as bytes, {value} is not", name=name, size=size, value=repr(value)
-            ),
+        what = english(
+            "{name} takes {size} bytes; give it as bytes, {value} is not", name=name, size=size, value=repr(value)
         )
+        raise LaunchError(*place, what)
     return _number(name, value, dtype, place)
 
 
@@ -182,12 +178,10 @@ def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Pl
         if not interchangeable and (
             array.dtype.itemsize != element_type.itemsize or (array.dtype.kind == "f") != (element_type.kind == "f")
         ):
-            raise LaunchError(
-                *place,
-                english(
-                    "{name} points to {wanted}; the launch gives an array of {dtype}",
-                    name=name,
-                    wanted=str(element_type),
-                    dtype=str(array.dtype),
-                ),
+            what = english(
+                "{name} points to {wanted}; the launch gives an array of {dtype}",
+                name=name,
+                wanted=str(element_type),
+                dtype=str(array.dtype),
             )
+            raise LaunchError(*place, what)

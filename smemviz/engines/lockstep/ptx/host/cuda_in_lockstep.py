@@ -87,11 +87,8 @@ def _arguments(plan: LaunchPlan, entry: Entry, program: CudaProgram) -> list[Any
         try:
             arguments.append(value_of(node, {**plan.scope, "nullptr": 0}) if array is None else array)
         except UnreadableError as error:
-            raise LaunchError(
-                program.file,
-                plan.line,
-                english("{text} is not read as an argument for {name}", text=error, name=name),
-            ) from None
+            what = english("{text} is not read as an argument for {name}", text=error, name=name)
+            raise LaunchError(program.file, plan.line, what) from None
     return arguments
 
 

@@ -206,18 +206,16 @@ class RawKernels:
         if not parameter.element.dtype or _fits(passed, parameter):
             return
         dtype = parameter.element.dtype
-        raise LaunchError(
-            *place,
-            english(
-                "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
-                name=parameter.name,
-                dtype=dtype,
-                library=self.library.name,
-                numbers=self.library.numbers,
-                value=value,
-                passed=str(passed),
-            ),
+        what = english(
+            "{name} is a {dtype}, and {library} passes {value} as {passed}; write {numbers}.{dtype}({value})",
+            name=parameter.name,
+            dtype=dtype,
+            library=self.library.name,
+            numbers=self.library.numbers,
+            value=value,
+            passed=str(passed),
         )
+        raise LaunchError(*place, what)
 
 
 def _fits(passed: np.dtype[Any], parameter: Parameter) -> bool:

@@ -92,15 +92,13 @@ def _run(
         )
     dtype = array.dtype
     if dtype.name not in dtypes:
-        raise frame.wrong(
-            node,
-            english(
-                "Numba has no {function} on {dtype}; it has {dtypes}",
-                function=ast.unparse(node.func),
-                dtype=dtype,
-                dtypes=", ".join(dtypes),
-            ),
+        what = english(
+            "Numba has no {function} on {dtype}; it has {dtypes}",
+            function=ast.unparse(node.func),
+            dtype=dtype,
+            dtypes=", ".join(dtypes),
         )
+        raise frame.wrong(node, what)
     indices = index if isinstance(index, tuple) else (index,)
     element, reached = locate(frame, node, array, indices)
     slots = np.zeros(frame.machine.slots, dtype)

@@ -63,64 +63,38 @@ def _erfc_inverse(y: float) -> float:
     return 0.0 if y == 1 else -_NORMAL.inv_cdf(y / 2) / math.sqrt(2)
 
 
-def _of_math(name: str) -> _Function:
-    return mathematics.UNARY[f"math.{name}"]
-
-
 _bessel_j, _bessel_y = (np.frompyfunc(function, 2, 1) for function in (special.bessel_j, special.bessel_y))
 
+_SAME = (
+    *("cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "fabs", "floor", "log", "log10", "log1p", "log2", "rint"),
+    *("sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
 _UNARY: dict[str, _Function] = {
     **mathematics.INVERSE,
-    "cbrt": np.cbrt,
-    "ceil": np.ceil,
-    "cos": np.cos,
-    "cosh": np.cosh,
+    **{name: getattr(np, name) for name in _SAME},
+    **{name: mathematics.UNARY[f"math.{name}"] for name in ("erf", "erfc", "lgamma")},
     "cospi": _cospi,
-    "erf": _of_math("erf"),
-    "erfc": _of_math("erfc"),
     "erfcx": np.frompyfunc(special.scaled_erfc, 1, 1),
-    "exp": np.exp,
     "exp10": lambda x: np.power(x.dtype.type(10), x),
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "fabs": np.fabs,
-    "floor": np.floor,
     "j0": partial(_bessel_j, 0),
     "j1": partial(_bessel_j, 1),
-    "lgamma": _of_math("lgamma"),
-    "log": np.log,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "log2": np.log2,
     "nearbyint": np.rint,
     "normcdf": mathematics.elementwise(lambda x: math.erfc(-x / math.sqrt(2)) / 2),
-    "normcdfinv": mathematics.elementwise(lambda p: _normal_inverse(p)),
-    "erfinv": mathematics.elementwise(lambda y: _erf_inverse(y)),
-    "erfcinv": mathematics.elementwise(lambda y: _erfc_inverse(y)),
+    "normcdfinv": mathematics.elementwise(_normal_inverse),
+    "erfinv": mathematics.elementwise(_erf_inverse),
+    "erfcinv": mathematics.elementwise(_erfc_inverse),
     "rcbrt": lambda x: 1 / np.cbrt(x),
-    "rint": np.rint,
     "round": _round,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sin": np.sin,
-    "sinh": np.sinh,
     "sinpi": _sinpi,
-    "sqrt": np.sqrt,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "tgamma": _of_math("gamma"),
-    "trunc": np.trunc,
+    "tgamma": mathematics.UNARY["math.gamma"],
     "y0": partial(_bessel_y, 0),
     "y1": partial(_bessel_y, 1),
 }
 _BINARY: dict[str, _Function] = {
     "atan2": np.arctan2,
-    "copysign": np.copysign,
     "fdim": lambda x, y: np.where(np.isnan(x) | np.isnan(y), np.nan, np.maximum(x - y, 0)).astype(x.dtype),
-    "fmax": np.fmax,
-    "fmin": np.fmin,
-    "fmod": np.fmod,
-    "hypot": np.hypot,
-    "nextafter": np.nextafter,
+    **{name: getattr(np, name) for name in ("copysign", "fmax", "fmin", "fmod", "hypot", "nextafter")},
     "pow": np.power,
     "remainder": mathematics.BINARY["math.remainder"],
 }
@@ -129,24 +103,14 @@ _FAST = {"cosf": "cos", "exp10f": "exp10", "expf": "exp", "log10f": "log10", "lo
 _FAST |= {"sinf": "sin", "tanf": "tan"}
 
 
-def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
-    """Return the rule of a function whose arguments and result have these types."""
+def _typed(function: _Function, result: Dtype | tuple[Dtype, Dtype], *dtypes: Dtype) -> Rule:
+    """Return the rule of a function whose arguments and result, or two results, have these types."""
 
     def run(*x: Value) -> Value:
-        values = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        result_value = function(*values)
-        if result is None:
-            return result_value
-        return np.asarray(result_value).astype(result)[()]
-
-    return plain(run, len(dtypes))
-
-
-def _pair(function: _Function, first: Dtype, second: Dtype, *dtypes: Dtype) -> Rule:
-    def run(*x: Value) -> Value:
-        values = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
-        low, high = function(*values)
-        return np.asarray(low).astype(first)[()], np.asarray(high).astype(second)[()]
+        found = function(*(np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)))
+        if isinstance(result, tuple):
+            return tuple(np.asarray(part).astype(dtype)[()] for part, dtype in zip(found, result, strict=True))
+        return np.asarray(found).astype(result)[()]
 
     return plain(run, len(dtypes))
 
@@ -166,16 +130,16 @@ def _floats() -> dict[str, Rule]:
     rules["fast_fdividef"] = _typed(np.divide, FLOAT32, FLOAT32, FLOAT32)
     for base, dtype in _both("fma"):
         rules[base] = _typed(intrinsics.fma, dtype, dtype, dtype, dtype)
-        rules[_spelled_like("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
-        rules[_spelled_like("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
-        rules[_spelled_like("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
-        rules[_spelled_like("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
+        rules[_spelled_like("sincos", base)] = _typed(lambda x: (np.sin(x), np.cos(x)), (dtype, dtype), dtype)
+        rules[_spelled_like("sincospi", base)] = _typed(lambda x: (_sinpi(x), _cospi(x)), (dtype, dtype), dtype)
+        rules[_spelled_like("modf", base)] = _typed(np.modf, (dtype, dtype), dtype)
+        rules[_spelled_like("frexp", base)] = _typed(np.frexp, (dtype, INT32), dtype)
         rules[_spelled_like("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
         rules[_spelled_like("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
         rules[_spelled_like("jn", base)] = _typed(_bessel_j, dtype, INT32, dtype)
         rules[_spelled_like("yn", base)] = _typed(_bessel_y, dtype, INT32, dtype)
         remquo = np.frompyfunc(special.remainder_and_quotient, 2, 2)
-        rules[_spelled_like("remquo", base)] = _pair(remquo, dtype, INT32, dtype, dtype)
+        rules[_spelled_like("remquo", base)] = _typed(remquo, (dtype, INT32), dtype, dtype)
         rules[_spelled_like("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
         rules[_spelled_like("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
         rules[_spelled_like("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)

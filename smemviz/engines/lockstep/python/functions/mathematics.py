@@ -113,17 +113,11 @@ def _frexp(x: Value) -> Value:
 
 def _modf(x: Value) -> Value:
     dtype = _real(x)
-    fraction, whole = np.modf(cast(x, FLOAT32 if dtype == FLOAT32 else FLOAT64))
-    return fraction, whole
+    return np.modf(cast(x, FLOAT32 if dtype == FLOAT32 else FLOAT64))
 
 
 INVERSE: dict[str, Function] = {
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "asin": np.arcsin,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "atanh": np.arctanh,
+    f"a{name}": getattr(np, f"arc{name}") for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")
 }
 OF_PYTHON = {
     "math.erf": OfPython(math.erf, _not_a_number),
@@ -132,32 +126,13 @@ OF_PYTHON = {
     "math.lgamma": OfPython(math.lgamma, lambda x: math.inf),
     "math.remainder": OfPython(math.remainder, _not_a_number),
 }
+_IN_HALF = ("ceil", "cos", "exp", "exp2", "fabs", "floor", "log", "log10", "log2", "sin", "sqrt", "tanh", "trunc")
+_IN_SINGLE = ("cosh", "degrees", "expm1", "log1p", "radians", "sinh", "tan")
 UNARY: dict[str, Function] = {
     **{f"math.{name}": _unary(function) for name, function in INVERSE.items()},
-    "math.ceil": _unary(np.ceil, half=True),
-    "math.cos": _unary(np.cos, half=True),
-    "math.cosh": _unary(np.cosh),
-    "math.degrees": _unary(np.degrees),
-    "math.erf": _unary(_of_every(OF_PYTHON["math.erf"], 1)),
-    "math.erfc": _unary(_of_every(OF_PYTHON["math.erfc"], 1)),
-    "math.exp": _unary(np.exp, half=True),
-    "math.exp2": _unary(np.exp2, half=True),
-    "math.expm1": _unary(np.expm1),
-    "math.fabs": _unary(np.fabs, half=True),
-    "math.floor": _unary(np.floor, half=True),
-    "math.gamma": _unary(_of_every(OF_PYTHON["math.gamma"], 1)),
-    "math.lgamma": _unary(_of_every(OF_PYTHON["math.lgamma"], 1)),
-    "math.log": _unary(np.log, half=True),
-    "math.log10": _unary(np.log10, half=True),
-    "math.log1p": _unary(np.log1p),
-    "math.log2": _unary(np.log2, half=True),
-    "math.radians": _unary(np.radians),
-    "math.sin": _unary(np.sin, half=True),
-    "math.sinh": _unary(np.sinh),
-    "math.sqrt": _unary(np.sqrt, half=True),
-    "math.tan": _unary(np.tan),
-    "math.tanh": _unary(np.tanh, half=True),
-    "math.trunc": _unary(np.trunc, half=True),
+    **{f"math.{name}": _unary(getattr(np, name), half=True) for name in _IN_HALF},
+    **{f"math.{name}": _unary(getattr(np, name)) for name in _IN_SINGLE},
+    **{name: _unary(_of_every(OF_PYTHON[name], 1)) for name in OF_PYTHON if name != "math.remainder"},
     "math.isfinite": _test(np.isfinite, True),
     "math.isinf": _test(np.isinf, False),
     "math.isnan": _test(np.isnan, False),
@@ -166,13 +141,10 @@ UNARY: dict[str, Function] = {
 }
 BINARY: dict[str, Function] = {
     "math.atan2": _binary(np.arctan2),
-    "math.copysign": _binary(np.copysign),
-    "math.fmod": _binary(np.fmod),
-    "math.hypot": _binary(np.hypot),
     "math.ldexp": lambda x, exponent: np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32)),
-    "math.nextafter": _binary(np.nextafter),
     "math.pow": _binary(np.power),
     "math.remainder": _binary(_of_every(OF_PYTHON["math.remainder"], 2)),
+    **{f"math.{name}": _binary(getattr(np, name)) for name in ("copysign", "fmod", "hypot", "nextafter")},
 }
 CONSTANTS = {name: getattr(math, name.partition(".")[2]) for name in ("math.pi", "math.e", "math.tau")}
 CONSTANTS |= {"math.inf": math.inf, "math.nan": math.nan}

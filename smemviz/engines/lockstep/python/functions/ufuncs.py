@@ -71,21 +71,12 @@ def exponential(z: Any) -> Any:
     return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, power).astype(power.dtype)
 
 
+_OF_COMPLEX_TOO = ("cos", "cosh", "isfinite", "isinf", "isnan", "log10", "sin", "sinh", "sqrt", "tan", "tanh")
 OF_COMPLEX: dict[str, Callable[[Any], Any]] = {
     **mathematics.INVERSE,
-    "cos": np.cos,
-    "cosh": np.cosh,
+    **{name: getattr(np, name) for name in _OF_COMPLEX_TOO},
     "exp": exponential,
-    "isfinite": np.isfinite,
-    "isinf": np.isinf,
-    "isnan": np.isnan,
-    "log10": np.log10,
     "phase": np.angle,
-    "sin": np.sin,
-    "sinh": np.sinh,
-    "sqrt": np.sqrt,
-    "tan": np.tan,
-    "tanh": np.tanh,
 }
 
 
