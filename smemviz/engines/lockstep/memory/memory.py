@@ -258,28 +258,19 @@ class View:
             what = english(
                 "{array} has records of numbers of several sizes, which are not viewed as {dtype} in lockstep; "
                 "use its fields",
-                array=self.name,
-                dtype=dtype,
+                **names,
             )
             raise ValueError(what)
         if old == new:
             return replace(self, dtype=dtype)
         if not self.shape or not self.contiguous:
-            what = english(
-                "{array} cannot be viewed as {dtype}: its elements have {old} bytes",
-                array=self.name,
-                dtype=dtype,
-                old=old,
-            )
+            what = english("{array} cannot be viewed as {dtype}: its elements have {old} bytes", **names, old=old)
             raise ValueError(what)
         last = self.shape[-1] * old
         offset = self.offset * old
         if np.any(np.asarray(last) % new) or np.any(np.asarray(offset) % new):
             what = english(
-                "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes",
-                array=self.name,
-                dtype=dtype,
-                new=new,
+                "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes", **names, new=new
             )
             raise ValueError(what)
         shape = (*self.shape[:-1], last // new)
