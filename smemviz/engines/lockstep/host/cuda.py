@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.host import run_main
 from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher, Launcher
 from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Random, Stream, described
@@ -82,7 +83,7 @@ class Cuda(ModuleType):
             stand_in = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, stand_in)
         asking = sys._getframe(1).f_code.co_filename
-        by_program = asking in (self._file, launch_place.__code__.co_filename)  # where its imports are made
+        by_program = asking in (self._file, run_main.__code__.co_filename)  # where its imports are made
         part = part_of_numba(name) if by_program and not name.startswith("_") else None
         if part not in (None, _NOT_THERE):
             return part
