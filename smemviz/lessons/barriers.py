@@ -6,7 +6,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
-from smemviz.lessons.scenes import RecordedAccess, by_recording, code, code_of, recorded, recorded_access, writers
+from smemviz.lessons.scenes import by_recording, code, code_of, recorded, recorded_access, writers
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.wording.labels import lane_ranges
 
@@ -45,7 +45,8 @@ def _reversed(values: Values) -> Stage:
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         halves = (threads // WARP_SIZE, WARP_SIZE)
-        marks = {divmod(i, WARP_SIZE): str(w) for i, (w, _lane) in _by_element(access).items()}
+        stored = {(at - array.address) // array.itemsize: who for at, (who, _lane) in writers(access.launch).items()}
+        marks = {divmod(i, WARP_SIZE): str(warp) for i, warp in stored.items()}
         titles = _("element, 32 in a row; in its cell the warp that stored it"), _("row")
         figure = lesson_scene(halves, marks, titles, because,
                               strong=[divmod(element, WARP_SIZE)], theme=theme)  # fmt: skip
@@ -55,12 +56,6 @@ def _reversed(values: Values) -> Stage:
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
         lambda theme: code_of(recording, access.launch, theme),
     )  # fmt: skip
-
-
-def _by_element(access: RecordedAccess) -> dict[int, tuple[int, int]]:
-    """Return the warp and lane that stored each element of the shared array, by its number."""
-    array = access.launch.shared_arrays[0]
-    return {(at - array.address) // array.itemsize: who for at, who in writers(access.launch).items()}
 
 
 BARRIER = Lesson(

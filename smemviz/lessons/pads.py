@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from smemviz.lessons.scenes import (
 )
 from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.layout.accesses import Access
+from smemviz.model.layout.accesses import Access, Totals
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.playback import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
@@ -129,37 +128,24 @@ PADDING = Lesson(
 _WIDE = 32
 
 
-class _Pad(NamedTuple):
-    """What the loads take with a pad, and two lanes that collide in one bank, if any do."""
-
-    wavefronts: int
-    ideal: int
-    colliding: tuple[int, int, int] | None  # the lanes and their bank
-
-
 @cache
-def _column_cost(rows: int, pad: int) -> _Pad:
+def _columns(rows: int, pad: int) -> tuple[SetUp, Totals]:
     """Count all loads down the columns of a tile of ``rows`` x 32 words."""
-    layout = Layout((rows, _WIDE), "int32", pad=pad)
-    setup = SetUp(layout, (Access("column"),), H200)
-    totals = setup.totals(0)
-    return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).service()))
+    setup = SetUp(Layout((rows, _WIDE), "int32", pad=pad), (Access("column"),), H200)
+    return setup, setup.totals(0)
 
 
-def _colliding(service: BankService) -> tuple[int, int, int] | None:
-    """Return the first two lanes that ask one bank for different words, and the bank; None where there are none."""
-    pairs = ((a, b) for b in range(len(service.lane)) for a in range(b))
-    pairs_in_conflict = (
-        (a, b) for a, b in pairs if service.bank[a] == service.bank[b] and service.word[a] != service.word[b]
-    )
-    return next(
-        ((int(service.lane[a]), int(service.lane[b]), int(service.bank[a])) for a, b in pairs_in_conflict), None
-    )
+def _colliding(service: BankService) -> tuple[int, int, int]:
+    """Return the first two lanes that ask one bank for different words, and the bank."""
+    bank, word = service.bank.tolist(), service.word.tolist()
+    pairs = ((a, b) for b in range(len(bank)) for a in range(b) if bank[a] == bank[b] and word[a] != word[b])
+    a, b = next(pairs)
+    return int(service.lane[a]), int(service.lane[b]), bank[a]
 
 
 def _rectangle(values: Values) -> Stage:
     rows = int(values["BDIMY"])
-    costs = [_column_cost(rows, pad) for pad in range(_MOST_PAD)]
+    costs = [_columns(rows, pad)[1] for pad in range(_MOST_PAD)]
     smallest = next(pad for pad, cost in enumerate(costs) if cost.wavefronts == cost.ideal)
     columns = WARP_SIZE // rows
 
@@ -172,8 +158,7 @@ def _rectangle(values: Values) -> Stage:
             return ngettext(
                 "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
             )
-        assert cost.colliding is not None
-        first, second, bank = cost.colliding
+        first, second, bank = _colliding(picture(_columns(rows, pad)[0]).service())
         return ngettext(
             "With a pad of {n} word, lanes {one} and {other} both ask bank {bank}: the loads of the whole tile "
             "take {wavefronts:,} wavefronts where {ideal:,} would do.",
@@ -208,7 +193,7 @@ def _rectangle(values: Values) -> Stage:
             Panel(_("Tile with the smallest pad"), tile(access.request, "tile", theme=theme), because),
         )
 
-    plain = picture(SetUp(Layout((rows, _WIDE), "int32"), (Access("column"),), H200), 0, 0)
+    plain = picture(_columns(rows, 0)[0], 0, 0)
     return Stage(
         Question("number", question), frozenset([str(smallest)]), hint, because, by_recording(recording), panels,
         lambda theme: asked_of(plain, theme),

@@ -68,13 +68,11 @@ def access_of(recording: Recording, launch: Launch, finding: Finding) -> tuple[i
     site = next((i for i in of_array if launch.sites[i].column == column), of_array[0])
     across, down, _deep = launch.grid
     x, y, z = finding.block
-    warp = _linear(finding.threads[-1], launch.block) // 32 if finding.threads else None
+    warp = None
+    if finding.threads:
+        i, j, k = finding.threads[-1]
+        warp = (i + launch.block[0] * (j + launch.block[1] * k)) // 32
     return site, x + across * (y + down * z), warp
-
-
-def _linear(thread: tuple[int, int, int], block: tuple[int, int, int]) -> int:
-    x, y, z = thread
-    return x + block[0] * (y + block[1] * z)
 
 
 def _place(site: Site) -> tuple[int, int]:

@@ -75,7 +75,11 @@ def exceeded(
         InputError: when there is nothing to check, or it cannot be told: that is no way to pass.
     """
     counted = _counted(recording, launch, limit, selection, hardware)
-    amounts = [_amount(row.row, limit) for row in counted]
+    amounts: list[float] = (
+        [getattr(row, limit.quantity) for _, _, row in counted]
+        if limit.space == "shared"
+        else [(row.sectors or 0) / row.requests if row.requests else 0.0 for _, _, row in counted]
+    )
     total = sum(amounts) if limit.quantity == "excess" else max(amounts)
     if total <= limit.most:
         return None
@@ -119,15 +123,6 @@ def _counted(
         if not row.complete:
             raise InputError(f"{place}: line {site.line}, {site.source} cannot be checked: not all of it was logged")
     return counted
-
-
-def _amount(row: SiteSummary, limit: Limit) -> float:
-    if limit.quantity == "sectors_per_request":
-        assert row.sectors is not None
-        return row.sectors / row.requests if row.requests else 0.0
-    amount = row.max_degree if limit.quantity == "max_degree" else row.excess
-    assert amount is not None
-    return amount
 
 
 def _request(launch: Launch, worst: _Counted, limit: Limit, hardware: Hardware) -> int | None:

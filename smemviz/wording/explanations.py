@@ -20,7 +20,7 @@ from smemviz.model.layout.array_requests import ArrayRequests, recorded, relativ
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback import BankService, bank_layout, bank_service, request_view
-from smemviz.recordings.data import ArrayInfo, Launch, Site
+from smemviz.recordings.data import Launch, Site
 from smemviz.wording.labels import capital, clause, clauses, count, items, sentences
 from smemviz.wording.layout_changes import fix_text
 from smemviz.wording.patterns import described, name, reason
@@ -92,8 +92,10 @@ class Explaining:
         patterns_found, numbers = find_patterns(self._offsets(rows[first]))
         known = [self._known(i, pattern) for pattern in patterns_found]
         which, cost = numbers[like], self.cost(site, rows[first])[like]
-        order = sorted(range(len(known)), key=lambda p: _worst_first(known[p], cost[which == p]))
         times = np.bincount(which)
+        # By the costliest request of each; where none costs, one lane tells least.
+        most = [int(cost[which == p].max()) for p in range(len(known))]
+        order = sorted(range(len(known)), key=lambda p: (-most[p], known[p].kind == "one lane", -times[p]))
         patterns = tuple((known[p], int(times[p])) for p in order)
         here = which == order[0]
         row = int(rows[here][np.argmax(cost[here])])
@@ -113,15 +115,24 @@ class Explaining:
         pattern = self._known(number, find_patterns(offsets).patterns[0])
         array = self.array_of(row)
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
-        if steps and array is not None and _is_row(self.launch.arrays[array], site):
-            steps = steps[:-1]
+        if steps and array is not None:
+            info = self.launch.arrays[array]
+            if site.width == info.shape[-1] * info.itemsize > info.itemsize:  # a row each, as the numbers of a float4
+                steps = steps[:-1]
         lanes, why = described(pattern, steps, self.spelling), self._why(site, row, pattern)
         if share is None:
             said = capital(_("{pattern}: {reason}.", pattern=lanes, reason=why))
         else:
             requests, shown = count(share[1], "request"), {"pattern": lanes, "reason": why}
             said = _("In {n:,} of {requests}, {pattern}: {reason}.", n=share[0], requests=requests, **shown)
-        return f"{said} {_in_pieces(site.pieces)}" if site.pieces > 1 else said
+        if site.pieces == 1:
+            return said
+        packed = _(
+            "Numba accesses the {n} bytes of this field one by one, as its records are packed; "
+            "with np.dtype(..., align=True) they are one request.",
+            n=site.pieces,
+        )
+        return f"{said} {packed}"
 
     def _why(self, site: Site, row: int, pattern: Pattern) -> str:
         addresses = self.launch.requests.addresses[row]
@@ -222,22 +233,6 @@ class Explaining:
         return self._fixes[index]
 
 
-def _is_row(array: ArrayInfo, site: Site) -> bool:
-    """Whether each lane takes a whole row, as the four numbers of a ``float4`` are."""
-    return site.width == array.shape[-1] * array.itemsize > array.itemsize
-
-
-def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:
-    """Order patterns by their costliest request; where none costs, one lane tells least."""
-    return -int(cost.max()), pattern.kind == "one lane", -len(cost)
-
-
-def _nothing_helps(site: Site) -> str:
-    if not operation(site.op).shares:
-        return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
-    return _("No pad and no swizzle helps.")
-
-
 def _pattern_names(patterns: list[Pattern]) -> str:
     """Name the patterns of a site, the first few of many."""
     names = list(dict.fromkeys(name(pattern) for pattern in patterns))
@@ -249,10 +244,7 @@ def _pattern_names(patterns: list[Pattern]) -> str:
     return _("mixed: {names}", names=first)
 
 
-def _in_pieces(pieces: int) -> str:
-    """Say why an access to a field is several requests."""
-    return _(
-        "Numba accesses the {n} bytes of this field one by one, as its records are packed; "
-        "with np.dtype(..., align=True) they are one request.",
-        n=pieces,
-    )
+def _nothing_helps(site: Site) -> str:
+    if not operation(site.op).shares:
+        return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
+    return _("No pad and no swizzle helps.")

@@ -30,7 +30,6 @@ from smemviz.printable import printable
 if TYPE_CHECKING:
     from smemviz.figures.drawing.style import ThemeName
     from smemviz.recordings.recording import Recording
-    from smemviz.reports.selection import Choice
 
 MOST_BANKS = 64
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
@@ -132,13 +131,6 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         raise InputError(f"{arguments.output}: --{wrong.replace('_', '-')} does not apply to {what}")
 
 
-def _choice(arguments: argparse.Namespace) -> Choice:
-    from smemviz.reports.selection import Choice
-
-    line, column = arguments.site or (None, None)
-    return Choice(arguments.kernel, arguments.launch, line, column, arguments.block, arguments.warp, arguments.step)
-
-
 def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> None:
     """Write what is asked for."""
     from dataclasses import replace
@@ -147,9 +139,12 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     from smemviz.reports import files
     from smemviz.reports.pictures import picture
     from smemviz.reports.print_layout import Sheet
+    from smemviz.reports.selection import Choice
 
     theme: ThemeName = arguments.theme or "light"
-    output, choice = arguments.output, _choice(arguments)
+    output, (line, column) = arguments.output, arguments.site or (None, None)
+    where = arguments.block, arguments.warp, arguments.step
+    choice = Choice(arguments.kernel, arguments.launch, line, column, *where)
     counted = arguments.cc or Hardware.of(recording)
     if arguments.figure:
         drawn = picture(

@@ -68,7 +68,12 @@ def execute(arguments: argparse.Namespace) -> int:
     plain = read_program(arguments.file)
     program, *_ = programs = [plain.with_constants(constants) for constants in combinations(arguments)]
     _require_products(program)
-    _require_differences(program, [name for name, _ in arguments.over])
+    for name, _ in arguments.over:  # points that a sweep would take for one and the same
+        if name != "TILE" and program.constants[name].kind != "dtype":
+            raise InputError(
+                f"--over {name}: points of a sweep differ in size, TILE and type; "
+                f"give sizes with --sizes, any other constant with --set and a file of its own"
+            )
     require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if older and not older.is_of(program.sha256, digests(program)):
@@ -146,16 +151,6 @@ def _require_products(program: Program) -> None:
     for name, (line, parameters) in program.heads().items():
         if parameters != _PARAMETERS:
             raise KernelFileError(program.file, line, f"a sweep needs kernels of (c, a, b); {name} is none")
-
-
-def _require_differences(program: Program, over: Sequence[str]) -> None:
-    """Refuse points that a sweep would take for one and the same."""
-    for name in over:
-        if name != "TILE" and program.constants[name].kind != "dtype":
-            raise InputError(
-                f"--over {name}: points of a sweep differ in size, TILE and type; "
-                f"give sizes with --sizes, any other constant with --set and a file of its own"
-            )
 
 
 def _print(sweep: Sweep) -> None:

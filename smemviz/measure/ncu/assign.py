@@ -94,6 +94,7 @@ def choices(
 ) -> Iterator[list[tuple[int, ...]]]:
     """Give ways to put sites together so that some instruction did exactly what each of those that are together do."""
     made = [i for i in sites if recorded.summary[i].requests]
+    kinds = {i: (site.space, site.op, site.width, site.dtype) for i, site in enumerate(recorded.launch.sites)}
     if len(made) > _MOST_SITES:
         return
     counted = [counts_of([instruction]) for instruction in instructions]
@@ -101,18 +102,12 @@ def choices(
         together
         for size in range(min(_MOST_SIDES, len(made)), 1, -1)
         for together in combinations(made, size)
-        if _are_alike(recorded, together) and any(map(Unit(recorded, together).are_sides, counted))
+        if len({kinds[i] for i in together}) == 1 and any(map(Unit(recorded, together).are_sides, counted))
     ]
     for together in islice(_disjoint(sides), _MOST_WAYS):
         left = [(i,) for i in sites if not any(i in group for group in together)]
         if together:
             yield [*together, *left]
-
-
-def _are_alike(recorded: RecordedLaunch, sites: Sequence[int]) -> bool:
-    """Tell whether sites could be one instruction."""
-    kinds = {(site.space, site.op, site.width, site.dtype) for site in (recorded.launch.sites[i] for i in sites)}
-    return len(kinds) == 1
 
 
 def _disjoint(groups: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], ...]]:

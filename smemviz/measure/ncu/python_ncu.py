@@ -19,7 +19,13 @@ def run_clean(program: PythonProgram, folder: Path) -> None:
     """Run a kernel file; the profiler finds its text where it is."""
     from smemviz.engines.gpu.python_on_gpu import watch
 
-    _give_line_information()
+    plain = cuda.jit
+
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        """Let every kernel of this process say which line an instruction comes from, imported files included."""
+        return plain(*args, **kwargs | {"lineinfo": not kwargs.get("debug")})
+
+    cuda.jit = jit
     watch(program, _Onlooker())
 
 
@@ -37,13 +43,3 @@ class _Onlooker:
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
         """See one launch and do nothing."""
-
-
-def _give_line_information() -> None:
-    """Let every ``@cuda.jit`` of this process say which line an instruction comes from, imported files included."""
-    plain = cuda.jit
-
-    def jit(*args: Any, **kwargs: Any) -> Any:
-        return plain(*args, **kwargs | {"lineinfo": not kwargs.get("debug")})
-
-    cuda.jit = jit

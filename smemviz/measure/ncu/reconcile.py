@@ -208,7 +208,9 @@ def _settle_pool(ledger: _Ledger, pool: Pool, *, with_none: bool = True) -> None
     for together in (False, True):
         _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
     for place in dict.fromkeys(map(ledger.place, ledger.open(pool))):
-        _settle_choices(ledger, [i for i in ledger.open(pool) if ledger.place(i) == place], pool)
+        sites = [i for i in ledger.open(pool) if ledger.place(i) == place]
+        here = [x for x in ledger.instructions(pool) if ledger.place_of(x) == place]
+        any(_give(ledger, groups, here) for groups in choices(ledger.recorded, sites, here))
     if pool[1] == "load" and not ledger.instructions(pool):
         for i in ledger.open(pool):
             because = english("no instruction loads it: nothing that the kernel stores depends on the value")
@@ -233,13 +235,6 @@ def _give(ledger: _Ledger, groups: Sequence[Sequence[int]], instructions: Sequen
     for unit, assigned, explanation in given or ():
         ledger.settle(unit, assigned, explanation)
     return given is not None
-
-
-def _settle_choices(ledger: _Ledger, sites: Sequence[int], pool: Pool) -> None:
-    """Settle sites of which one instruction may serve several, of each lane the one that it chose."""
-    places = {ledger.place(i) for i in sites}
-    here = [x for x in ledger.instructions(pool) if ledger.place_of(x) in places]
-    any(_give(ledger, groups, here) for groups in choices(ledger.recorded, sites, here))
 
 
 def _settle_loops(ledger: _Ledger) -> None:

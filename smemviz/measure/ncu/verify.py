@@ -45,22 +45,21 @@ def verify(
     Raises:
         LaunchError: for a launch that was not made because it may do harm: under the profiler it would be.
     """
-    _refuse_harm(recording)
+    for finding in recording.findings:
+        if finding.is_unsafe and finding.launch is None:
+            what = f"{finding.kind.replace('_', ' ')} in {finding.kernel}: {finding.message} Mend it, then verify"
+            raise LaunchError(recording.file_of_finding(finding), finding.line, what)
     kernels = [launch.kernel for launch in recording.launches]
     profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
     profiled = meter_of(program, "ncu").as_written(program, kernels, profiled)
     reconciled = reconcile_fully(program, recording, profiled, progress)
     if "compiled" in program.language.views and program.view == "source":
         reconciled = _with_compiled_view(program, recording, profiled, reconciled, progress)
-    return _with_verdicts(recording, profiled, reconciled), all(compared.sound for compared in reconciled)
-
-
-def _refuse_harm(recording: Recording) -> None:
-    """Refuse a file with a launch that was not made because it may do harm: under the profiler it would be."""
-    for finding in recording.findings:
-        if finding.is_unsafe and finding.launch is None:
-            what = f"{finding.kind.replace('_', ' ')} in {finding.kernel}: {finding.message} Mend it, then verify"
-            raise LaunchError(recording.file_of_finding(finding), finding.line, what)
+    launches = tuple(
+        replace(launch, hardware=compared.hardware, counters=counted.metrics, unaccounted=compared.unaccounted)
+        for launch, counted, compared in zip(recording.launches, profiled, reconciled, strict=True)
+    )
+    return replace(recording, launches=launches), all(compared.sound for compared in reconciled)
 
 
 def reconcile_fully(
@@ -107,17 +106,6 @@ def reconcile_all(recording: Recording, profiled: tuple[ProfiledLaunch, ...]) ->
 def _cc(recording: Recording) -> tuple[int, int]:
     assert recording.device is not None
     return recording.device.compute_capability
-
-
-def _with_verdicts(
-    recording: Recording, profiled: tuple[ProfiledLaunch, ...], reconciled: list[Reconciled]
-) -> Recording:
-    """Return the recording with verdicts and counters in its launches."""
-    launches = tuple(
-        replace(launch, hardware=compared.hardware, counters=counted.metrics, unaccounted=compared.unaccounted)
-        for launch, counted, compared in zip(recording.launches, profiled, reconciled, strict=True)
-    )
-    return replace(recording, launches=launches)
 
 
 def through_compiled(

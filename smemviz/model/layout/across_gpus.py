@@ -6,7 +6,8 @@ counted again: what changes the count is what makes the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -86,8 +87,12 @@ def cost_on(access: Access, hardware: Hardware) -> Cost:
 def on_every_gpu(access: Access, reference: Hardware | None) -> tuple[GpuFamily, ...]:
     """Count an access on every GPU, the newest first, with what differs from a reference that can count it."""
     start = (reference.row, reference.bank_bytes) if reference else None
-    gpus = []
-    for rows, mode in _families():
+    gpus, families = [], defaultdict[tuple[str, int], list[ComputeCapability]](list)
+    for row in reversed(known()):
+        for mode in row.bank_bytes:
+            families[row.family, mode].insert(0, row)
+    for (_, mode), of_family in families.items():
+        rows = tuple(of_family)
         try:
             cost = cost_on(access, Hardware(rows[0].cc, mode))
             steps = _steps(access, *start, rows[0], mode) if start else ()
@@ -96,15 +101,6 @@ def on_every_gpu(access: Access, reference: Hardware | None) -> tuple[GpuFamily,
             gpu = GpuFamily(rows, mode, None, str(error), None)
         gpus.append(gpu)
     return tuple(gpus)
-
-
-def _families() -> Iterator[tuple[tuple[ComputeCapability, ...], int]]:
-    families: dict[tuple[str, int], list[ComputeCapability]] = {}
-    for row in reversed(known()):
-        for mode in row.bank_bytes:
-            families.setdefault((row.family, mode), []).append(row)
-    for (_, mode), rows in families.items():
-        yield tuple(reversed(rows)), mode
 
 
 def _steps(

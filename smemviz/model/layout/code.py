@@ -123,7 +123,9 @@ def _flat_index(layout: Layout, i: str) -> str:
         case Cute():
             return _cute(layout, layout.swizzle, f"{i} + ({row}) * {more}" if more else i)
         case Xor() if not more and layout.columns % (1 << layout.swizzle.bits + layout.swizzle.base) == 0:
-            return f"{i} ^ {_row_bits(layout, layout.swizzle, *_shifted(i, layout.columns))}"
+            power = layout.columns & layout.columns - 1 == 0  # then the row is some bits up in the number itself
+            bits = layout.columns.bit_length() - 1 if power else 0
+            return f"{i} ^ {_row_bits(layout, layout.swizzle, i if power else row, bits)}"
         case None:
             return f"{i} + ({row}) * {more}" if more > 1 else f"{i} + ({row})" if more else i
     return f"({row}) * {layout.stride} + ({_column(layout, row, column)})"
@@ -134,11 +136,6 @@ def _split(i: str, columns: int) -> tuple[str, str]:
     if columns & columns - 1:
         return f"{i} // {columns}", f"{i} % {columns}"
     return f"{i} >> {columns.bit_length() - 1}", f"{i} & {columns - 1}"
-
-
-def _shifted(i: str, columns: int) -> tuple[str, int]:
-    """Write a text that holds the row of an element, and how many bits up it is."""
-    return (f"{i} // {columns}", 0) if columns & columns - 1 else (i, columns.bit_length() - 1)
 
 
 def _row(sizes: Sequence[str], before: Sequence[str]) -> str:
