@@ -1,4 +1,4 @@
-"""Threads of a block that touch the same shared memory with no barrier between."""
+"""Threads of a block, or of a warp, that touch the same shared memory with nothing that orders them."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,6 @@ from helpers.races_found import NEIGHBOUR, REVERSE, found
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.hazards import hazards
 from smemviz.engines.lockstep.hazards.findings import Race
-
-
-def line(text, part):
-    """Return the line of the file where a part of a body stands."""
-    lines = text.strip("\n").splitlines()
-    (at,) = [i for i, one in enumerate(lines) if part in one]
-    return START + 2 + at
 
 
 def test_a_reverse_without_its_barrier_races():
@@ -28,10 +21,6 @@ def test_a_reverse_without_its_barrier_races():
         f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
         f"at line {START + 6} with no barrier between"
     )
-
-
-def test_a_reverse_with_its_barrier_does_not():
-    assert found(REVERSE.replace("BARRIER", "cuda.syncthreads()"), grid=3, block=64) == []
 
 
 def test_run_prints_a_race_and_exits_1(tmp_path, command):
@@ -70,10 +59,6 @@ def product(first="cuda.syncthreads()", second="cuda.syncthreads()"):
     return PRODUCT.replace("FIRST", first).replace("SECOND", second)
 
 
-def test_a_tiled_product_with_both_barriers_is_free_of_races():
-    assert found(product(), grid=(2, 2), block=(16, 16)) == []
-
-
 def test_a_race_is_found_in_the_block_that_makes_it():
     text = """
         held = cuda.shared.array(64, int32)
@@ -91,18 +76,6 @@ def test_a_race_is_found_in_the_block_that_makes_it():
         assert (finding.kind, finding.block) == ("race", (2, 0, 0))
 
 
-def test_every_thread_adding_to_one_element_races():
-    text = "held = cuda.shared.array(1, int32)\nheld[0] = 0\ncuda.syncthreads()\nheld[0] += 1"
-    at = line(text, "+=")
-
-    assert found(text, block=64) == [
-        f"held[0] is loaded by thread (0, 0, 0) at line {at} and stored by thread (63, 0, 0) at line {at} "
-        "with no barrier between"
-    ]
-
-
-# -- what is correct
-
 REDUCTION = """
 held = cuda.shared.array(128, int32)
 t = cuda.threadIdx.x
@@ -119,70 +92,122 @@ if t == 0:
 """
 
 
-def test_a_reduction_with_barriers_is_free_of_races():
-    assert found(REDUCTION.replace("BARRIER", "cuda.syncthreads()"), block=128, grid=2) == []
+# What is said of each is of the lines of the file that end in these comments.
+NO_BARRIER = "with no barrier between"
+NO_SYNCWARP = "both of one warp, with no syncwarp between"
+HEAD_OF = "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\n"
+RACES = {
+    "every thread adds to one element": (
+        "held = cuda.shared.array(1, int32)\nheld[0] = 0\ncuda.syncthreads()\nheld[0] += 1  # A",
+        {"block": 64},
+        f"held[0] is loaded by thread (0, 0, 0) at line A and stored by thread (63, 0, 0) at line A {NO_BARRIER}",
+    ),
+    "a reduction without barriers": (  # thread 32 adds 64 + 32 into held[32] while thread 0 reads it for s = 32
+        REDUCTION.replace("BARRIER", "x = 0").replace("held[t + s]", "held[t + s]  # A"),
+        {"block": 128},
+        f"held[32] is stored by thread (32, 0, 0) at line A and loaded by thread (0, 0, 0) at line A {NO_BARRIER}",
+    ),
+    "an atomic beside a plain load": (
+        f"{HEAD_OF}held[t % 2] = 0\ncuda.syncthreads()\ncuda.atomic.add(held, t % 2, 1)  # A\nout[t] = held[0]  # B",
+        {"block": 64},
+        f"held[0] is updated by thread (62, 0, 0) at line A and loaded by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "a single buffer in place of two": (
+        f"{HEAD_OF}held[t] = t\ncuda.syncthreads()\n"
+        "for k in range(5):\n    held[t] = held[63 - t]  # A\n    cuda.syncthreads()",
+        {"block": 64},
+        f"held[63] is loaded by thread (0, 0, 0) at line A and stored by thread (63, 0, 0) at line A {NO_BARRIER}",
+    ),
+    "stores of different values": (
+        f"{HEAD_OF}held[0] = t // 32  # A",
+        {"block": 96},
+        f"held[0] is stored by threads (0, 0, 0) and (95, 0, 0) at line A {NO_BARRIER}",
+    ),
+    "another value first": (
+        f"{HEAD_OF}if t == 63:\n    held[0] = 5  # A\nheld[0] = 1  # B",
+        {"block": 64},
+        f"held[0] is stored by thread (63, 0, 0) at line A and stored by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "a syncwarp between two warps": (
+        f"{HEAD_OF}held[t] = t  # A\ncuda.syncwarp()\nout[t] = held[63 - t]  # B",
+        {"block": 64},
+        f"held[63] is stored by thread (63, 0, 0) at line A and loaded by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "branches of one warp": (
+        f"{HEAD_OF}held[t] = 0\ncuda.syncthreads()\nif t < 16:\n    held[t] = t  # A\n"
+        "else:\n    out[t] = held[t - 16]  # B",
+        {},
+        f"held[0] is stored by thread (0, 0, 0) at line A and loaded by thread (16, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "a syncwarp that the other thread does not reach": (
+        f"{HEAD_OF}held[t] = 0\ncuda.syncthreads()\nif t < 16:\n    held[t] = t  # A\n"
+        "if t < 8:\n    cuda.syncwarp(0xFF)\nif t >= 16:\n    out[t] = held[t - 16]  # B",
+        {},
+        f"held[0] is stored by thread (0, 0, 0) at line A and loaded by thread (16, 0, 0) at line B, {NO_SYNCWARP}",
+    ),
+    "two lanes store different values at once": (
+        f"{HEAD_OF}held[t // 2] = t  # A",
+        {},
+        "held[0] is stored by threads (0, 0, 0) and (1, 0, 0) at line A in one request with different values",
+    ),
+    "views of dynamic memory that share bytes": (  # wide[31] lies on words[62] and words[63]
+        "words = cuda.shared.array(0, int32)\nwide = cuda.shared.array(0, float64)\nt = cuda.threadIdx.x\n"
+        "words[t] = t  # A\nout[t] = wide[31 - t // 2]  # B",
+        {"block": 64, "dynamic": 256},
+        f"wide[31] is stored by thread (62, 0, 0) at line A and loaded by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "complex elements of sixteen bytes": (
+        "held = cuda.shared.array(64, complex128)\nt = cuda.threadIdx.x\n"
+        "held[t] = t * 1j  # A\nout[t] = int(held[63 - t].imag)  # B",
+        {"block": 64},
+        f"held[63] is stored by thread (63, 0, 0) at line A and loaded by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+    "a last warp that is part of one": (
+        f"{HEAD_OF}held[t] = t  # A\nout[t] = held[39 - t]  # B",
+        {"block": 40, "grid": 3},
+        f"held[39] is stored by thread (39, 0, 0) at line A and loaded by thread (0, 0, 0) at line B {NO_BARRIER}",
+    ),
+}
+ORDERED = {
+    "a reverse": (REVERSE.replace("BARRIER", "cuda.syncthreads()"), {"grid": 3, "block": 64}),
+    "a tiled product with both barriers": (product(), {"grid": (2, 2), "block": (16, 16)}),
+    "a reduction": (REDUCTION.replace("BARRIER", "cuda.syncthreads()"), {"block": 128, "grid": 2}),
+    "a histogram with atomics": (
+        "counts = cuda.shared.array(16, int32)\nt = cuda.threadIdx.x\nif t < 16:\n    counts[t] = 0\n"
+        "cuda.syncthreads()\n"
+        "cuda.atomic.add(counts, t * 7 % 16, 1)\ncuda.atomic.max(counts, t * 5 % 16, 1)\ncuda.syncthreads()\n"
+        "if t < 16:\n    cuda.atomic.add(out, t, counts[t])",
+        {"block": 128, "grid": 4},
+    ),
+    "warps that synchronize themselves": (NEIGHBOUR.replace("BARRIER", "cuda.syncwarp()"), {"block": 96, "grid": 3}),
+    "branches of one warp that meet in a syncwarp": (
+        f"{HEAD_OF}held[t] = 0\ncuda.syncthreads()\nif t < 16:\n    held[t] = t\n    cuda.syncwarp()\n"
+        "else:\n    cuda.syncwarp()\n    out[t] = held[t - 16]",
+        {},
+    ),
+    "bytes of one word": (
+        "held = cuda.shared.array(64, uint8)\nt = cuda.threadIdx.x\nheld[t] = t\nout[t] = held[t]",
+        {"block": 64},
+    ),
+    "a last warp that is part of one": (
+        f"{HEAD_OF}held[t] = t\ncuda.syncthreads()\nout[t] = held[39 - t]",
+        {"block": 40, "grid": 3},
+    ),
+}
 
 
-def test_a_reduction_without_barriers_races_between_warps():
-    text = REDUCTION.replace("BARRIER", "x = 0")
-    at = line(text, "held[t] +=")
-
-    # Thread 32 adds 64 + 32 into held[32] while thread 0 reads it for s = 32.
-    assert found(text, block=128) == [
-        f"held[32] is stored by thread (32, 0, 0) at line {at} and loaded by thread (0, 0, 0) at line {at} "
-        "with no barrier between"
-    ]
+@pytest.mark.parametrize(("text", "options", "message"), RACES.values(), ids=RACES)
+def test_a_race_is_named_with_its_threads_and_lines(text, options, message):
+    lines = text.strip("\n").splitlines()
+    for mark in "AB":
+        at = [START + 2 + number for number, one in enumerate(lines) if one.endswith(f"# {mark}")]
+        message = message.replace(f"line {mark}", f"line {at[0]}") if at else message
+    assert found(text, **options) == [message]
 
 
-def test_a_histogram_with_atomics_is_free_of_races():
-    text = """
-        counts = cuda.shared.array(16, int32)
-        t = cuda.threadIdx.x
-        if t < 16:
-            counts[t] = 0
-        cuda.syncthreads()
-        cuda.atomic.add(counts, t * 7 % 16, 1)
-        cuda.atomic.max(counts, t * 5 % 16, 1)
-        cuda.syncthreads()
-        if t < 16:
-            cuda.atomic.add(out, t, counts[t])
-        """
-
-    assert found(text, block=128, grid=4) == []
-
-
-def test_an_atomic_beside_a_plain_load_races():
-    text = """
-counts = cuda.shared.array(2, int32)
-t = cuda.threadIdx.x
-counts[t % 2] = 0
-cuda.syncthreads()
-cuda.atomic.add(counts, t % 2, 1)
-out[t] = counts[0]
-"""
-
-    assert found(text, block=64) == [
-        f"counts[0] is updated by thread (62, 0, 0) at line {line(text, 'atomic')} and loaded by thread (0, 0, 0) "
-        f"at line {line(text, 'out[t]')} with no barrier between"
-    ]
-
-
-def test_a_single_buffer_in_place_of_two_races():
-    text = """
-held = cuda.shared.array(64, int32)
-t = cuda.threadIdx.x
-held[t] = t
-cuda.syncthreads()
-for k in range(5):
-    held[t] = held[63 - t]
-    cuda.syncthreads()
-"""
-    at = line(text, "held[63 - t]")
-
-    assert found(text, block=64) == [
-        f"held[63] is loaded by thread (0, 0, 0) at line {at} and stored by thread (63, 0, 0) at line {at} "
-        "with no barrier between"
-    ]
+@pytest.mark.parametrize(("text", "options"), ORDERED.values(), ids=ORDERED)
+def test_what_is_ordered_does_not_race(text, options):
+    assert found(text, **options) == []
 
 
 @pytest.mark.parametrize(
@@ -199,23 +224,6 @@ def test_what_no_order_can_change_is_no_race(text):
     head = "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\nheld[t] = 7\ncuda.syncthreads()\n"
 
     assert found(head + text, block=64, grid=2) == []
-
-
-def test_stores_of_different_values_race():
-    text = "held = cuda.shared.array(1, int32)\nheld[0] = cuda.threadIdx.x // 32"
-
-    assert found(text, block=96) == [
-        f"held[0] is stored by threads (0, 0, 0) and (95, 0, 0) at line {START + 3} with no barrier between"
-    ]
-
-
-def test_a_thread_that_stores_another_value_first_races_with_the_rest():
-    text = "held = cuda.shared.array(1, int32)\nif cuda.threadIdx.x == 63:\n    held[0] = 5\nheld[0] = 1"
-
-    assert found(text, block=64) == [
-        f"held[0] is stored by thread (63, 0, 0) at line {START + 4} and stored by thread (0, 0, 0) "
-        f"at line {START + 5} with no barrier between"
-    ]
 
 
 # -- what ends them
@@ -317,3 +325,40 @@ def test_what_is_said_of_a_race_is_made_up_once_however_many_there_are(monkeypat
     )
     assert len(findings) > 10
     assert len(said) < 4 * len(findings)
+
+
+def test_the_order_of_instructions_is_no_order_between_lanes():
+    text = NEIGHBOUR.replace("BARRIER", "y = 0")
+
+    assert found(text, block=96) == [
+        f"held[1] is stored by thread (1, 0, 0) at line {START + 6} and loaded by thread (0, 0, 0) at line "
+        f"{START + 8}, both of one warp, with no syncwarp between",
+        f"held[1] is loaded by thread (0, 0, 0) at line {START + 8} and stored by thread (1, 0, 0) at line "
+        f"{START + 10}, both of one warp, with no syncwarp between",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "uses", "barrier"),
+    [
+        (32, "t", "cuda.syncthreads()"),  # a block may grow
+        ((4, 8), "t", "cuda.syncthreads()"),
+        (64, "t", "cuda.syncwarp()"),  # each warp has elements of its own, whatever the block
+        (32, "cuda.laneid", "cuda.syncwarp()"),
+        (32, "t % cuda.warpsize", "cuda.syncwarp()"),
+        (32, "cuda.shfl_sync(0xffffffff, t, 0)", "cuda.syncwarp()"),
+        (32, "in_function()", "cuda.syncwarp()"),
+    ],
+)
+def test_the_barrier_of_a_warp_is_advised_where_the_kernel_is_one_of_warps(block, uses, barrier):
+    before = "@cuda.jit(device=True)\ndef in_function():\n    return cuda.laneid\n"
+    text = f"""
+        held = cuda.shared.array(128, int32)
+        t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x
+        out[t] = {uses}
+        held[t] = t
+        out[t] = held[t ^ 1]
+    """
+    _, (finding,) = body(text, np.zeros(64, np.int64), before=before, block=block)
+    between = "both of one warp, with no syncwarp between" if "warp" in barrier else "with no barrier between"
+    assert finding.message.endswith(f"{between}. Put {barrier} between them.")

@@ -7,9 +7,9 @@ from helpers.lockstep_text import START, body, what
 from smemviz.engines.lockstep import Limits
 
 
-def found(text, out=None, **options):
-    """Return the findings of a body as (kind, message)."""
-    _, findings = body(text, np.zeros(4096, np.int64) if out is None else out, **options)
+def found(text, **options):
+    """Return the findings of a body of threads ``t`` as (kind, message)."""
+    _, findings = body(f"t = cuda.threadIdx.x\n{text}", np.zeros(4096, np.int64), **options)
     return [(finding.kind, what(finding)) for finding in findings]
 
 
@@ -42,161 +42,73 @@ def test_a_block_as_large_as_its_tile_reads_what_was_written():
     assert findings == ()
 
 
-def test_memory_that_nobody_stored_in_has_no_zeros_to_count_from():
-    text = """
-        counts = cuda.shared.array(8, int32)
-        cuda.atomic.add(counts, cuda.threadIdx.x % 8, 1)
-        """
+NO_ZEROS = "shared memory does not start as zeros"
+HELD = "held = cuda.shared.array({}, int32)\n"
+VIEWS = "words = cuda.shared.array(0, int32)\nparts = cuda.shared.array(0, uint8)\n"
+BARRIER = "cuda.syncthreads()\n"
+UNWRITTEN = {
+    "counted from zeros": (
+        "counts = cuda.shared.array(8, int32)\ncuda.atomic.add(counts, t % 8, 1)",
+        f"counts[0] is updated, but nothing wrote it: {NO_ZEROS}",
+    ),
+    "one element is left out": (
+        f"{HELD.format(32)}if t != 5:\n    held[t] = t\n{BARRIER}out[t] = held[31 - t]",
+        "held[5] is read, but nothing wrote it: 31 of the 32 elements of held are written",
+    ),
+    "read before the same thread writes it": (
+        f"{HELD.format(32)}held[t] += 1",
+        f"held[0] is read, but nothing wrote it: {NO_ZEROS}",
+    ),
+    "a part of a word is written": (
+        f"{VIEWS}parts[4 * t] = t\nparts[4 * t + 1] = t\n{BARRIER}out[t] = words[t]",
+        "words[0] is read, but nothing wrote it: 16 of the 32 elements of words are written",
+    ),
+    "a name stands for two arrays": (
+        "one = cuda.shared.array(32, int32)\ntwo = cuda.shared.array(32, int32)\none[t] = t\n"
+        "for k in range(2):\n    out[t] = one[t]\n    one, two = two, one",
+        f"two[0] is read, but nothing wrote it: {NO_ZEROS}",
+    ),
+}
+WRITTEN = {
+    "exchanged, whatever was before": f"{HELD.format(1)}if t == 0:\n    cuda.atomic.exch(held, 0, 3)\n"
+    f"{BARRIER}out[0] = held[0]",
+    "a padding column that nobody reads": "tile = cuda.shared.array((32, 33), int32)\n"
+    "for k in range(32):\n    tile[k, t] = k\n"
+    f"{BARRIER}for k in range(32):\n    out[t] = tile[t, k]",
+    "written by another view of dynamic memory": f"{VIEWS}words[t] = t\n{BARRIER}out[t] = parts[4 * t]",
+}
 
-    assert found(text) == [
-        ("unwritten_read", "counts[0] is updated, but nothing wrote it: shared memory does not start as zeros")
-    ]
+
+@pytest.mark.parametrize(("text", "message"), UNWRITTEN.values(), ids=UNWRITTEN)
+def test_what_is_read_and_nobody_wrote_is_named(text, message):
+    assert found(text, dynamic=128) == [("unwritten_read", message)]
 
 
-def test_an_element_left_out_is_named():
-    text = """
-        held = cuda.shared.array(32, int32)
-        t = cuda.threadIdx.x
-        if t != 5:
-            held[t] = t
-        cuda.syncthreads()
-        out[t] = held[31 - t]
-        """
-
-    assert found(text) == [
-        ("unwritten_read", "held[5] is read, but nothing wrote it: 31 of the 32 elements of held are written")
-    ]
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_what_was_written_is_not(text):
+    assert found(text, dynamic=128) == []
 
 
 def test_up_to_eight_threads_are_named_and_the_first_block_that_does_it():
-    _, (finding,) = body(
-        """
-        held = cuda.shared.array(64, int32)
-        t = cuda.threadIdx.x
-        held[t] = t
-        cuda.syncthreads()
-        if cuda.blockIdx.x > 1:
-            out[t] = held[t + 32]
-        """,
-        np.zeros(32, np.int64),
-        grid=4,
-    )
+    text = f"t = cuda.threadIdx.x\n{HELD.format(64)}held[t] = t\n{BARRIER}"
+    text += "if cuda.blockIdx.x > 1:\n    out[t] = held[t + 32]"
+    _, (finding,) = body(text, np.zeros(32, np.int64), grid=4)
 
     assert finding.block == (2, 0, 0)
     assert finding.threads == tuple((t, 0, 0) for t in range(8))
-    assert what(finding) == ("held[32] is read, but nothing wrote it: the block has 32 threads and held 64 elements")
+    assert what(finding) == "held[32] is read, but nothing wrote it: the block has 32 threads and held 64 elements"
 
 
 @pytest.mark.parametrize("threads", [1 << 15, 32], ids=["one batch", "many batches"])
 def test_what_one_block_wrote_is_not_written_in_another(threads):
-    _, (finding,) = body(
-        """
-        held = cuda.shared.array(32, int32)
-        t = cuda.threadIdx.x
-        if cuda.blockIdx.x != 3:
-            held[t] = t
-        out[cuda.grid(1)] = held[t]
-        """,
-        np.zeros(160, np.int64),
-        grid=5,
-        limits=Limits(threads_at_once=threads),
+    text = (
+        f"t = cuda.threadIdx.x\n{HELD.format(32)}if cuda.blockIdx.x != 3:\n    held[t] = t\nout[cuda.grid(1)] = held[t]"
     )
+    _, (finding,) = body(text, np.zeros(160, np.int64), grid=5, limits=Limits(threads_at_once=threads))
 
     assert finding.block == (3, 0, 0)
 
 
-def test_a_read_before_the_write_of_the_same_thread_is_found():
-    text = """
-        held = cuda.shared.array(32, int32)
-        t = cuda.threadIdx.x
-        held[t] += 1
-        """
-
-    ((kind, message),) = found(text)
-    assert kind == "unwritten_read"
-    assert message.startswith("held[0] is read, but nothing wrote it: shared memory does not start as zeros")
-
-
-def test_an_exchange_puts_a_value_there_whatever_was_before():
-    text = """
-        held = cuda.shared.array(1, int32)
-        if cuda.threadIdx.x == 0:
-            cuda.atomic.exch(held, 0, 3)
-        cuda.syncthreads()
-        out[0] = held[0]
-        """
-
-    assert found(text) == []
-
-
-def test_a_padding_column_that_nobody_reads_need_not_be_written():
-    text = """
-        tile = cuda.shared.array((32, 33), int32)
-        t = cuda.threadIdx.x
-        for k in range(32):
-            tile[k, t] = k
-        cuda.syncthreads()
-        for k in range(32):
-            out[t] = tile[t, k]
-        """
-
-    assert found(text) == []
-
-
-def test_views_of_dynamic_memory_see_what_another_wrote():
-    text = """
-        words = cuda.shared.array(0, int32)
-        parts = cuda.shared.array(0, uint8)
-        t = cuda.threadIdx.x
-        words[t] = t
-        cuda.syncthreads()
-        out[t] = parts[4 * t]
-        """
-
-    assert found(text, dynamic=128) == []
-
-
-def test_a_word_is_read_whole_when_only_a_part_of_it_was_written():
-    text = """
-        words = cuda.shared.array(0, int32)
-        parts = cuda.shared.array(0, uint8)
-        t = cuda.threadIdx.x
-        parts[4 * t] = t
-        parts[4 * t + 1] = t
-        cuda.syncthreads()
-        out[t] = words[t]
-        """
-
-    ((kind, message),) = found(text, dynamic=128)
-    assert (kind, message) == (
-        "unwritten_read",
-        "words[0] is read, but nothing wrote it: 16 of the 32 elements of words are written",
-    )
-
-
-def test_a_name_that_stands_for_two_arrays_is_resolved_by_the_address():
-    text = """
-        one = cuda.shared.array(32, int32)
-        two = cuda.shared.array(32, int32)
-        t = cuda.threadIdx.x
-        one[t] = t
-        for k in range(2):
-            out[t] = one[t]
-            one, two = two, one
-        """
-
-    assert found(text) == [
-        ("unwritten_read", "two[0] is read, but nothing wrote it: shared memory does not start as zeros")
-    ]
-
-
 def test_threads_that_are_out_of_bounds_are_not_said_to_read():
-    text = """
-        held = cuda.shared.array(4, int32)
-        t = cuda.threadIdx.x
-        held[t % 4] = t % 4
-        cuda.syncthreads()
-        out[t] = held[t]
-        """
-
+    text = f"{HELD.format(4)}held[t % 4] = t % 4\n{BARRIER}out[t] = held[t]"
     assert [kind for kind, _ in found(text)] == ["out_of_bounds"]
