@@ -1,8 +1,12 @@
-"""Where the gallery and the browser's files lie: in the installed package first, in the checkout second."""
+"""Where the gallery and the browser's files lie, in the installed package or the checkout, and where that came from."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from smemviz.languages import PYTHON
 
@@ -54,6 +58,22 @@ def suggestions_for(kernel_file: Path) -> Path | None:
 def is_packaged(file: str) -> bool:
     """Tell whether a file is data that an installed package carries, as the gallery's kernel files are."""
     return Path(file).is_relative_to(_PACKAGE / _DATA)
+
+
+def installing(extra: str) -> str:
+    """Return the command that installs an extra: from the folder that smemviz was installed from, if that is there."""
+    return f"pip install '{origin()}[{extra}]'"
+
+
+@cache
+def origin() -> str:
+    """Return what pip installs smemviz from: a folder, or its name."""
+    try:
+        url = json.loads(distribution("smemviz").read_text("direct_url.json") or "{}").get("url", "")
+    except PackageNotFoundError:
+        url = _PACKAGE.parent.as_uri()
+    folder = Path(unquote(urlsplit(url).path))
+    return str(folder) if url.startswith("file:") and (folder / "pyproject.toml").is_file() else "smemviz"
 
 
 def _resolve(name: str) -> Path:

@@ -16,6 +16,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from smemviz.errors import InputError, MissingError
+from smemviz.paths import installing
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -39,7 +40,7 @@ def cluster(address: str) -> Iterator[Client]:
         InputError: when that is no address.
     """
     if find_spec("distributed") is None:
-        raise MissingError("--dask needs Dask; pip install 'smemviz[dask]'")
+        raise MissingError(f"--dask needs Dask: {installing('dask')}")
     from distributed import Client
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is said here

@@ -18,6 +18,7 @@ from smemviz.errors import MissingError
 from smemviz.model.counting.costs import RequestCosts, request_costs
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.paths import installing
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
@@ -76,7 +77,7 @@ def require_parquet() -> None:
         MissingError: when pyarrow is not there.
     """
     if find_spec("pyarrow") is None:
-        raise MissingError("Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing")
+        raise MissingError(f"Parquet needs pyarrow: {installing('parquet')}; a .csv needs nothing")
 
 
 def write_parquet(path: Path, pieces: Iterator[Table], rows: Rows, facts: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from smemviz.errors import InputError, MissingError
+from smemviz.paths import installing
 from smemviz.reports.print_layout import Printed
 
 _NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters, as a source may have them
@@ -44,7 +45,7 @@ def require_browser() -> str:
         MissingError: when kaleido or a browser is not there.
     """
     if find_spec("kaleido") is None:
-        raise MissingError("images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing")
+        raise MissingError(f"images need kaleido: {installing('export')}; an .html figure needs nothing")
     from choreographer.browsers.chromium import Chromium
 
     browser = Chromium.find_browser(skip_local=False)

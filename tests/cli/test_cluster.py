@@ -17,7 +17,7 @@ from smemviz.cli import cluster as cluster_module
 from smemviz.cli.cluster import _processes_here, _require_versions, _require_workers, cluster, results
 from smemviz.cli.main import main
 from smemviz.errors import KernelFileError, MissingError
-from smemviz.paths import kernels_dir
+from smemviz.paths import installing, kernels_dir
 
 TILE = f"{kernels_dir() / 'transpose.py'}:tile"
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -55,7 +55,7 @@ def test_what_cannot_be_is_one_line(
 def test_without_dask_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     monkeypatch.setattr(cluster_module, "find_spec", lambda name: None)
     err = command(*suggested("--dask", "local"), code=3).err
-    assert err == "smemviz: --dask needs Dask; pip install 'smemviz[dask]'\n"
+    assert err == f"smemviz: --dask needs Dask: {installing('dask')}\n"
 
 
 class Workers:

@@ -18,6 +18,8 @@ import pytest
 from helpers.commands import COMMAND, Command
 from helpers.servers import LONGEST, alive, children, free_port, serving, until
 
+from smemviz.paths import installing
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no processes that share a port")
 
 
@@ -74,7 +76,7 @@ def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request() -> None
 
 def test_without_waitress_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     monkeypatch.setattr("smemviz.cli.verbs.serve.find_spec", lambda name: None)
-    assert command("serve", code=3).err == "smemviz: smemviz serve needs Waitress; pip install 'smemviz[serve]'\n"
+    assert command("serve", code=3).err == f"smemviz: smemviz serve needs Waitress: {installing('serve')}\n"
 
 
 def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command: Command) -> None:

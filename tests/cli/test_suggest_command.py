@@ -124,3 +124,20 @@ def test_the_difference_never_takes_the_place_of_the_kernel_file(square: Path, c
     told = f"smemviz: {square}: is no name for a difference; it may end in .patch; nothing was run\n"
     assert err == told
     assert square.read_bytes() == before
+
+
+def test_a_script_is_answered_and_not_verified(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "script.py").write_text(
+        "import numpy as np\n"
+        "from numba import cuda, float32\n\n\n"
+        "@cuda.jit\n"
+        "def turn(out):\n"
+        "    tile = cuda.shared.array((32, 32), float32)\n"
+        "    tile[cuda.threadIdx.x, cuda.threadIdx.y] = 1\n"
+        "    cuda.syncthreads()\n"
+        "    out[cuda.threadIdx.y, cuda.threadIdx.x] = tile[cuda.threadIdx.y, cuda.threadIdx.x]\n\n\n"
+        "turn[1, (32, 32)](np.zeros((32, 32), np.float32))\n"
+    )
+    out = command("suggest", str(tmp_path / "script.py")).out
+    assert f"not verified: {tmp_path / 'script.py'} is a script" in out.replace("\n", " ")
+    assert "1,056" in out

@@ -21,7 +21,7 @@ from smemviz.frontends.cuda.constants import UnreadableError, parse
 from smemviz.frontends.cuda.launches import array_of, offered, planned_launches
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.reading import read_program
-from smemviz.paths import kernels_dir
+from smemviz.paths import installing, kernels_dir
 
 KERNEL = "__global__ void k(int *a) "
 LAUNCH = "// smemviz: k<<<1, 1>>>"
@@ -252,7 +252,7 @@ def test_without_nvrtc_one_line_says_what_to_install() -> None:
     )
     assert ran.returncode == 3
     (line,) = ran.stderr.strip().splitlines()
-    assert "pip install 'smemviz[cpp]'" in line
+    assert installing("cpp") in line
 
 
 def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:

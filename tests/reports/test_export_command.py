@@ -12,6 +12,7 @@ from helpers.commands import Text
 
 from smemviz import paths as resources
 from smemviz.figures.registry import EXPORTED, FIGURES
+from smemviz.paths import installing
 from smemviz.reports import files
 
 Export = Callable[..., Text]
@@ -111,7 +112,7 @@ def test_an_image_without_a_browser_says_what_to_install(
 ) -> None:
     if missing == "kaleido":
         monkeypatch.setattr("smemviz.reports.images.find_spec", lambda name: None)
-        said = "images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing"
+        said = f"images need kaleido: {installing('export')}; an .html figure needs nothing"
     else:
         monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)
         said = "images need Chrome or Chromium: install it, or run kaleido_get_chrome; an .html figure needs none"

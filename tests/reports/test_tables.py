@@ -12,6 +12,7 @@ from helpers.commands import Text
 from helpers.strategies import totals
 
 from smemviz.model.hardware.hardware import H200
+from smemviz.paths import installing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import COLUMNS, Rows
 from smemviz.reports.files import write_table
@@ -97,7 +98,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
     assert export(square_file, "-o", tmp_path / "a.parquet", code=3).err == (
-        "smemviz: Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing\n"
+        f"smemviz: Parquet needs pyarrow: {installing('parquet')}; a .csv needs nothing\n"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -15,6 +15,7 @@ from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.cli.settings import whole
 from smemviz.errors import MissingError
+from smemviz.paths import installing
 
 _MOST_WORKERS = 64
 
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, listen, and keep the processes running until SIGTERM or Ctrl-C."""
     if find_spec("waitress") is None:
-        raise MissingError("smemviz serve needs Waitress; pip install 'smemviz[serve]'")
+        raise MissingError(f"smemviz serve needs Waitress: {installing('serve')}")
     if sys.platform == "win32":
         raise MissingError("Windows has no processes that share a port; run waitress-serve smemviz.wsgi:app")
     for path in arguments.paths:

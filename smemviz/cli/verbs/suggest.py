@@ -144,6 +144,9 @@ def _recorded(
 
     if path.suffix != ".npz":
         program = read_program(path).with_constants(constants)
+        if program.is_script:
+            recording = run(path, constants, engine, progress=progress, view=view)
+            return recording, program, f"{path} is a script"
         check_runnable(program)
         recording = run(program, engine=engine, progress=progress, view=view)
         return recording, program.in_view(recording.view), None

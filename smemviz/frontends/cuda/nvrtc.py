@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from smemviz.errors import MissingError
 from smemviz.messages import english
+from smemviz.paths import installing
 
 _SCRIPT = Path(__file__).with_name("nvrtc_process.py")
 _SECONDS = 120  # of one text: CUB's largest headers take 5
@@ -187,8 +188,6 @@ _DIAGNOSTIC = re.compile(
     r"^(?:At end of source|(?P<file>[^\n(]+)\((?P<line>\d+)\)): (?:catastrophic )?error(?: #\S+)?: (?P<what>[^\n]*)",
     re.M,
 )
-_INSTALL = "pip install 'smemviz[cpp]'"
-_MISSING = f"CUDA C++ needs NVRTC, which is not installed: {_INSTALL}; kernels in Python do without"
 
 
 @dataclass(frozen=True)
@@ -221,10 +220,15 @@ def require() -> None:
         MissingError: when it is not installed.
     """
     if not available():
-        raise MissingError(_MISSING)
+        raise _missing()
 
 
 @cache
+def _missing() -> MissingError:
+    what = f"CUDA C++ needs NVRTC, which is not installed: {installing('cpp')}; kernels in Python do without"
+    return MissingError(what)
+
+
 def include_folders() -> tuple[Path, ...]:
     """Return the folders of headers that came with NVRTC."""
     return tuple(path for pattern in _INCLUDES for folder in _folders() for path in sorted(folder.glob(pattern)))
@@ -241,7 +245,7 @@ def compile_ptx(
     """
     library = _library_path()
     if library is None:
-        raise MissingError(_MISSING)
+        raise _missing()
     request = {
         "source": source,
         "file": file,
@@ -252,7 +256,11 @@ def compile_ptx(
     answer = _answer(library, request)
     if "unloadable" in answer:
         raise MissingError(
-            english("NVRTC cannot be loaded ({why}); install it again: {how}", why=answer["unloadable"], how=_INSTALL)
+            english(
+                "NVRTC cannot be loaded ({why}); install it again: {how}",
+                why=answer["unloadable"],
+                how=installing("cpp"),
+            )
         )
     if "ptx" in answer:
         return Ptx(answer["ptx"], answer["names"])
