@@ -7,22 +7,37 @@ Numbers are 64 bits wide, so that the simulator, which computes as NumPy does, a
 import re
 import sys
 import textwrap
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from helpers.simulated import complex_numbers, conditions, functions, items, names, parts, returns, tuples
+from helpers.simulated_arrays import KINDS as ARRAYS
+from helpers.simulated_numbers import KINDS as NUMBERS
 
 HEAD = "import cmath\nimport math\nimport numpy as np\nfrom numba import boolean, complex128, cuda, float64, int64\n"
-KINDS = (complex_numbers, conditions, functions, items, names, parts, returns, tuples)
+
+
+class Kind(NamedTuple):
+    """Loops of one kind: the threads of the block, the kernel around each, its arguments, and the loops by name."""
+
+    block: int
+    kernel: str
+    arguments: Callable[[], tuple]
+    loops: dict[str, str]
+
+
 CASES = {
-    f"{kind.__name__.rpartition('.')[2]}, {name}": (kind, lines) for kind in KINDS for name, lines in kind.LINES.items()
+    f"{name}, {loop}": (Kind(*kind), lines)
+    for name, kind in (NUMBERS | ARRAYS).items()
+    for loop, lines in kind[3].items()
 }
 
 
 def text_of(case):
     """Return the text of a file with ``kernel``."""
     kind, lines = CASES[case]
-    return HEAD + re.sub(r"^( *)\{body\}", lambda found: textwrap.indent(lines, found[1]), kind.KERNEL, flags=re.M)
+    return HEAD + re.sub(r"^( *)\{body\}", lambda found: textwrap.indent(lines, found[1]), kind.kernel, flags=re.M)
 
 
 def arrays(arguments):
@@ -37,7 +52,7 @@ def main(path):
     for case, (kind, _) in CASES.items():
         names, arguments = {}, kind.arguments()
         exec(text_of(case), names)
-        names["kernel"][1, kind.BLOCK](*arguments)
+        names["kernel"][1, kind.block](*arguments)
         results |= {f"{case} {k}": array for k, array in enumerate(arrays(arguments))}
     np.savez(path, **results)
 

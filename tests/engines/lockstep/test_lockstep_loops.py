@@ -31,7 +31,7 @@ def simulated(tmp_path_factory):
 def test_a_loop_leaves_what_it_leaves_in_the_simulator(case, simulated):
     kind, _ = simulated_loops.CASES[case]
     arguments = kind.arguments()
-    kernel, shape = text_kernel(simulated_loops.text_of(case)), configuration(PLACE, (1, kind.BLOCK))
+    kernel, shape = text_kernel(simulated_loops.text_of(case)), configuration(PLACE, (1, kind.block))
 
     _, findings = launch(kernel, shape, arguments, PLACE)
 

@@ -1,1 +1,0 @@
-"""Loops as text, for ``simulated_loops.py``."""
