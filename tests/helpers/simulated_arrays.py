@@ -368,7 +368,7 @@ q.y = k
 q.v[1] = x
 """,
         "records in functions": "r = own[i]\nx += moved(r, k) + weight(parts[k % 9]) + moved(own[i], i)",
-        "sums": "x += a[i % 4].sum() + real[k:].argmax() + cube.mean() + a.argmin()\nx += real.var() - a[i % 4, 1:3].prod()",
+        "sums": "x += a[i % 4].sum() + real[k:].argmax() + real.var()\nx += a.argmin() + cube.mean() - a[0].prod()",
         "sizes": "x += a.nbytes + a.strides[0] + a.itemsize + len(a[1:]) + a[1, 2:].size + a[k % 4, 1].item()",
         "a function": "x += ends(a[k % 4], i) + ends(real[::3], k) + ends(a.T[1], 2) + part_of(x) + part_of(k + 1j)",
     },

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,9 @@ import pytest
 from helpers.main_programs import CALLS, PRINTED, TURN
 
 import smemviz
+from smemviz.engines.cpp_host.program_run import advising
+from smemviz.engines.lockstep.running_launch import Expecting
+from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import summarize
 
@@ -213,3 +218,70 @@ def test_functions_and_types_that_only_the_host_gives_to_a_kernel_are_compiled_w
 ) -> None:
     smemviz.run(write(p_cu=NAMED))
     assert capsys.readouterr().out == "2\n"
+
+
+KERNEL = "__global__ void k(int *x) {}\n"
+
+
+class Told:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        self.texts.append(text)
+
+    def expect(self, seconds: float, text: str) -> None:
+        self.texts.append(f"{text} {seconds:.0f}")
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "advice"),
+    [
+        ("#define TILE 32\nint main() { const int N = 1 << 20; }", [], " (N is 1048576; give less with --set N=...)"),
+        (
+            "int main(int c, char **argv) {}",
+            [],
+            " (it reads arguments: write them after --, as in smemviz run FILE -- 1024)",
+        ),
+        ("int main(int c, char **argv) {}", ["9"], ""),
+        ("#define TILE 32\nint main() {}", [], ""),
+    ],
+)
+def test_what_takes_long_says_once_what_makes_it_shorter(main: str, arguments: list[str], advice: str) -> None:
+    told = Told()
+    progress = advising(told, parse_cuda(KERNEL + main + "\n", "p.cu"), arguments)
+    assert isinstance(progress, Expecting)
+    progress(1, 2, "k")
+    for seconds in (5, 40, 50):
+        progress.expect(seconds, "k")
+    assert told.texts == ["k", "k 5", f"k{advice} 40", "k 50"]
+
+
+ABSENT = {"library", "hardware", "header", "data", "arguments", "other source", "memory"}  # what is not there
+NO_PROGRAM = {"not CUDA", "unfinished", "removed"}  # nvcc of CUDA 13 compiles none of these
+
+
+def test_the_documentation_counts_the_programs_of_the_table() -> None:
+    with open("tests/data/cu_programs.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 100
+    assert {row["half"] for row in rows} == {"seen", "held out"}
+    assert all((row["kind"] == "") == (row["result"] == "end") for row in rows)
+    assert all((row["kind"] == "slow") == (row["result"] == "over") for row in rows)
+    text = " ".join(Path("docs/how-to/record.md").read_text(encoding="utf-8").split())
+    repositories = len({row["repository"] for row in rows})
+    assert f"{len(rows)} public programs of {repositories} repositories" in text
+    for half in ("seen", "held out"):
+        of_half = [row for row in rows if row["half"] == half]
+        kinds = Counter(row["kind"] for row in of_half)
+        absent, none = sum(kinds[kind] for kind in ABSENT), sum(kinds[kind] for kind in NO_PROGRAM)
+        others = sum(kinds.values()) - kinds[""] - kinds["slow"] - absent - none
+        line = f"| {half} | {len(of_half)} | {kinds['']} | {kinds['slow']} | {absent} | {none} | {others} |"
+        assert line in text
+    slow = [row["on_gpu"] for row in rows if row["kind"] == "slow"]
+    assert all(row["on_gpu"] == "" for row in rows if row["kind"] != "slow")
+    tried, same, end = len(slow) - slow.count(""), slow.count("same"), slow.count("same") + slow.count("end")
+    assert (
+        f"Of the {len(slow)} that take longer, {tried} were run on an H200 too, in 100 seconds each: {end} end," in text
+    )
+    assert f"and {same} of them were held against what nvcc makes of them, which prints the same but for times." in text
