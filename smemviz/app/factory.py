@@ -40,8 +40,7 @@ from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import SandboxLimits, Supervisor
-from smemviz.engines.sandbox.shared_folder import Results
-from smemviz.engines.sandbox.turns import Turns
+from smemviz.engines.sandbox.sharing import Results, Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
 from smemviz.paths import assets_dir, gallery

@@ -13,7 +13,7 @@ from smemviz.app.cache import Cache, visitor
 from smemviz.app.server.requests import note_busy
 from smemviz.engines.sandbox import Supervisor, TextRun, parse_text
 from smemviz.engines.sandbox.run import FILE
-from smemviz.engines.sandbox.shared_folder import SharedFolder
+from smemviz.engines.sandbox.sharing import SharedFolder
 from smemviz.errors import BusyError, InputError, SmemvizError
 from smemviz.frontends.program import Program
 

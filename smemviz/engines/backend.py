@@ -15,32 +15,16 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 import numpy as np
 
 from smemviz.engines.options import RunOptions
-from smemviz.engines.recorder import Recorder
 from smemviz.errors import CutShortError, InputError, MissingError
 from smemviz.frontends.program import Program, source_sha256
 from smemviz.languages import Language, View, loaded
 from smemviz.recordings.calibration import calibration_of
-from smemviz.recordings.data import Device, Launch
+from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
-
-
-class GpuEngine(Protocol):
-    """What the gpu engine does: ``smemviz.engines.gpu.python_on_gpu``, which only a machine with CUDA can import."""
-
-    Recorder: Callable[[RunOptions], Recorder]
-
-    def available(self) -> bool:
-        """Tell whether there is a GPU that Numba can use."""
-
-    def is_there(self) -> bool:
-        """Tell whether there is a GPU, without a word to the driver in this process."""
-
-    def device(self) -> Device:
-        """Describe the GPU in use."""
 
 
 After = Callable[[str, Sequence[object]], None]  # a kernel, and its arguments after a launch of it
@@ -86,16 +70,16 @@ def chosen(engine: Engine) -> EngineName:
     return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().is_there() else "lockstep"
 
 
-def gpu_engine() -> GpuEngine:
-    """Return the gpu engine, the only part that imports CUDA.
+def gpu_engine() -> Any:
+    """Return the gpu engine, the only part that imports CUDA: ``smemviz.engines.gpu.python_on_gpu``.
 
     Raises:
         MissingError: when numba-cuda is not installed.
     """
-    return cast(GpuEngine, gpu_module("smemviz.engines.gpu.python_on_gpu"))
+    return gpu_module("smemviz.engines.gpu.python_on_gpu")
 
 
-def gpu_module(name: str) -> object:
+def gpu_module(name: str) -> Any:
     """Import a module that imports CUDA.
 
     Raises:
@@ -138,11 +122,7 @@ def assembled(
 
 
 def recording_of(
-    program: Program,
-    kind: EngineName,
-    options: RunOptions,
-    launches: Sequence[Launch],
-    findings: Sequence[Finding],
+    program: Program, kind: EngineName, options: RunOptions, launches: Sequence[Launch], findings: Sequence[Finding]
 ) -> Recording:
     """Return the recording of a program's run."""
     skipped = options.picker.skipped

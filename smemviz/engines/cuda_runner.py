@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
 
-from smemviz.engines.backend import (
-    After,
-    Engine,
-    RunOutcome,
-    chosen,
-    cut_short_as,
-    gpu_module,
-    recording_of,
-)
+from smemviz.engines.backend import After, Engine, RunOutcome, chosen, cut_short_as, gpu_module, recording_of
 from smemviz.engines.lockstep.ptx.host import cuda_in_lockstep
 from smemviz.engines.options import RunOptions
 from smemviz.errors import InputError
@@ -28,23 +18,6 @@ from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
-
-if TYPE_CHECKING:
-    from smemviz.engines.cpp_host.program_launches import Execute
-
-
-class _GpuEngine(Protocol):
-    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.cuda_on_gpu``."""
-
-    def run(self, program: CudaProgram, options: RunOptions) -> RunOutcome:
-        """Run the launches that a file asks for and record them."""
-
-
-class _ProgramOnGpu(Protocol):
-    """What the gpu engine does with ``main()``: ``smemviz.engines.gpu.ptx.program_on_gpu``."""
-
-    def ProgramOnGpu(self) -> AbstractContextManager[Execute]:  # noqa: N802  (a class)
-        """Return what makes the launches of one program on the GPU."""
 
 
 def record(
@@ -61,7 +34,6 @@ def record(
 
 
 def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, arguments: Sequence[str]) -> Recording:
-    """Run the ``main()`` of a file of CUDA C++."""
     from smemviz.engines.cpp_host.conversation import Output
     from smemviz.engines.cpp_host.program_run import run as run_main
 
@@ -74,7 +46,7 @@ def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, argumen
     with cut_short_as(recorded):
         if kind == "lockstep":
             return recorded(*run_main(program, arguments, options, output))
-        with cast(_ProgramOnGpu, gpu_module("smemviz.engines.gpu.ptx.program_on_gpu")).ProgramOnGpu() as execute:
+        with gpu_module("smemviz.engines.gpu.ptx.program_on_gpu").ProgramOnGpu() as execute:
             return recorded(*run_main(program, arguments, options, output, execute))
 
 
@@ -85,7 +57,8 @@ def run_in_lockstep(program: Program, options: RunOptions, after: After | None =
 
 def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
     """Run the launches that a file asks for on the GPU."""
-    return cast(_GpuEngine, gpu_module("smemviz.engines.gpu.ptx.cuda_on_gpu")).run(_cuda(program), options)
+    outcome: RunOutcome = gpu_module("smemviz.engines.gpu.ptx.cuda_on_gpu").run(_cuda(program), options)
+    return outcome
 
 
 def cuda_file(text: str | Path, constants: Mapping[str, object] | None, view: str) -> cuda_in_lockstep.CudaFile:

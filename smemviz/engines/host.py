@@ -138,7 +138,6 @@ def one_line(error: Exception) -> str:
 
 
 def _line_in(file: str, error: BaseException) -> int:
-    """Return the innermost line of ``file`` that an exception passed through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return (lines[-1] if lines else None) or 1
 

@@ -6,43 +6,21 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol, cast
+from typing import Any
 
 from smemviz.engines import lockstep
-from smemviz.engines.backend import (
-    After,
-    Engine,
-    GpuEngine,
-    RunOutcome,
-    assembled,
-    chosen,
-    cut_short_as,
-    gpu_engine,
-    recording_of,
-)
-from smemviz.engines.launch_shape import Configuration, configuration
+from smemviz.engines.backend import After, Engine, RunOutcome, assembled, chosen, cut_short_as, gpu_engine, recording_of
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.script import run_script
 from smemviz.errors import InputError, KernelFileError, LaunchError
-from smemviz.frontends.numba.python_functions import Function, function_of, python_function
+from smemviz.frontends.numba.python_functions import function_of, python_function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.frontends.program import Program
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.recording import Recording
-
-
-class _GpuEngine(GpuEngine, Protocol):
-    """What the gpu engine does with Python."""
-
-    def run(self, program: PythonProgram, options: RunOptions) -> RunOutcome:
-        """Run a kernel file's ``main()`` and record its launches."""
-
-    def record(
-        self, function: Function, config: Configuration, arguments: Sequence[Any], options: LaunchOptions
-    ) -> tuple[Launch, ...]:
-        """Record one launch of a kernel."""
 
 
 def record(
@@ -79,7 +57,8 @@ def run_in_lockstep(program: Program, options: RunOptions, after: After | None =
 
 def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:
     """Run a kernel file's ``main()`` on the GPU."""
-    return cast(_GpuEngine, gpu_engine()).run(_python(program), options)
+    outcome: RunOutcome = gpu_engine().run(_python(program), options)
+    return outcome
 
 
 def record_launch(
@@ -106,7 +85,7 @@ def record_launch(
     findings: tuple[Finding, ...] = ()
     launches: tuple[Launch, ...]
     if chosen(engine) == "gpu":
-        launches = cast(_GpuEngine, gpu_engine()).record(function, config, args, options)
+        launches = gpu_engine().record(function, config, args, options)
     else:
         launch, findings = lockstep.launch(function, config, tuple(args), place, options)
         launches = (launch,)

@@ -11,69 +11,25 @@ from pathlib import Path
 
 from smemviz.messages import english
 
-# Installed under another name than they are imported by; of a package's parts the longest that is here counts.
-_OTHERWISE = {
-    "Bio": "biopython",
-    "Crypto": "pycryptodome",
-    "IPython": "ipython",
-    "OpenGL": "pyopengl",
-    "PIL": "pillow",
-    "SimpleITK": "simpleitk",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "chalk": "chalk-diagrams",
-    "cudf": "cudf-cu12",
-    "cugraph": "cugraph-cu12",
-    "cuda": "cuda-python",
-    "cuda.cccl": "cuda-cccl",
-    "cuda.compute": "cuda-cccl",
-    "cuda.coop": "cuda-cccl",
-    "cuda.core": "cuda-core",
-    "cuda.tile": "cuda-tile",
-    "cuml": "cuml-cu12",
-    "cupy": "cupy-cuda12x",
-    "cupyx": "cupy-cuda12x",
-    "cutlass": "nvidia-cutlass-dsl",
-    "cv2": "opencv-python",
-    "dask_cuda": "dask-cuda",
-    "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "flash_attn": "flash-attn",
-    "git": "gitpython",
-    "kernel_tuner": "kernel-tuner",
-    "mpl_toolkits": "matplotlib",
-    "netCDF4": "netcdf4",
-    "numba_cuda": "numba-cuda",
-    "nvmath": "nvmath-python",
-    "nvshmem": "nvshmem4py-cu12",
-    "osgeo": "gdal",
-    "progressbar": "progressbar2",
-    "pylab": "matplotlib",
-    "pynvml": "nvidia-ml-py",
-    "pytorch_lightning": "pytorch-lightning",
-    "pywt": "pywavelets",
-    "rmm": "rmm-cu12",
-    "serial": "pyserial",
-    "skcuda": "scikit-cuda",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "triton": "'smemviz[triton]'",
-    "umap": "umap-learn",
-    "warp": "warp-lang",
-    "wx": "wxpython",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-}
-_ALIKE = (
-    " astropy bokeh cffi click cppimport dask dearpygui einops gputil graphviz h5py imageio jax jinja2 joblib "
-    "keras librosa mako matplotlib ml_dtypes moviepy mpi4py networkx nibabel nvtx pandas plotly progress psutil "
-    "pyarrow pycuda pydicom pygame pyopencl pyqtgraph pyspark pytest pytools pyvista reikna requests rich scipy "
-    "seaborn skvideo sympy tables taichi tensorflow tensorrt tilelang torch torchaudio torchvision tqdm "
-    "transformers trimesh vispy vtk xarray "
-)
+# What is imported, with the package where that has another name; of a package's parts the longest that is here counts.
+_NAMES = """
+astropy attr=attrs Bio=biopython bokeh bs4=beautifulsoup4 cffi chalk=chalk-diagrams click cppimport
+Crypto=pycryptodome cuda.cccl=cuda-cccl cuda.compute=cuda-cccl cuda.coop=cuda-cccl cuda.core=cuda-core
+cuda.tile=cuda-tile cuda=cuda-python cudf=cudf-cu12 cugraph=cugraph-cu12 cuml=cuml-cu12 cupy=cupy-cuda12x
+cupyx=cupy-cuda12x cutlass=nvidia-cutlass-dsl cv2=opencv-python dask dask_cuda=dask-cuda dateutil=python-dateutil
+dearpygui dotenv=python-dotenv einops faiss=faiss-cpu flash_attn=flash-attn git=gitpython gputil graphviz h5py imageio
+IPython=ipython jax jinja2 joblib keras kernel_tuner=kernel-tuner librosa mako matplotlib ml_dtypes moviepy mpi4py
+mpl_toolkits=matplotlib netCDF4=netcdf4 networkx nibabel numba_cuda=numba-cuda nvmath=nvmath-python
+nvshmem=nvshmem4py-cu12 nvtx OpenGL=pyopengl osgeo=gdal pandas PIL=pillow plotly progress progressbar=progressbar2
+psutil pyarrow pycuda pydicom pygame pylab=matplotlib pynvml=nvidia-ml-py pyopencl pyqtgraph pyspark pytest pytools
+pytorch_lightning=pytorch-lightning pyvista pywt=pywavelets reikna requests rich rmm=rmm-cu12 scipy seaborn
+serial=pyserial SimpleITK=simpleitk skcuda=scikit-cuda skimage=scikit-image sklearn=scikit-learn skvideo sympy tables
+taichi tensorflow tensorrt tilelang torch torchaudio torchvision tqdm transformers trimesh
+triton='smemviz[triton]' umap=umap-learn vispy vtk warp=warp-lang wx=wxpython xarray yaml=pyyaml zmq=pyzmq
+"""
+_PACKAGES = {module: package or module for module, _, package in (word.partition("=") for word in _NAMES.split())}
 # What modules of Python 2 are called in Python 3.
-PYTHON_2 = {
+_PYTHON_3 = {
     "ConfigParser": "configparser",
     "Image": "PIL.Image",
     "Queue": "queue",
@@ -91,8 +47,8 @@ def package_of(module: str) -> str | None:
     parts = module.split(".")
     for count in range(len(parts), 0, -1):
         name = ".".join(parts[:count])
-        if name in _OTHERWISE or f" {name} " in _ALIKE:
-            return _OTHERWISE.get(name, name)
+        if name in _PACKAGES:
+            return _PACKAGES[name]
     return None
 
 
@@ -135,7 +91,7 @@ def _missing(module: str) -> str:
     for folder in Path(sys.path[0]).resolve().parents:  # a part of a package that is run as a script
         if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
             return english("it lies in {folder}; run with PYTHONPATH={folder}", folder=folder)
-    if newer := PYTHON_2.get(module):
+    if newer := _PYTHON_3.get(module):
         return english("it is written for Python 2: write {name} instead", name=newer)
     if root in sys.stdlib_module_names:
         return english("it is a part of Python that the one here was installed without")

@@ -31,10 +31,7 @@ _running: list[EngineName] = []  # the engine of each recording that is under wa
 
 
 def run_script(
-    program: PythonProgram,
-    arguments: Sequence[str] = (),
-    engine: Engine = "auto",
-    options: RunOptions | None = None,
+    program: PythonProgram, arguments: Sequence[str] = (), engine: Engine = "auto", options: RunOptions | None = None
 ) -> Recording:
     """Execute a script as ``python script.py ARGUMENTS`` does and record every launch of every kernel in it.
 
@@ -52,11 +49,7 @@ def run_script(
     options = options or RunOptions()
     failed = _cell_failed if program.is_notebook else _script_failed
     recorded = partial(recording_of, program, kind, options)
-    with (
-        cut_short_as(recorded),
-        _seeing_script(kind, program, options) as recorder,
-        recorder.recording(failed),
-    ):
+    with cut_short_as(recorded), _seeing_script(kind, program, options) as recorder, recorder.recording(failed):
         execute(program, arguments, refused=recorder.leave_out, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if not launches and not findings:
@@ -81,7 +74,6 @@ def _seeing_script(
 
 
 def _enter_script(kind: EngineName, program: PythonProgram, options: RunOptions, children: Children) -> None:
-    """Record, to its end, what a process launches that a script started anew."""
     _entered.enter_context(_seeing_script(kind, program, options, children))
     run_in_child(lambda: execute_as_child(program))
 
@@ -96,7 +88,6 @@ def _seeing_statement(
 
 
 def _enter(kind: EngineName, options: RunOptions, children: Children) -> None:
-    """Record, to its end, what a process launches that was started anew in a ``with`` statement."""
     _entered.enter_context(_seeing_statement(kind, function_of, options, children))
 
 

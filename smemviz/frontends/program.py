@@ -58,7 +58,6 @@ def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
 
 
 def _misfit(constant: Constant, value: object) -> str:
-    """Say what a constant is, and that a value is none of that kind."""
     values = {"constant": constant.name, "text": constant.text, "value": repr(value)}
     match constant.kind:
         case "int":

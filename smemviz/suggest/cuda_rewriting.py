@@ -127,7 +127,6 @@ class CudaRewriting(Rewriter):
         return written if is_term(written) else f"({written})"
 
     def _declared_longer(self, layout: LayoutChange) -> Change:
-        """Make an array of one dimension as large as a layout needs it."""
         text, (size,), now = self._text, self.declared.extents, self.array.shape[0]
         more = layout.more_elements(now)
         if not more:
@@ -141,7 +140,6 @@ class CudaRewriting(Rewriter):
         return (text.edit(size, more_text(text, text.at(size), more, size[0])),), {}
 
     def _other_index(self, layout: LayoutChange) -> Rewrite:
-        """Write another index at every use, and the declaration that it takes."""
         self._lanes(1)
         laid = self.laid_out(layout)
         declared, constants = self._declared_anew(layout, laid)

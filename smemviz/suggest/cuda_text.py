@@ -136,7 +136,6 @@ class SourceText:
 
 
 def _how(tokens: list[Token], at: int) -> str:
-    """Say what is made of an array that no bracket follows."""
     name = tokens[at].text
     before = tokens[at - 1].text if at else ""
     if before in ("(", ",") and tokens[at + 1].text in (",", ")"):

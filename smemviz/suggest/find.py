@@ -119,7 +119,6 @@ class _KernelArray:
     accesses: tuple[tuple[int, ArrayRequests], ...]
 
     def scores(self) -> list[Score]:
-        """Count every access as it was recorded."""
         return [score(access, self.array.itemsize, None, self.hardware) for _, access in self.accesses]
 
 
@@ -142,13 +141,8 @@ def suggestions(
 
 
 def _of_array(
-    recording: Recording,
-    program: Program,
-    launches: Sequence[tuple[int, Launch]],
-    array: ArrayInfo,
-    hardware: Hardware,
+    recording: Recording, program: Program, launches: Sequence[tuple[int, Launch]], array: ArrayInfo, hardware: Hardware
 ) -> Iterator[Suggestion | Refused]:
-    """Give the suggestions for one array, in all launches of its kernel."""
     first = launches[0][1]
     places = [
         (number, launch, index)

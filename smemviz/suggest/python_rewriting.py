@@ -127,14 +127,12 @@ def _constant_for(program: PythonProgram, name: str, pitch: int) -> str | None:
 
 
 def _assignment(program: PythonProgram, name: str) -> ast.Assign | ast.AnnAssign:
-    """Return the statement that gives a constant its value."""
     line = program.constants[name].line
     assignments = (s for s in program.tree.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.lineno == line)
     return next(assignments)
 
 
 def _new_name(program: PythonProgram, preferred: str) -> str:
-    """Return a name that the file does not have."""
     used = {node.id for node in ast.walk(program.tree) if isinstance(node, ast.Name)}
     used |= {node.name for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)}
     name, n = preferred, 2
@@ -173,7 +171,6 @@ class Rewriting(Rewriter):
 
     @cached_property
     def _uses(self) -> list[ast.expr]:
-        """Every index with which the array is reached."""
         return list(elements(self.program, self.declared.function, self.declared.name))
 
     def rewrite(self, layout: LayoutChange) -> Rewrite:
@@ -194,7 +191,6 @@ class Rewriting(Rewriter):
         return Rewrite(edits, constants)
 
     def _other_index(self, layout: LayoutChange) -> Rewrite:
-        """Write another index at every use, and the declaration that it takes."""
         laid = self.laid_out(layout)
         declared, constants = self._declared_anew(layout, laid)
         parts = index_parts(laid, size_texts(self.program, self.declared, self.array.shape))
@@ -269,7 +265,6 @@ def new_index(program: PythonProgram, laid: Layout, parts: Sequence[str], index:
 
 
 def _number(laid: Layout, index: Sequence[int]) -> str:
-    """Return the last part of an index that is written out in numbers."""
     place = laid.place(np.array(np.ravel_multi_index(index, laid.shape)))
     return str(np.unravel_index(int(place), declared_shape(laid))[-1])
 

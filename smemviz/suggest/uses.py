@@ -125,7 +125,6 @@ def _assigned_here(name: str) -> str:
 
 
 def _use(parent: ast.AST, name: str) -> str:
-    """Say what is made of an array."""
     match parent:
         case ast.Attribute(attr="view" | "reshape" | "ravel" | "flatten" | "transpose" | "T"):
             return english("a view of {array} is taken here", array=name)

@@ -31,14 +31,11 @@ from smemviz.suggest.rewrites import rewritten
 
 @dataclass(frozen=True)
 class _RunResult:
-    """One run of a kernel file by one engine."""
-
     launches: tuple[Launch, ...]
     findings: tuple[Finding, ...]
     hashes: tuple[OutputHash, ...]
 
     def of(self, kernels: Collection[str]) -> _RunResult:
-        """Return what is of some kernels."""
         return _RunResult(
             tuple(launch for launch in self.launches if launch.kernel in kernels),
             tuple(finding for finding in self.findings if finding.kernel in kernels),
@@ -139,7 +136,6 @@ class Verifier:
         return _run(self.program, self.engine, self.kernels, self.progress)
 
     def _numbers(self, kernels: Collection[str]) -> list[int]:
-        """Return which launches of the recording are run here, in order."""
         launches = enumerate(self.recording.launches)
         return [number for number, launch in launches if self.engine == "lockstep" or launch.kernel in kernels]
 

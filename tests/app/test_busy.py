@@ -16,8 +16,7 @@ from helpers.callbacks import send
 from smemviz.app.factory import create_app
 from smemviz.engines.sandbox import Supervisor
 from smemviz.engines.sandbox import supervisor as supervisor_module
-from smemviz.engines.sandbox.shared_folder import Result
-from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
+from smemviz.engines.sandbox.sharing import MOST_OF_ONE, Result, Ticket, Turns
 from smemviz.errors import InputError, WaitingError
 
 TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"

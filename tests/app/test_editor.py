@@ -21,7 +21,7 @@ from smemviz.app.pages.editor_page import run_asked
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor, parse_text
 from smemviz.engines.sandbox import supervisor as supervisor_module
-from smemviz.engines.sandbox.turns import Ticket, Turns
+from smemviz.engines.sandbox.sharing import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError
 
 

@@ -54,11 +54,7 @@ def said(folder: Path, text: str, command: Command) -> str:
             "1: the header nix.h is not in the folder of the file, and without it line 2 does not compile: expected",
         ),
         ('#include "nix.h"\n' + RIGHT.replace("= 1", "= a"), SourceError, '2:34: a value of type "int *" cannot be'),
-        (
-            "#include <nix.h>\n" + RIGHT.replace("= 1", "= NIX"),
-            KernelFileError,
-            "1: the header nix.h",
-        ),
+        ("#include <nix.h>\n" + RIGHT.replace("= 1", "= NIX"), KernelFileError, "1: the header nix.h"),
         (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; did you mean k? The file has: k"),
         (RIGHT.replace("zeros(1)", "3"), LaunchError, "2: a is a pointer and takes an array; 3 is none"),
         (RIGHT.replace("zeros(1)", "zeros(1), 2"), LaunchError, "2: k takes 1 argument (a); the launch gives 2"),

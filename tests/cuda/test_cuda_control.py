@@ -50,10 +50,7 @@ __global__ void k(int *out, const int *a) {
 
 @pytest.mark.parametrize(
     ("more", "there"),
-    [
-        ("", False),
-        pytest.param("cuda::atomic_ref<int>(out[1]).fetch_add(2);", True, marks=pytest.mark.exhaustive),
-    ],
+    [("", False), pytest.param("cuda::atomic_ref<int>(out[1]).fetch_add(2);", True, marks=pytest.mark.exhaustive)],
 )
 def test_groups_come_without_the_atomics_of_the_standard_library_where_nobody_names_them(
     more: str, there: bool

@@ -117,10 +117,7 @@ int main(int argc, char **argv) {
 
 
 def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        f"{KERNEL}{{ a[0] = 1; }}\n// smemviz: k<<<1, 2048>>>(zeros(1))\n{LAUNCH}(zeros(1))\n",
-    )
+    path = written(tmp_path, f"{KERNEL}{{ a[0] = 1; }}\n// smemviz: k<<<1, 2048>>>(zeros(1))\n{LAUNCH}(zeros(1))\n")
     recording = smemviz.run(path)
     assert [(finding.kind, finding.line) for finding in recording.findings] == [("launch_refused", 2)]
     assert len(recording.launches) == 1

@@ -71,11 +71,7 @@ class RequestedLaunch:
         return requested
 
 
-QUICK = {
-    ("parted", "compiled"),
-    ("either", "source"),
-    ("counted", "source"),
-}
+QUICK = {("parted", "compiled"), ("either", "source"), ("counted", "source")}
 QUICK |= {
     ("stays", "source"),
     ("nameless", "source"),

@@ -110,11 +110,7 @@ def test_an_index_without_a_pitch_is_spread_out_where_it_stands() -> None:
 
 @pytest.mark.parametrize(
     ("swizzle", "index"),
-    [
-        (Swizzle(32, 5), "x ^ y"),
-        (Swizzle(32, 4, 1), "x ^ ((y & 15) << 1)"),
-        (Swizzle(32, 4, 0, 1), "x ^ (y >> 1)"),
-    ],
+    [(Swizzle(32, 5), "x ^ y"), (Swizzle(32, 4, 1), "x ^ ((y & 15) << 1)"), (Swizzle(32, 4, 0, 1), "x ^ (y >> 1)")],
 )
 def test_a_swizzle_mixes_the_column_with_the_row_at_every_use(swizzle: Swizzle, index: str) -> None:
     body = "t[y][x] = 1;\natomicAdd(&t[y][x], 2);\nout[0] = t[0][x] + t[3][1] + t[x ? 1 : y][x + 1];  // t[y][x]"

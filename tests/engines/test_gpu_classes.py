@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smemviz.engines.gpu.request_classes import served_as, shape_of_counts, totals
+from smemviz.engines.gpu.ptx.access_calls import served_as, shape_of_counts, totals
 from smemviz.recordings.data import Site
 from smemviz.recordings.vocabulary import ATOMICS, POPULATION_COUNT, REDUCTIONS
 

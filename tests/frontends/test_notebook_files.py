@@ -55,7 +55,7 @@ def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run(line: str,
 
 def test_a_cell_of_the_shell_or_that_writes_a_file_is_left_out_whole() -> None:
     assert lines_of("%%bash\nls", "%%writefile k.py\nx = 1") == [
-        *("# %% cell 2", "# %%bash", "# ls", "# %% cell 3", "# %%writefile k.py", "# x = 1"),
+        *("# %% cell 2", "# %%bash", "# ls", "# %% cell 3", "# %%writefile k.py", "# x = 1")
     ]
 
 
@@ -66,7 +66,7 @@ def test_the_operator_at_the_start_of_a_line_stays() -> None:
 
 def test_a_cell_that_is_no_python_raises_when_it_is_its_turn() -> None:
     assert lines_of("a = 1", "kernel[,](a)\nb") == [
-        *("# %% cell 2", "a = 1", "# %% cell 3", "raise SyntaxError('cell 3 is not valid Python')", "# b"),
+        *("# %% cell 2", "a = 1", "# %% cell 3", "raise SyntaxError('cell 3 is not valid Python')", "# b")
     ]
 
 

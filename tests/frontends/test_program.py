@@ -52,14 +52,7 @@ def run_main(program):
 
 
 def test_numbers_and_dtypes_under_upper_case_names_are_constants():
-    assert program().values == {
-        "WIDTH": 64,
-        "HALF": 32,
-        "BLOCKS": 2,
-        "SCALE": 1.5,
-        "DTYPE": "float32",
-        "FAST": True,
-    }
+    assert program().values == {"WIDTH": 64, "HALF": 32, "BLOCKS": 2, "SCALE": 1.5, "DTYPE": "float32", "FAST": True}
 
 
 def test_a_constant_knows_its_kind_its_line_and_what_it_is_computed_from():
@@ -119,10 +112,7 @@ def test_line_numbers_survive_an_override():
         ({"WIDTH": True}, "kernels/mine.py:4: WIDTH is an integer (64); True is not"),
         ({"WIDTH": "{[]}"}, "kernels/mine.py:4: WIDTH is an integer (64); '{[]}' is not"),
         ({"SCALE": "wide"}, "kernels/mine.py:7: SCALE is a number (1.5); 'wide' is not"),
-        (
-            {"DTYPE": "float33"},
-            "kernels/mine.py:8: DTYPE is a Numba dtype such as float32 (float32); 'float33' is not",
-        ),
+        ({"DTYPE": "float33"}, "kernels/mine.py:8: DTYPE is a Numba dtype such as float32 (float32); 'float33' is not"),
         ({"FAST": "1"}, "kernels/mine.py:9: FAST is True or False (True); '1' is not"),
     ],
 )

@@ -144,11 +144,7 @@ def test_a_tuple_as_an_index_counts_its_parts(sites_of):
 
 
 def test_local_and_constant_arrays_shapes_and_tuples_are_no_sites(sites_of):
-    table = sites_of(
-        "mine = cuda.local.array(4, int32)",
-        "mine[0] = data.shape[1] + SHAPE[0]",
-        "out[0] = mine[0]",
-    )
+    table = sites_of("mine = cuda.local.array(4, int32)", "mine[0] = data.shape[1] + SHAPE[0]", "out[0] = mine[0]")
 
     assert facts(table) == [("out[0]", "out", "global", "store", 4)]
 

@@ -13,7 +13,7 @@ from helpers.synthetic import square_launch, square_recording
 from numpy.typing import NDArray
 
 import smemviz
-from smemviz.engines.gpu.request_classes import served_as
+from smemviz.engines.gpu.ptx.access_calls import served_as
 from smemviz.figures.banks import banks
 from smemviz.figures.tile import tile
 from smemviz.model.counting.service import assign, count

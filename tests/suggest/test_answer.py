@@ -91,9 +91,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 
     lockstep = {language: runner_of(language).run_in_lockstep for language in LANGUAGES}
     monkeypatch.setattr(
-        verify,
-        "runner_of",
-        lambda language: SimpleNamespace(run_in_lockstep=lockstep[language], run_on_gpu=record),
+        verify, "runner_of", lambda language: SimpleNamespace(run_in_lockstep=lockstep[language], run_on_gpu=record)
     )
     monkeypatch.setattr(verify, "meter_of", lambda program, room: SimpleNamespace(outputs=hashes))
     monkeypatch.setattr(answering, "times", times)

@@ -91,10 +91,7 @@ def test_a_swizzle_is_written_with_no_more_than_it_takes(swizzle: Swizzle, colum
 
 def test_indices_in_numbers_are_worked_out() -> None:
     program = transposing(f"{DECLARED}\nheld[3, 1] = out[0, 0]\nout[0, 0] = held[3, 1] + held[0, tx]")
-    assert changed(program, Swizzle(32, 5)) == [
-        "held[3, 2] = out[0, 0]",
-        "out[0, 0] = held[3, 2] + held[0, tx]",
-    ]
+    assert changed(program, Swizzle(32, 5)) == ["held[3, 2] = out[0, 0]", "out[0, 0] = held[3, 2] + held[0, tx]"]
 
 
 def test_an_atomic_s_index_is_rewritten_too() -> None:

@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
             shared,
         )
         Settings.read(settings.environment())  # says what makes no sense before anything starts
-        from smemviz.engines.sandbox.turns import Turns
+        from smemviz.engines.sandbox.sharing import Turns
 
         Turns(1, Path(shared, "turns")).close()  # so does a folder without room
         say_what_is_off(arguments.host, arguments.paths, editor=editor, with_editor=not arguments.no_editor)

@@ -116,7 +116,6 @@ def _started(command: Sequence[str], text: str | None = None) -> subprocess.Pope
 
 
 def _linked(objects: Sequence[str], executable: Path) -> str:
-    """Link a program and return what the linker complains of."""
     command = [compiler(), "-no-pie", "-pthread", *objects, "-ldl", "-lm", "-o", str(executable)]
     process = _started(command)
     errors = process.communicate()[1]

@@ -98,7 +98,6 @@ class Conversation:
         self._print(output)
 
     def _print(self, output: int) -> None:
-        """Print what the program has printed by now."""
         while True:
             try:
                 part = os.read(output, 1 << 16)
@@ -245,7 +244,6 @@ def _remedy() -> str:
 
 
 def _text(request: memoryview) -> tuple[str, memoryview]:
-    """Return the text that a request begins with, and what follows."""
     data = bytes(request)
     end = data.index(b"\0")
     return data[:end].decode(errors="replace"), request[end + 1 :]

@@ -170,7 +170,6 @@ def _product(left: Array, right: Array, kind: int) -> Array:
 
 
 def _sum(alpha: float, first: Array, beta: float, second: Array, kind: int) -> Array:
-    """Return alpha first + beta second; where beta is 0 the second is not read, as in BLAS."""
     total: Array = first * first.dtype.type(alpha)
     if beta:
         other = _loaded(second, kind)

@@ -235,7 +235,6 @@ class Launches:
             self._done[key] = _Done(outcome, number, left)
 
     def _again(self, done: _Done) -> LaunchOutcome:
-        """Leave in memory what the same launch left before."""
         for number, data in done.left:
             self.memory.allocations[number].data[:] = data
         self.memory.touched({number for number, _ in done.left})
@@ -278,7 +277,6 @@ def entry_shared(entry: HostEntry) -> int:
 
 
 def _parameters(ready: Prepared, given: Sequence[bytes]) -> dict[str, NDArray[np.uint8]]:
-    """Return the bytes of each parameter by its name in PTX."""
     variables = ready.kernel.function.parameters
     return {
         variable.name: np.frombuffer(data[: variable.size].ljust(variable.size, b"\0"), np.uint8)

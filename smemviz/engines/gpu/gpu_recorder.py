@@ -169,10 +169,7 @@ def _kind(value: Any) -> object:
 
 
 def record(
-    function: Function,
-    config: Configuration,
-    arguments: Sequence[Any],
-    options: LaunchOptions,
+    function: Function, config: Configuration, arguments: Sequence[Any], options: LaunchOptions
 ) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)

@@ -155,13 +155,11 @@ class _Rewrite:
         return canonical_name(node.func, self.tree.function).removeprefix("builtins.")
 
     def items(self, node: ast.expr, row: ast.expr, target: ast.Tuple | ast.List) -> ast.expr:
-        """Return the items of a row, one for each part of a target, each load marked."""
         site = self.tree.loads[node]
         parts = [self.site("load", site, row, ast.Constant(k)) for k in range(len(target.elts))]
         return ast.Tuple(list(parts), ast.Load())
 
     def row(self, at: ast.stmt, target: ast.Subscript, value: ast.Tuple) -> list[ast.stmt]:
-        """Store the items of a tuple in a row."""
         items, first = self.temporary(at, self.expression(value))
         view = ast.Subscript(self.expression(target.value), self.expression(target.slice), ast.Load())
         base, second = self.temporary(at, view)
@@ -215,7 +213,6 @@ class _Rewrite:
         return self.site("load", self.tree.loads[node], array, number)
 
     def stores(self, target: ast.expr) -> bool:
-        """Tell whether an assignment's target holds a site to report."""
         return any(node in self.tree.stores for node in ast.walk(target))
 
     def assign(self, at: ast.stmt, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
@@ -325,7 +322,6 @@ class _Rewrite:
     # -- copying
 
     def copy(self, node: _Node) -> _Node:
-        """Copy a node with its parts rewritten; the original tree stays as it is."""
         fields: dict[str, Any] = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
@@ -349,7 +345,6 @@ def _item(items: ast.expr, number: ast.expr) -> ast.Subscript:
 
 
 def _field(node: ast.AST) -> str:
-    """Return the name of the field that a node picks, empty for anything else."""
     match node:
         case ast.Attribute(attr=str() as name) | ast.Subscript(slice=ast.Constant(value=str() as name)):
             return name

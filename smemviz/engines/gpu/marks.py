@@ -146,7 +146,6 @@ def _for_each_byte(generate: Callable[..., Any], pieces: int) -> Callable[..., A
 
 
 def _byte_of(builder: Any, value: Any, byte: int, size: int) -> Any:
-    """Return one byte of a number of so many bytes, as a float64."""
     integer = ir.IntType(8 * size)
     bits = value if value.type == integer else builder.bitcast(value, integer)
     return builder.uitofp(builder.trunc(builder.lshr(bits, integer(8 * byte)), ir.IntType(8)), ir.DoubleType())
@@ -169,7 +168,6 @@ def _written(text: str, *constraints: str, once: bool = False) -> Callable[..., 
 
 @cache
 def _mark_in(space: Space, pieces: int = 1) -> Any:
-    """Return what marks an access in a space."""
     if space == "shared":
         return _mark(f"{ACCESS}.shared $0, [$1];", cuda.types.uint32, "r", pieces=pieces)
     return _mark(f"{ACCESS}.global $0, [$1];", cuda.types.int64, "l", pieces=pieces)

@@ -107,7 +107,6 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
 
 
 def _stream(stream: Any) -> Any:
-    """Return the stream of a launch, 0 for the default one."""
     return stream if int(getattr(stream, "handle", 0)) else 0
 
 

@@ -35,53 +35,17 @@ _LOAD, _IS, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | _EPERM
 _OTHER_ABI = 0x40000000  # x32's, where the same calls have other numbers
 
+# The system calls that are refused, by machine.
+_X86_64 = """
+socket=41 connect=42 bind=49 socketpair=53 fork=57 vfork=58 execve=59 kill=62 ptrace=101 mount=165 unshare=272
+open_by_handle_at=304 process_vm_readv=310 process_vm_writev=311 bpf=321 execveat=322 io_uring_setup=425
+"""
+_AARCH64 = """
+mount=40 unshare=97 ptrace=117 kill=129 socket=198 socketpair=199 bind=200 connect=203 execve=221
+open_by_handle_at=265 process_vm_readv=270 process_vm_writev=271 bpf=280 execveat=281 io_uring_setup=425
+"""
 # By machine: what it is called in a filter, the call that sets one, and what is refused.
-_SECCOMP: dict[str, tuple[int, int, dict[str, int]]] = {
-    "x86_64": (
-        0xC000003E,
-        317,
-        {
-            "socket": 41,
-            "connect": 42,
-            "bind": 49,
-            "socketpair": 53,
-            "fork": 57,
-            "vfork": 58,
-            "execve": 59,
-            "kill": 62,
-            "ptrace": 101,
-            "mount": 165,
-            "unshare": 272,
-            "open_by_handle_at": 304,
-            "process_vm_readv": 310,
-            "process_vm_writev": 311,
-            "bpf": 321,
-            "execveat": 322,
-            "io_uring_setup": 425,
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        277,
-        {
-            "mount": 40,
-            "unshare": 97,
-            "ptrace": 117,
-            "kill": 129,
-            "socket": 198,
-            "socketpair": 199,
-            "bind": 200,
-            "connect": 203,
-            "execve": 221,
-            "open_by_handle_at": 265,
-            "process_vm_readv": 270,
-            "process_vm_writev": 271,
-            "bpf": 280,
-            "execveat": 281,
-            "io_uring_setup": 425,
-        },
-    ),
-}
+_SECCOMP = {"x86_64": (0xC000003E, 317, _X86_64), "aarch64": (0xC00000B7, 277, _AARCH64)}
 
 
 @cache
@@ -135,8 +99,8 @@ def _give_up_files(version: int) -> None:
         _call(_RESTRICT_SELF, ruleset, 0)
 
 
-def _give_up_calls(machine: int, call: int, refused: dict[str, int]) -> None:
-    steps = _filter(machine, sorted(refused.values()))
+def _give_up_calls(machine: int, call: int, refused: str) -> None:
+    steps = _filter(machine, sorted(int(word.partition("=")[2]) for word in refused.split()))
     program = b"".join(struct.pack("HBBI", *step) for step in steps)
     buffer = ctypes.create_string_buffer(program, len(program))
     _call(call, _SET_FILTER, _ALL_THREADS, struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(buffer)))

@@ -18,8 +18,7 @@ from uuid import uuid4
 from smemviz.engines.sandbox.processes import Forked, Forks, can_fork, start
 from smemviz.engines.sandbox.run import FILE, TextRun, check_size
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
-from smemviz.engines.sandbox.shared_folder import Result, Results, name_of
-from smemviz.engines.sandbox.turns import Ticket, Turns
+from smemviz.engines.sandbox.sharing import Result, Results, Ticket, Turns, name_of
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
 from smemviz.messages import english
 from smemviz.recordings.file import unpacked

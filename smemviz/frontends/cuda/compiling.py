@@ -24,11 +24,7 @@ from smemviz.messages import english
 
 _STANDARD = "--std=c++17"
 _WITH_DESIGNATORS = "--std=c++20"
-_OPTIONS = (
-    "--gpu-architecture=compute_90",
-    "-default-device",
-    f"--pre-include={EVERYWHERE}",
-)
+_OPTIONS = ("--gpu-architecture=compute_90", "-default-device", f"--pre-include={EVERYWHERE}")
 _NAMES = "__nv_name_map"  # what NVRTC calls the names of the kernels that it is asked for
 _LINES = "-lineinfo"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
@@ -85,7 +81,6 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
 
 
 def _path(program: CudaProgram, header: str) -> str:
-    """Return where a header is, as recordings name it."""
     paths = [Path(folder) / header for folder in (str(Path(program.file).parent), *program.folders)]
     return next((path for path in paths if isfile(path)), paths[0]).as_posix()
 

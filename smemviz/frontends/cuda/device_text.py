@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from smemviz.frontends.cuda.text.declarations import (
-    Declaration,
-    declarations,
-    host_members,
-    macros_of,
-    specifiers_of,
-)
+from smemviz.frontends.cuda.text.declarations import Declaration, declarations, host_members, macros_of, specifiers_of
 from smemviz.frontends.cuda.text.lexing import as_one_line, scan
 
 _NUMBERS_LINES = re.compile(r"#\s*(?:line\b|\d)")

@@ -70,8 +70,6 @@ def _folder() -> str | None:
 
 
 class _Compiler:
-    """One process, which answers one request at a time."""
-
     def __init__(self, library: Path) -> None:
         self._is_late = False
         try:

@@ -109,7 +109,6 @@ class _Paths:
         self.breaks: list[list[Sure]] = []
 
     def body(self, statements: Sequence[ast.stmt], sure: Sure) -> Sure:
-        """Return what is sure after statements."""
         for statement in statements:
             sure = self._statement(statement, sure)
         return sure
@@ -198,7 +197,6 @@ def _with(sure: Sure, name: str) -> Sure:
 
 
 def _both(one: Sure, other: Sure) -> Sure:
-    """Return what is sure where two paths meet."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

@@ -53,21 +53,17 @@ class _Seen:
         self._scopes: list[tuple[Mapping[str, object], list[tuple[str, object]]]] = []
 
     def note_function(self, function: FunctionType) -> None:
-        """Note what a function is made of, and the variables around it."""
         self._functions.append((function, function.__code__))
         self._cells += ((cell, _held(cell)) for cell in function.__closure__ or ())
 
     def note_under(self, value: object, function: FunctionType) -> None:
-        """Note which function stands under what ``@cuda.jit`` gives."""
         self._under.append((value, function))
 
     def note_names(self, names: Iterable[str], scope: Mapping[str, object]) -> None:
-        """Note what stands under names in a module, or that nothing does."""
         self._scopes.append((scope, [(name, scope.get(name, _NOTHING)) for name in names]))
 
     @property
     def stays(self) -> bool:
-        """Whether all of it is what it was."""
         return not (
             self.has_arrays
             or any(python_function(value) is not function for value, function in self._under)
@@ -146,7 +142,6 @@ class Definitions:
         return _Same(value)
 
     def _names_in(self, function: FunctionType) -> frozenset[str]:
-        """Return all names and attributes in the definition of a function."""
         code = _Same(function.__code__)
         if code not in self._names:
             parts = ast.walk(node_of(function, self._find(function).tree))
@@ -156,7 +151,6 @@ class Definitions:
 
 
 def _held(cell: CellType) -> object:
-    """Return what a variable around a function holds."""
     try:
         return cell.cell_contents
     except ValueError:

@@ -76,8 +76,6 @@ def _tuple(items: ast.expr) -> ast.Tuple:
 
 
 class _Plainer(ast.NodeTransformer):
-    """Rewrites one function."""
-
     def __init__(self, function: _Function) -> None:
         self._function = function
         self._inner: dict[str, _Function] = {}
@@ -199,7 +197,6 @@ class _NotPlainError(Exception):
 
 
 def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
-    """Return the conditions under which a subject fits a pattern."""
     name = ast.Name(subject, ast.Load())
     match pattern:
         case ast.MatchValue(value=value):
@@ -243,7 +240,6 @@ def as_function(name: str, node: ast.Lambda) -> _Function:
 
 
 def _free(function: _Function) -> set[str]:
-    """Return the names that a function reads and does not assign."""
     return _read(function) - set(parameters(function)) - set(stored(function))
 
 

@@ -126,7 +126,6 @@ def _set_before(main: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
 
 @lru_cache(maxsize=16)
 def _settings(main: ast.FunctionDef) -> list[tuple[ast.stmt, frozenset[str]]]:
-    """Return the statements that set variables, by line, and which."""
     kinds = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With)
     settings = [node for node in ast.walk(main) if isinstance(node, kinds)]
     return [(statement, frozenset(_stored(statement))) for statement in sorted(settings, key=lambda node: node.lineno)]
@@ -147,7 +146,6 @@ def _stored(statement: ast.stmt) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def _defined(tree: ast.Module) -> dict[str, list[ast.stmt]]:
-    """Return the functions and assignments of a module, by the names they give."""
     defined: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):

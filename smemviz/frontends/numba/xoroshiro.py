@@ -183,7 +183,6 @@ def _jump_matrix() -> NDArray[np.uint64]:
 
 
 def _applied(matrix: NDArray[np.uint64], parts: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Apply a matrix of bits to states, (2, n)."""
     result = np.zeros_like(parts)
     for half in range(2):
         for k in range(64):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.engines.sandbox import Supervisor, run_text, shared_folder
-from smemviz.engines.sandbox.shared_folder import Result, Results, SharedFolder
+from smemviz.engines.sandbox import Supervisor, run_text, sharing
+from smemviz.engines.sandbox.sharing import Result, Results, SharedFolder
 from smemviz.recordings.recording import packed
 
 TEXT = """from numba import cuda
@@ -55,7 +55,7 @@ def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path: Path, monkey
 
 
 def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_folder, "_MOST_BYTES", 2500)
+    monkeypatch.setattr(sharing, "_MOST_BYTES", 2500)
     results = Results(tmp_path)
     for n in range(4):
         results.write(Result("", bytes(1000)), n)

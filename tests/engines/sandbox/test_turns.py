@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
+from smemviz.engines.sandbox.sharing import MOST_OF_ONE, Ticket, Turns
 from smemviz.errors import BusyError, MissingError
 
 
@@ -76,7 +76,7 @@ def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> No
     file = tmp_path / "shared"
     turns = Turns(2, file)
     take = (
-        "import sys; from pathlib import Path; from smemviz.engines.sandbox.turns import Ticket, Turns; "
+        "import sys; from pathlib import Path; from smemviz.engines.sandbox.sharing import Ticket, Turns; "
         "turns = Turns(2, Path(sys.argv[1])); "
         "print([turns.place(Ticket('a', name)) for name in 'xyz'], flush=True); sys.stdin.read()"
     )

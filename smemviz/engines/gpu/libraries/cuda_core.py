@@ -30,19 +30,14 @@ def watched_cuda_core(kernels: RawKernels, recorder: Recorder) -> Iterator[None]
 
 
 def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[str, Any]:
-    """Return what takes the places of a module's own."""
     program, launch, linker = core.Program, core.launch, core.Linker
 
     class Code(Wrapped):
-        """What was compiled."""
-
         def get_kernel(self, name: Any) -> Wrapped:
             plain = name.decode() if isinstance(name, bytes) else name
             return Wrapped(self._real.get_kernel(name), _source=(*self._source, plain))
 
     class Text(Wrapped):
-        """A program of CUDA C++."""
-
         def compile(self, *args: Any, **kwargs: Any) -> Code:
             expressions = kwargs.get("name_expressions") or (args[1] if len(args) > 1 else ())
             return Code(self._real.compile(*args, **kwargs), _source=(*self._source, tuple(expressions)))
@@ -75,5 +70,4 @@ def _replacements(core: Any, kernels: RawKernels, recorder: Recorder) -> dict[st
 
 
 def _passed(values: Sequence[Any]) -> list[Any]:
-    """Return arguments with addresses for buffers."""
     return [int(value.handle) if type(value).__name__ == "Buffer" else number_of(value) for value in values]

@@ -147,8 +147,6 @@ def _noting(name: str, real: Callable[..., Any], recorder: Recorder) -> Callable
     """Return what makes one kernel of a function, with a line where that is called."""
 
     class Noted(Wrapped):
-        """A function of CuPy's that is one kernel."""
-
         def __call__(self, *args: Any) -> Any:
             result = self._real(*args)
             _note(recorder, f"cupy.{name}", self._real)
@@ -239,8 +237,6 @@ def watched_cupy(kernels: RawKernels, recorder: Recorder) -> Iterator[None]:
             made_after(recorder, self._name, record, lambda: self._real(grid, block, args, **kwargs))
 
     class Module(Wrapped):
-        """A module of CuPy's."""
-
         def get_function(self, name: str) -> Kernel:
             variables = RealVariables(self._real)
             return Kernel(self._real.get_function(name), _source=self._source, _name=name, _variables=variables)

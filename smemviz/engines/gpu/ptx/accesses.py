@@ -115,7 +115,6 @@ class Instructions(Accesses):
         return reported
 
     def _spaces(self, space: str, place: Address) -> tuple[Space, ...]:
-        """Return the memories that an address of a space may mean."""
         if space != "generic":
             return ("shared",) if space == "shared" else ("global",)
         is_of_shared = isinstance(place.base, Register) and place.base.name in self._of_shared

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from smemviz.engines.gpu.ptx import access_calls
-from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
+from smemviz.engines.gpu.ptx.access_calls import ServedAs, served_as, shape_of_counts
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Site, Space
 from smemviz.recordings.vocabulary import FRAGMENTS
 

@@ -84,11 +84,7 @@ class Round:
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        instructions: Iterable[Instruction],
-        again: Mapping[str, bool],
-        negative: Collection[int],
+        self, kernel: Kernel, instructions: Iterable[Instruction], again: Mapping[str, bool], negative: Collection[int]
     ) -> None:
         self._kernel = kernel
         self._again = again
@@ -152,7 +148,6 @@ class Round:
         )
 
     def _is_fixed(self, name: str) -> bool:
-        """Tell whether a term is the same in every round."""
         return name not in self._written and name not in self._products
 
     def tested(self, register: Register) -> tuple[Form, ...] | None:

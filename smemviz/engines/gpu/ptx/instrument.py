@@ -22,15 +22,7 @@ from smemviz.engines.gpu.ptx.forms import Form
 from smemviz.engines.gpu.ptx.ptx_text import EntryText, head, variables
 from smemviz.engines.gpu.ptx.steady_loops import Place, steady_loops
 from smemviz.engines.gpu.ptx.structured import structured
-from smemviz.engines.lockstep.ptx.code.module import (
-    SIZES,
-    Address,
-    Instruction,
-    Number,
-    Operand,
-    Register,
-    Symbol,
-)
+from smemviz.engines.lockstep.ptx.code.module import SIZES, Address, Instruction, Number, Operand, Register, Symbol
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES
 from smemviz.recordings.data import WARP_SIZE, Site, Space
@@ -164,7 +156,6 @@ class _Rewrite:
                 yield line
 
     def _begins(self, array: int, where: str) -> Iterator[str]:
-        """Tell where a shared array begins."""
         yield from call("base", [("b64", "%s_launch"), ("b32", str(array)), ("b64", where)])
 
     def _written_out(self, instruction: Instruction) -> list[str]:
@@ -176,7 +167,6 @@ class _Rewrite:
         return [self._text.guard(instruction) + written] if written else []
 
     def _end(self, guard: str) -> Iterator[str]:
-        """End a thread, where a guard holds."""
         after = self._label()
         if guard:
             yield f"{_opposite(guard)}bra {after};"
@@ -190,7 +180,6 @@ class _Rewrite:
         return f"$s_{self._labels}"
 
     def _only_if_chosen(self, lines: Iterable[str]) -> Iterator[str]:
-        """Report where the warp is chosen."""
         after = self._label()
         yield f"@!%s_chosen bra.uni {after};"
         yield from lines
@@ -242,7 +231,6 @@ class _Rewrite:
         yield f"{after}:"
 
     def _address(self, address: Address) -> Iterator[str]:
-        """Put an address into 64 bits."""
         base, text = address.base, self._text.operand(address.base)
         if isinstance(base, Register) and SIZES[self._text.kind(base)] == 4:
             yield f"cvt.u64.u32 %s_address, {text};"
@@ -388,6 +376,5 @@ class _Rewrite:
 
 
 def _opposite(guard: str) -> str:
-    """Return a guard that holds where another does not."""
     register = guard.strip().removeprefix("@")
     return f"@{register[1:] if register.startswith('!') else f'!{register}'} "

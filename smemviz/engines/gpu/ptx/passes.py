@@ -15,7 +15,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.gpu import request_classes
 from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES, ROW_WORDS
 from smemviz.engines.gpu.ptx.instrument import Mode
@@ -93,11 +92,11 @@ class Passes(ABC):
 
     def count(self) -> Totals:
         """Count the requests of the whole grid."""
-        shape = request_classes.shape_of_counts(self.sites)
+        shape = access_calls.shape_of_counts(self.sites)
         counts = self._memory.reserve(8 * math.prod(shape), 0)
         self._run("count", {"counts": counts, "copies": shape[0], "stride": shape[1] * shape[2]})
         words = counts.data.view(np.int64)[: math.prod(shape)]
-        return request_classes.totals(self.sites, words.reshape(shape))
+        return access_calls.totals(self.sites, words.reshape(shape))
 
     def write(self, chosen: NDArray[np.bool_], rows: int, arrays: Sequence[ArrayInfo]) -> tuple[Requests, bool]:
         """Return the requests of the chosen warps, or of the first of them that have room in so many rows.

@@ -106,7 +106,6 @@ def declaration(variable: Variable, name: str = "") -> str:
 
 
 def _passed(variable: Variable, name: str) -> str:
-    """Return the declaration of what a call passes."""
     if variable.size == SIZES.get(variable.type):
         return f".param .{variable.type} {name}"
     return f".param .align {variable.alignment} .b8 {name}[{variable.size}]"
@@ -227,7 +226,6 @@ class EntryText:
         return f"{{ {' '.join(lines)} }}"
 
     def _pieces(self, size: int, source: str, source_space: str, to: str, space: str) -> Iterator[str]:
-        """Copy bytes from one memory to another."""
         at = 0
         while at < size:
             piece = next(piece for piece in (8, 4, 2, 1) if at + piece <= size and at % piece == 0)

@@ -34,8 +34,6 @@ def structured(kernel: Kernel) -> Kernel:
 
 
 class _Writer:
-    """Writes the blocks of a kernel in their order."""
-
     def __init__(self, kernel: Kernel, levels: Level) -> None:
         self._blocks: Sequence[Block] = kernel.blocks
         self._levels = levels
@@ -44,7 +42,6 @@ class _Writer:
         self._flat = Flat(registers=registers, variables=kernel.flat.variables)
 
     def written(self) -> Flat:
-        """Return the kernel as one list of instructions."""
         self._level(self._levels)
         self._label(_at(len(self._blocks)))
         return self._flat
@@ -105,14 +102,12 @@ class _Writer:
                 self._go_on(block.following, level)
 
     def _go_on(self, number: int, level: Level, guard: Guard | None = None) -> None:
-        """Go to a block, where a guard holds."""
         if level.parts_lanes:
             self._set_next(number, guard)
         else:
             self._go(self._where(number, level), guard)
 
     def _choose(self, number: int, level: Level, after: str) -> None:
-        """Write a branch to one of several blocks."""
         block = self._blocks[number]
         assert block.end is not None
         table = f"table_{number}"

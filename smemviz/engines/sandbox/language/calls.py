@@ -91,7 +91,6 @@ def _refuse_where(host: Host, options: dict[str, Any]) -> None:
 
 
 def _call_cuda(host: Host, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
-    """Call a function of ``numba.cuda``."""
     name = function.__name__
     data = [argument for argument in (*arguments, *options.values()) if not isinstance(argument, Stream | Event)]
     host.afford(elements(data))
@@ -108,7 +107,6 @@ def _call_cuda(host: Host, function: Callable[..., Any], arguments: list[Any], o
 
 
 def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
-    """Call a method of a value."""
     name = node.attr
     if isinstance(base, Kernel) and name in ("configure", "forall"):
         return _configured(host, base, name, arguments, options)
@@ -135,7 +133,6 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
 
 
 def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], options: dict[str, Any]) -> Configured:
-    """Return a kernel configured by ``configure`` or ``forall``."""
     if name == "configure":
         return host_expressions.subscript(host, kernel, (*arguments, *options.values()))  # type: ignore[no-any-return]
     tasks = arguments[0] if arguments else options.get("ntasks", 0)
@@ -147,7 +144,6 @@ def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], opt
 
 
 def _launch(host: Host, configured: Configured, arguments: list[Any], options: dict[str, Any]) -> None:
-    """Start a kernel."""
     if options:
         raise host.error(english("a kernel's arguments are given by their place; leave out the names"))
     host.launches += 1
@@ -159,7 +155,6 @@ def _launch(host: Host, configured: Configured, arguments: list[Any], options: d
 
 
 def _function(host: Host, node: ast.FunctionDef) -> HostFunction:
-    """Return a function of the host as it is defined here and now."""
     definition = Function(node.name, host.file, host.source, host.tree, node, host.globals)
     enclosing = (host.names, *host.enclosing) if host.frames else ()
     return HostFunction(definition, tuple(host_expressions.items(host, node.args.defaults)), enclosing)
@@ -210,7 +205,6 @@ def call_function(host: Host, function: HostFunction, arguments: list[Any], opti
 
 
 def _bind(host: Host, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a call with their values."""
     node = function.definition.node
     parameters = node.args
     if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:

@@ -115,7 +115,6 @@ def assign(host: Host, target: ast.expr, value: Any) -> None:
 
 
 def _store(host: Host, base: Any, index: Any, value: Any) -> None:
-    """Set elements of an array or a list."""
     if isinstance(base, list) and not isinstance(index, int):
         raise host.refuse(english("assignment to a part of a list"))
     if not isinstance(base, np.ndarray | DeviceArray | list):
@@ -127,12 +126,7 @@ def augment(host: Host, node: ast.AugAssign) -> None:
     """Execute ``target op= value``; an array is changed in place, as NumPy does."""
     if isinstance(node.target, ast.Subscript):
         base, index = host.value(node.target.value), index_of(host, node.target.slice)
-        _store(
-            host,
-            base,
-            index,
-            binary(host, node.op, subscript(host, base, index), host.value(node.value)),
-        )
+        _store(host, base, index, binary(host, node.op, subscript(host, base, index), host.value(node.value)))
         return
     if not isinstance(node.target, ast.Name):
         raise host.refuse(english("assignment to an attribute"))
@@ -257,8 +251,7 @@ def part(host: Host, node: ast.expr) -> str:
     if not _FORMAT.fullmatch(spec):
         raise host.error(
             english(
-                "the format {format} is not for the editor; give at most two digits of width",
-                format=repr(spec[:20]),
+                "the format {format} is not for the editor; give at most two digits of width", format=repr(spec[:20])
             )
         )
     if spec and not isinstance(value, np.ndarray | list | tuple):

@@ -107,7 +107,6 @@ def within(host: Host, node: ast.With) -> None:
 
 
 def _entered(host: Host, node: ast.expr) -> Any:
-    """Evaluate a context; return what it gives to ``as``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         base = host.value(node.func.value)
         if isinstance(base, Stream) and node.func.attr == "auto_synchronize":
@@ -199,7 +198,6 @@ def run_module(host: Host, program: PythonProgram) -> None:
 
 
 def _value(host: Host, node: ast.expr) -> Any:
-    """Evaluate an expression."""
     match node:
         case ast.Constant():
             if isinstance(node.value, bytes):
@@ -244,7 +242,6 @@ def _value(host: Host, node: ast.expr) -> Any:
 
 
 def _execute(host: Host, node: ast.stmt) -> None:
-    """Execute one statement."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.Pass():
             pass

@@ -256,6 +256,5 @@ def numpy_module() -> ModuleType:
     random = {name: KnownFunction(name, getattr(state, name), size, "numpy.random") for name, size in _LEGACY.items()}
     random["default_rng"] = KnownFunction("default_rng", np.random.default_rng, lambda *arguments: 1, "numpy.random")
     return module(
-        "numpy",
-        {**_NUMPY, "random": module("numpy.random", random), "testing": module("numpy.testing", _TESTING)},
+        "numpy", {**_NUMPY, "random": module("numpy.random", random), "testing": module("numpy.testing", _TESTING)}
     )

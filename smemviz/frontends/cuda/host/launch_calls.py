@@ -46,7 +46,6 @@ def _call(source: str, tokens: Sequence[Token], at: int, *, in_macro: bool) -> l
 
 
 def _configuration_end(tokens: Sequence[Token], at: int) -> int | None:
-    """Return the ``>>>`` that belongs to a ``<<<``."""
     depth = 0
     for index in range(at + 1, len(tokens)):
         text = tokens[index].text
@@ -59,7 +58,6 @@ def _configuration_end(tokens: Sequence[Token], at: int) -> int | None:
 
 
 def _callee(tokens: Sequence[Token], at: int) -> int:
-    """Return the first token of what a ``<<<`` launches."""
     first = at - 1
     if tokens[first].text in (">", ">>", ">>>"):
         first = _opening_angle(tokens, first) - 1

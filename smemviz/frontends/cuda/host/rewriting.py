@@ -116,7 +116,6 @@ class _Rewriter:
         return _Head(tuple(words), self._kinds(words), parameters, at)
 
     def _after_members(self, at: int) -> int:
-        """Return the ``{`` of a constructor after what its members begin as."""
         while at < len(self.tokens):
             text = self.tokens[at].text
             if text in ("(", "{"):
@@ -153,7 +152,6 @@ class _Rewriter:
 
 
 def _declared(part: Sequence[Token]) -> str:
-    """Return the name that one part of a declaration declares."""
     name = ""
     depth = 0
     for token in part:

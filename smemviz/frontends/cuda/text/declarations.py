@@ -103,7 +103,6 @@ class _Reader:
             at = read.at + 1
 
     def _is_access(self, at: int, end: int) -> bool:
-        """Tell whether ``public:``, or one of its kin, stands here."""
         return self.tokens[at].text in ACCESS and at + 1 < end and self.tokens[at + 1].text == ":"
 
     def _inner(self, at: int, end: int) -> int | None:

@@ -61,7 +61,6 @@ def indices(visit: Visit, node: ast.expr) -> int:
 
 
 def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
-    """Tell whether a part of an index is ``None`` or ``np.newaxis``."""
     return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
 
 

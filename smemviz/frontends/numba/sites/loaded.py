@@ -46,14 +46,12 @@ class _Text:
 
     @staticmethod
     def of(source: str) -> _Text | None:
-        """Read a text, None where it is not Python."""
         try:
             return _read(source)
         except KernelFileError:
             return None
 
     def called(self, node: ast.Call) -> ast.FunctionDef | None:
-        """Return the function of this file that a call reaches."""
         return self.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
 
     def names_with_data(self, function: ast.FunctionDef, with_data: frozenset[str]) -> frozenset[str]:
@@ -66,7 +64,6 @@ class _Text:
         return self._names[key]
 
     def given_data(self, callee: ast.FunctionDef, call: ast.Call, names: frozenset[str]) -> frozenset[str]:
-        """Return the parameters to which a call gives data."""
         given = [
             *zip(positional(callee), call.args, strict=False),
             *((keyword.arg or "", keyword.value) for keyword in call.keywords),
@@ -109,7 +106,6 @@ class _Text:
         return False
 
     def _gets_data(self, node: ast.AST, names: frozenset[str]) -> Iterable[str]:
-        """Return the variables into which a statement puts data."""
         match node:
             case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.NamedExpr(value=value):
                 data = self.has_data(value, names)
@@ -156,7 +152,6 @@ def _indices(function: ast.FunctionDef, site: Site) -> Iterator[ast.expr]:
 
 
 def _at(function: ast.FunctionDef, place: tuple[int, int]) -> Iterator[ast.expr]:
-    """Give the expressions that begin at a line and column."""
     for node in ast.walk(function):
         if isinstance(node, ast.expr) and (node.lineno, node.col_offset) == place:
             yield node

@@ -102,7 +102,6 @@ class Names:
         return None if self._is_register(node) else self.constant(node)
 
     def _only_value(self, name: str, visited: frozenset[str]) -> object:
-        """Return the one value that a variable is ever given."""
         nodes = assignments(self.function.node).get(name, ())
         values = [self._known(value, visited) for value in nodes]
         if not values or not isinstance(values[0], int | float | tuple):
@@ -136,7 +135,6 @@ class Names:
 
 @lru_cache(maxsize=256)
 def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the arguments of a function and every name it assigns."""
     return frozenset(parameters(function)) | stored_names(function)
 
 
@@ -165,7 +163,6 @@ def assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names of a target, each with what it is given."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple):
@@ -177,7 +174,6 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _item(items: object, index: object) -> object:
-    """Return an item of a tuple, None where there is none."""
     if isinstance(items, tuple) and isinstance(index, int) and -len(items) <= index < len(items):
         item: object = items[index]
         return item

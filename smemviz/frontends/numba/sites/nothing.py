@@ -61,7 +61,6 @@ class _Flow:
         self._continues: list[list[_State]] = []
 
     def block(self, body: Sequence[ast.stmt], state: _State | None) -> _State | None:
-        """Return what is known after statements; None where their end is not reached."""
         for statement in body:
             if state is None:
                 break
@@ -231,7 +230,6 @@ def _head(body: Sequence[ast.stmt], state: _State) -> _State:
 
 
 def _either(states: Iterable[_State | None]) -> _State | None:
-    """Return what is known after one of several ways."""
     reached = [state for state in states if state is not None]
     if not reached:
         return None

@@ -296,7 +296,6 @@ def _device_function(
 
 
 def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
-    """Return the array that ``reshape``, ``view`` or ``transpose`` of an array gives."""
     assert isinstance(node.func, ast.Attribute)
     match node.func.attr:
         case "reshape":
@@ -344,7 +343,6 @@ def _atomic(visit: Visit, node: ast.Call, operation: str, used: bool) -> Ref:
 
 
 def _hinted(visit: Visit, node: ast.Call, op: str) -> Ref:
-    """Note the site of ``cuda.ldcg(array, i)`` and its kin, which say how to use the caches."""
     array, index, *_ = [*_values(visit, node.args), None, None]
     _whole_element(visit, node, array, len(index.items) if isinstance(index, TupleRef) else 1)
     assert isinstance(array, ArrayRef)
