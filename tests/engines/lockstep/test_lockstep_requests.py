@@ -72,56 +72,36 @@ def test_batches_of_blocks_make_the_same_rows_as_one():
         np.testing.assert_array_equal(getattr(once.requests, name), getattr(batched.requests, name))
 
 
-def test_lanes_beyond_the_block_are_off():
-    launch, _ = body("out[cuda.threadIdx.x] = 1", np.zeros(40, np.int64), block=40)
+@pytest.mark.parametrize(
+    ("code", "threads", "requests"),
+    [
+        pytest.param("out[t] = 1", 40, [(0, T), (1, range(8))], id="lanes beyond the block are off"),
+        pytest.param("if t == 70:\n    out[t] = 1", 128, [(2, [6])], id="a warp without an active lane makes none"),
+        pytest.param(
+            "if t % 2 == 0:\n    out[t] = 1\nelse:\n    out[t] = 2",
+            32,
+            [(0, T[::2]), (0, T[1::2])],
+            id="both sides of a branch make their own",
+        ),
+        pytest.param(
+            "for k in range(t % 4):\n    out[t] = k",
+            32,
+            [(0, T[k < T % 4]) for k in range(3)],
+            id="a loop makes one while one lane is in it",
+        ),
+        pytest.param(
+            "if t < 8 and out[t] == 0:\n    out[t + 32] = 1 if t < 4 or out[t + 1] > 0 else 2",
+            32,
+            [(0, range(8)), (0, range(4, 8)), (0, range(8))],
+            id="only lanes that need the right operand load it",
+        ),
+    ],
+)
+def test_a_request_has_the_lanes_that_are_there(code, threads, requests):
+    launch, _ = body(f"t = cuda.threadIdx.x\n{code}", np.zeros(128, np.int64), block=threads)
 
-    assert (rows(launch, 0) >= 0).sum(axis=1).tolist() == [32, 8]
-
-
-def test_a_warp_without_an_active_lane_makes_no_request():
-    launch, _ = body(
-        """
-        t = cuda.threadIdx.x
-        if t == 70:
-            out[t] = 1
-        """,
-        np.zeros(128, np.int64),
-        block=128,
-    )
-
-    assert launch.requests.warp.tolist() == [2]
-    assert np.flatnonzero(launch.requests.addresses[0] >= 0).tolist() == [6]
-
-
-def test_both_sides_of_a_branch_are_requests_of_their_own():
-    launch, _ = body(
-        """
-        t = cuda.threadIdx.x
-        if t % 2 == 0:
-            out[t] = 1
-        else:
-            out[t] = 2
-        """,
-        np.zeros(32, np.int64),
-    )
-
-    assert [(row >= 0).nonzero()[0].tolist() for row in launch.requests.addresses] == [
-        list(range(0, 32, 2)),
-        list(range(1, 32, 2)),
-    ]
-
-
-def test_a_loop_makes_a_request_while_one_lane_is_in_it():
-    launch, _ = body(
-        """
-        t = cuda.threadIdx.x
-        for k in range(t % 4):
-            out[t] = k
-        """,
-        np.zeros(32, np.int64),
-    )
-
-    assert (launch.requests.addresses >= 0).sum(axis=1).tolist() == [24, 16, 8]
+    lanes = [np.flatnonzero(row >= 0).tolist() for row in launch.requests.addresses]
+    assert list(zip(launch.requests.warp.tolist(), lanes, strict=True)) == [(w, list(on)) for w, on in requests]
 
 
 def test_epochs_count_barriers():
@@ -140,44 +120,18 @@ def test_epochs_count_barriers():
     assert launch.requests.epoch.tolist() == [0, 1, 2]
 
 
-def test_an_augmented_assignment_loads_then_evaluates_then_stores():
-    launch, _ = body(
-        """
-        tile = cuda.shared.array(32, int32)
-        t = cuda.threadIdx.x
-        tile[t] += out[t]
-        """,
-        np.zeros(32, np.int64),
-    )
+@pytest.mark.parametrize(
+    ("code", "sources"),
+    [
+        ("tile[t] += out[t]", [("load", "tile[t]"), ("load", "out[t]"), ("store", "tile[t]")]),
+        ("out[out[t]] = out[t + 1]", [("load", "out[t + 1]"), ("load", "out[t]"), ("store", "out[out[t]]")]),
+    ],
+)
+def test_an_augmented_target_is_loaded_before_its_value_and_another_reached_after_it(code, sources):
+    text = f"tile = cuda.shared.array(32, int32)\nt = cuda.threadIdx.x\n{code}"
+    launch, _ = body(text, np.zeros(64, np.int64))
 
-    assert [(s.op, s.array) for s in launch.sites] == [("load", "tile"), ("load", "out"), ("store", "tile")]
-    assert launch.requests.site.tolist() == [0, 1, 2]
-
-
-def test_a_value_is_evaluated_before_its_target():
-    launch, _ = body(
-        """
-        t = cuda.threadIdx.x
-        out[out[t]] = out[t + 1]
-        """,
-        np.zeros(64, np.int64),
-    )
-
-    assert [launch.sites[i].source for i in launch.requests.site] == ["out[t + 1]", "out[t]", "out[out[t]]"]
-
-
-def test_only_lanes_that_need_the_right_operand_load_it():
-    launch, _ = body(
-        """
-        t = cuda.threadIdx.x
-        if t < 8 and out[t] == 0:
-            out[t + 32] = 1 if t < 4 or out[t + 1] > 0 else 2
-        """,
-        out := np.zeros(64, np.int64),
-    )
-
-    assert [(row >= 0).sum() for row in launch.requests.addresses] == [8, 4, 8]
-    assert out[32:].tolist() == [1] * 4 + [2] * 4 + [0] * 24
+    assert [(launch.sites[i].op, launch.sites[i].source) for i in launch.requests.site] == sources
 
 
 def test_two_indices_reach_the_same_element_as_one_pair():

@@ -25,31 +25,29 @@ from smemviz.engines.lockstep.values.typing import cast, dtype_of, unify
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 NUMBERS = ["bool", *INTEGERS, "float32", "float64", "complex64", "complex128"]
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Lt: operator.lt,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+SYMBOLS = {
+    "+": (ast.Add, operator.add),
+    "-": (ast.Sub, operator.sub),
+    "*": (ast.Mult, operator.mul),
+    "/": (ast.Div, operator.truediv),
+    "//": (ast.FloorDiv, operator.floordiv),
+    "%": (ast.Mod, operator.mod),
+    "<<": (ast.LShift, operator.lshift),
+    ">>": (ast.RShift, operator.rshift),
+    "&": (ast.BitAnd, operator.and_),
+    "|": (ast.BitOr, operator.or_),
+    "^": (ast.BitXor, operator.xor),
+    "<": (ast.Lt, operator.lt),
+    "==": (ast.Eq, operator.eq),
+    "!=": (ast.NotEq, operator.ne),
 }
+OPERATORS = dict(SYMBOLS.values())
 EDGES = {
     "b": [False, True],
     "i": [0, 1, -1, 2, -2, 3, 5, -7, 63, 2**31, -(2**31), 2**63 - 1, -(2**63)],
     "u": [0, 1, 2, 3, 7, 63, 2**31, 2**32 - 1, 2**63, 2**64 - 1],
     "f": [0.0, -0.0, 1.0, -1.5, 2.5, 1e10, -3.75, np.inf, -np.inf, np.nan, 0.1],
 }
-
-
-COMPARISONS = (ast.Lt, ast.Eq, ast.NotEq)
 
 
 def numba_type(name):
@@ -131,14 +129,10 @@ def test_a_variable_assigned_two_types_has_the_type_numba_unifies_them_to():
 def computed(names, values):
     """Return what Numba computes for each operator on pairs of values, and which have one."""
     results = {}
-    for op, function in OPERATORS.items():
+    for symbol, (op, function) in SYMBOLS.items():
         wanted = resolved(function, *names)
-        if wanted is None:
-            continue
-        symbol = {ast.Lt: "<", ast.Eq: "==", ast.NotEq: "!="}.get(op) or ast.unparse(
-            ast.BinOp(ast.Name("a"), op(), ast.Name("b"))
-        ).split()[1]
-        results[op] = (symbol, np.empty(len(values[0]), wanted))
+        if wanted is not None:
+            results[op] = (symbol, np.empty(len(values[0]), wanted))
     lines = [f"    o{k}[i] = a[i] {symbol} b[i]" for k, (symbol, _) in enumerate(results.values())]
     names_out = ", ".join(f"o{k}" for k in range(len(results)))
     text = f"def f(a, b, {names_out}):\n  for i in range(len(a)):\n" + "\n".join(lines)
@@ -176,12 +170,6 @@ def test_values_are_what_numba_computes(names):
 
 
 MEASURED = np.load(Path(__file__).parents[2] / "data" / "h200_operators.npz")
-SYMBOLS = {
-    ast.unparse(ast.BinOp(ast.Name("a"), op(), ast.Name("b"))).split()[1]: op
-    for op in OPERATORS
-    if op not in COMPARISONS
-}
-SYMBOLS |= {"**": ast.Pow, "<": ast.Lt, "==": ast.Eq}
 
 
 def edges(dtype):
@@ -200,7 +188,7 @@ def in_lockstep(name):
             return (edges(source),), cast(edges(source), np.dtype(target))
         case [one, symbol, other]:
             operands = pairs(one, other)
-            return operands, binary(SYMBOLS[symbol], *operands)
+            return operands, binary(ast.Pow if symbol == "**" else SYMBOLS[symbol][0], *operands)
         case ["-" | "~" as symbol, one]:
             return (edges(one),), unary({"-": ast.USub, "~": ast.Invert}[symbol], edges(one))
         case ["min" | "max" as function, one]:
