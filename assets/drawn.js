@@ -48,7 +48,7 @@
   function put(figure, picture) {
     figure.innerHTML = picture.svg || "";
     if (!picture.svg) figure.textContent = picture.note;
-    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at });
+    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at, pick: picture.pick, lit: picture.lit });
     figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
   }
 

@@ -47,12 +47,14 @@
   function drawing(figure) {
     const [from, made] = [figure.querySelector("svg"), figure.querySelector("svg").cloneNode(true)];
     const looks = ["fill", "stroke", "stroke-width", "font-family", "font-size", "font-weight", "text-anchor"];
+    const veil = made.querySelector(".veil"); // of a lane that is lit
     const [old, parts] = [from, made].map((one) => [...one.querySelectorAll("*")]);
     old.forEach((one, i) => {
       const style = window.getComputedStyle(one);
       for (const look of looks) parts[i].setAttribute(look, style.getPropertyValue(look));
       parts[i].removeAttribute("class");
     });
+    if (veil) veil.remove();
     made.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     made.removeAttribute("aria-hidden");
     const isDark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";

@@ -92,6 +92,15 @@
     mark();
   }
 
+  // The present request, and the one that a click on a site would go to, where it is in this block.
+  Object.assign(window.smemviz, {
+    presentRequest: () => (launch && place >= 0 ? new window.pictures.Request(launch.banks, launch, launch.block, place) : null),
+    requestAt(site) {
+      const i = launch ? placeOf({ site, warp: place < 0 ? null : here().warp, step: null }) : -1;
+      return i < 0 || launch.block.site[i] !== site ? null : new window.pictures.Request(launch.banks, launch, launch.block, i);
+    },
+  });
+
   const sentence = () => at(ids.POSITION_TEXT).textContent.replace(/^[^:]*: /, "");
 
   // The second picture is of banks or of sectors: so are its heading, and the names of its buttons.

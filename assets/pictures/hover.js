@@ -28,12 +28,9 @@
   }
 
   document.addEventListener("mousemove", (event) => {
-    const svg = event.target.closest && event.target.closest(".own-figure svg");
-    const figure = svg && svg.closest(".own-figure");
-    if (!figure || !figure.at) return hide();
-    const place = svg.getBoundingClientRect();
-    const scale = svg.viewBox.baseVal.width / place.width;
-    const lines = figure.at((event.clientX - place.left) * scale, (event.clientY - place.top) * scale);
+    const place = window.pictures.pointed(event);
+    if (!place || !place.figure.at) return hide();
+    const lines = place.figure.at(place.x, place.y);
     if (lines) show(lines, event.clientX, event.clientY);
     else hide();
   });

@@ -79,6 +79,19 @@ window.pictures = (function () {
     places.get(look).push([x, y]);
   }
 
+  // A veil over a picture: cells that are lit show through it, rimmed; a bank's others have its colour.
+  function veil(cells, { left, width, height, bank }, isFull, isPart) {
+    const spots = { full: [], part: [] };
+    cells.forEach((one, row) => one.forEach((cell, column) => {
+      const kind = cell && (isFull(cell, column) ? "full" : isPart(cell, column) && "part");
+      if (kind) spots[kind].push(`M${(left + column * width).toFixed(1)} ${(row * height).toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h-${width.toFixed(1)}z`);
+    }));
+    const [across, down] = [Math.max(...cells.map((one) => one.length)) * width, cells.length * height];
+    const whole = `M${left} 0h${across.toFixed(1)}v${down.toFixed(1)}h-${across.toFixed(1)}z`;
+    const part = spots.part.length ? `<path fill="var(--bank${bank})" fill-opacity="0.6" d="${spots.part.join("")}"/>` : "";
+    return `<g class="veil"><path class="cloth" d="${whole}${spots.full.join("")}"/>${part}<path class="rim" d="${spots.full.join("")}"/></g>`;
+  }
+
   // What rows count, along the left edge, where it has room.
   const upright = (height, said) =>
     said.length * 6 > height ? "" : `<text class="axis" font-size="11" transform="translate(10 ${height / 2}) rotate(-90)">${escaped(said)}</text>`;
@@ -86,8 +99,17 @@ window.pictures = (function () {
   const svg = (width, height, parts) =>
     `<svg viewBox="0 0 ${width.toFixed(1)} ${height.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" aria-hidden="true">${parts.join("")}</svg>`;
 
+  // The picture that a mouse is over, and where in its own pixels.
+  function pointed(event) {
+    const svg = event.target.closest && event.target.closest(".own-figure svg");
+    if (!svg) return null;
+    const place = svg.getBoundingClientRect();
+    const scale = svg.viewBox.baseVal.width / place.width;
+    return { figure: svg.closest(".own-figure"), x: (event.clientX - place.left) * scale, y: (event.clientY - place.top) * scale };
+  }
+
   // Numbers along an axis: each that there is room for, in steps that people count in.
   const step = (pixels) => [1, 2, 4, 8, 16, 32].find((n) => n * pixels >= 22) || 64;
 
-  return { CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fills, put, upright, svg, step };
+  return { CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fills, put, veil, upright, svg, pointed, step };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fills, put, upright, svg, step } = window.pictures;
+  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fills, put, veil, upright, svg, step } = window.pictures;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -100,6 +100,17 @@
         const cell = (cells[wavefront] || [])[bank];
         return cell ? [gettext("bank {bank}, wavefront {wavefront}", { bank, wavefront: wavefront + 1 }), ...told(cell)] : null;
       },
+      pick(x, y) {
+        const bank = Math.floor((x - LEFT) / width);
+        const cell = (cells[Math.floor(y / height)] || [])[bank];
+        return cell ? { lanes: cell.lanes, bank } : null;
+      },
+      lit({ request: other, lanes: those, bank: only }) {
+        const used = new Set(other.lanes().map(([, address]) => other.bank(address)));
+        const isHere = (cell) => cell.lanes.some((lane) => those.includes(lane));
+        const isFull = (cell, bank) => (other.place === request.place ? isHere(cell) : other.site.shared && used.has(bank));
+        return veil(cells, { left: LEFT, width, height, bank: only }, isFull, (_, bank) => bank === only);
+      },
       tables: () => [table(), banksByLane(request)],
     };
   };
@@ -183,6 +194,14 @@
         if (!lanes) return null;
         const bytes = gettext("bytes {bytes}", { bytes: spanned(i * size, size) });
         return [names[row], bytes, lanes.length ? gettext("lane {lanes}", { lanes: ranges(lanes) }) : state(lanes, row, i)];
+      },
+      pick(x, y) {
+        const lanes = (lines[Math.floor(y / height)] || { cells: [] }).cells[Math.floor((x - NAMES) / width)];
+        return lanes ? { lanes, bank: null } : null;
+      },
+      lit({ request: other, lanes: those }) {
+        const isFull = (lanes) => other.place === request.place && lanes.some((lane) => those.includes(lane));
+        return veil(lines.map(({ cells }) => cells), { left: NAMES, width, height }, isFull, () => false);
       },
       tables: () => [table(), byLane()],
     };

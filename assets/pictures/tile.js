@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, upright, svg, step } =
+  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, svg, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
   const SMALLEST = 7.5; // pixels of type of what a cell holds, which it also says when one points at it
@@ -145,6 +145,7 @@
     parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
     const named = { array: array.name, cost: request.shape.cost };
     const isPart = bottom - top < allRows || right - left < allColumns;
+    const cellAt = (x, y) => (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
     return {
       svg: svg(across + 2, down + FOOT, parts),
       says: where.length
@@ -154,8 +155,17 @@
       part: isPart ? gettext("Shown is a part of {rows} x {columns} elements.", { rows: allRows, columns: allColumns }) : "",
       legend: legend(cells, request.banks, words),
       at(x, y) {
-        const cell = (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
+        const cell = cellAt(x, y);
         return cell ? [cell.name, ...told(cell, words)] : null;
+      },
+      pick(x, y) {
+        const cell = cellAt(x, y);
+        return cell ? { lanes: cell.here ? cell.here.lanes : [], bank: cell.bank } : null;
+      },
+      lit({ request: other, lanes: those, bank }) {
+        const there = lanesIn(other, array);
+        const isFull = ({ address }) => there.has(address) && there.get(address).lanes.some((lane) => those.includes(lane));
+        return veil(cells, { left: LEFT, width, height, bank }, isFull, (cell) => cell.bank === bank);
       },
       tables: () => [
         {

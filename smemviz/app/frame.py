@@ -34,6 +34,8 @@ _KEYS = (
         (
             (("←", "→"), N_("go to the request before or after")),
             (("↑", "↓"), N_("in the source, go from access to access")),
+            (("↑", "↓"), N_("in a picture, light one lane after the other")),
+            (("Esc",), N_("lets go of the lane that is lit")),
         ),
     ),
     (

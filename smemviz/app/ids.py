@@ -23,6 +23,7 @@ VERSION = "version"
 SOURCE = "source"
 SOURCE_PANEL = "source-panel"
 WHY = "why"
+LIT = "lit"  # says what is pointed at or pinned in the pictures
 TILE = "tile"
 REQUEST = "request"
 WARPS = "warps"

@@ -194,7 +194,8 @@ def _pictures() -> Component:
         picture_panel(FIGURES["tile"].title, ids.TILE, choice("array", _("Shared array")), drawing_options()),
         picture_panel(FIGURES["banks"].title, ids.REQUEST),
     ]
-    return html.Div(pictures, className="pictures")
+    lit = html.P(id=ids.LIT, role="status", className="visually-hidden")
+    return html.Div([*pictures, lit], className="pictures")
 
 
 def _facts() -> Component:
