@@ -1,8 +1,13 @@
-"""The lessons in their order."""
+"""The lessons in their order, and the kernels to fix after some of them: slow or wrong, and what each may cost then."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
 from smemviz.errors import InputError
+from smemviz.i18n import N_
 from smemviz.lessons.banks import BANK, COLUMN, ROW, SHARED_WORD
 from smemviz.lessons.barriers import BARRIER, RACE
 from smemviz.lessons.impact import COMPILER
@@ -11,6 +16,7 @@ from smemviz.lessons.mapping import REDUCTION, SWIZZLE
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
 from smemviz.lessons.start import LANES, WHY
 from smemviz.lessons.traffic import SECTORS, TILES
+from smemviz.paths import kernels_dir
 
 LESSONS = (
     *(WHY, LANES, SECTORS, BARRIER, RACE, TILES),
@@ -29,3 +35,70 @@ def lesson_of(name: str) -> Lesson:
         names = ", ".join(f"{i} {lesson.slug}" for i, lesson in enumerate(LESSONS, 1))
         raise InputError(f"no lesson {name!r}; there are {names}")
     return by_name[name]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel to fix, after the lesson of its slug.
+
+    ``goal`` is a message that says what is asked; ``budget`` has the limits of a ``smem_budget``, and ``shared_bytes``
+    is the most shared memory that a block may take, None for any.
+    """
+
+    slug: str
+    kernel: str
+    goal: str
+    budget: Mapping[str, float]
+    shared_bytes: int | None = None
+
+    @cached_property
+    def source(self) -> str:
+        """The text that it begins with."""
+        return (kernels_dir() / "tasks" / f"{self.slug}.py").read_text(encoding="utf-8")
+
+
+TASKS = (
+    Task(
+        "race",
+        "stencil",
+        N_("The result is right on most days. Make it right on all of them, and keep the shared array."),
+        {"findings": 0, "excess": 0},
+    ),
+    Task(
+        "padding",
+        "transpose",
+        N_("No access to shared memory may have a conflict, and each to global memory is to move 4 sectors a request."),
+        {"findings": 0, "max_degree": 1, "sectors_per_request": 4},
+    ),
+    Task(
+        "rectangles",
+        "turn",
+        N_("A pad of one word is not enough here. No access may need more wavefronts than the least that would do."),
+        {"findings": 0, "excess": 0},
+    ),
+    Task(
+        "swizzle",
+        "transpose",
+        N_("No conflict, 4 sectors a request, and not a byte of shared memory more than the tile has: no pad."),
+        {"findings": 0, "max_degree": 1, "sectors_per_request": 4},
+        shared_bytes=4096,
+    ),
+    Task(
+        "reduction",
+        "add_up",
+        N_("The same sums without a conflict."),
+        {"findings": 0, "max_degree": 1},
+    ),
+)
+
+
+def task_of(slug: str) -> Task:
+    """Return the task after a lesson, by the lesson's slug.
+
+    Raises:
+        InputError: when there is none.
+    """
+    for task in TASKS:
+        if task.slug == slug:
+            return task
+    raise InputError(f"no kernel to fix is called {slug!r}; there are {', '.join(task.slug for task in TASKS)}")

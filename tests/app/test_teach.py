@@ -14,9 +14,8 @@ from playwright.sync_api import Page, expect
 from smemviz.app.pages.learn.learn_page import learn_page, steps_of
 from smemviz.app.pages.learn.task_panel import judged, task_href, task_in
 from smemviz.engines.sandbox.run import run_text
-from smemviz.lessons.course import LESSONS
+from smemviz.lessons.course import LESSONS, TASKS, task_of
 from smemviz.lessons.lesson import Lesson
-from smemviz.lessons.tasks import TASKS, task_of
 
 
 def test_a_task_is_found_by_the_url_and_nothing_else_is_one() -> None:

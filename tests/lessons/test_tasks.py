@@ -6,9 +6,8 @@ import pytest
 
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import InputError
-from smemviz.lessons.course import LESSONS
-from smemviz.lessons.tasks import TASKS, Task, task_of
-from smemviz.testing.tasks import what_is_missing
+from smemviz.lessons.course import LESSONS, TASKS, Task, task_of
+from smemviz.testing.budget import what_is_missing
 
 BARRIER = ("    total = int32(0)\n", "    cuda.syncthreads()\n    total = int32(0)\n")
 

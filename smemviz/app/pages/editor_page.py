@@ -31,7 +31,7 @@ from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
 from smemviz.figures.registry import FIGURES
 from smemviz.i18n import N_, English, _, speaking, spoken
-from smemviz.lessons.tasks import Task, task_of
+from smemviz.lessons.course import Task, task_of
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery

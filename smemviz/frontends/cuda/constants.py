@@ -13,7 +13,7 @@ from typing import Any
 
 from smemviz.frontends.cuda.text.lexing import Lines, Token, code
 from smemviz.frontends.program import Constant
-from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
+from smemviz.model.layout.formulas import BINARY, COMPARE, UNARY
 from smemviz.recordings.vocabulary import ConstantValue
 
 _DEFINE = re.compile(r"#\s*define\s+([A-Z_][A-Z0-9_]*)(?!\()[ \t]+(.*)", re.DOTALL)

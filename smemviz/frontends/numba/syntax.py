@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from smemviz.frontends.program import MAX_BITS
-from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
+from smemviz.model.layout.formulas import BINARY, COMPARE, UNARY
 from smemviz.recordings.vocabulary import DTYPES
 
 

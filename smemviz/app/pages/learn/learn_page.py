@@ -19,9 +19,8 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
 from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
-from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.course import LESSONS, Task, lesson_of
 from smemviz.lessons.lesson import SHOW, Knob, Lesson, Question, Text
-from smemviz.lessons.tasks import Task
 from smemviz.wording.labels import sentences
 
 PANELS = (0, 1)  # an answer has at most so many pictures

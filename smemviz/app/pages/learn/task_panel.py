@@ -13,10 +13,9 @@ from smemviz.app.components.frames import section
 from smemviz.app.components.launches import Query
 from smemviz.errors import InputError
 from smemviz.i18n import _
-from smemviz.lessons.course import lesson_of
-from smemviz.lessons.tasks import TASKS, Task, task_of
+from smemviz.lessons.course import TASKS, Task, lesson_of, task_of
 from smemviz.recordings.recording import Recording
-from smemviz.testing.tasks import what_is_missing
+from smemviz.testing.budget import what_is_missing
 
 TASK_OUTPUTS = (("editor-task-verdict", "children"), ("editor-task-verdict", "className"), ("editor-fixed", "data"))
 

@@ -11,9 +11,8 @@ from smemviz.app.components.frames import page_title, section, text_button
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after
 from smemviz.i18n import _, ngettext
-from smemviz.lessons.course import LESSONS
+from smemviz.lessons.course import LESSONS, TASKS
 from smemviz.lessons.lesson import Lesson, read_answer, written
-from smemviz.lessons.tasks import TASKS
 
 TEACH = "teach"  # the name in the URL
 

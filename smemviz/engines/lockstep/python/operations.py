@@ -20,7 +20,7 @@ from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.syntax import evaluate
 from smemviz.messages import english
-from smemviz.model.layout.operators import COMPARE
+from smemviz.model.layout.formulas import COMPARE
 
 _MOST_ITEMS = 1000
 _MOST_LETTERS = 4096  # more are not put together before the kernel runs

@@ -35,7 +35,7 @@ from smemviz.engines.lockstep.values.typing import (
     remainder,
     wrap,
 )
-from smemviz.model.layout.operators import BINARY, COMPARE
+from smemviz.model.layout.formulas import BINARY, COMPARE
 
 KINDS = "mM"
 # What each operator takes: kinds of numbers, "m" and "M" of times, "n" of numbers.

@@ -20,9 +20,10 @@ from smemviz.engines.sandbox.language.known import NotAllowedError, admitted, va
 from smemviz.engines.sandbox.language.scope import Caught, member
 from smemviz.engines.sandbox.language.sizes import elements, product, together
 from smemviz.messages import english
-from smemviz.model.layout import operators
+from smemviz.model.layout.formulas import BINARY
+from smemviz.model.layout.formulas import COMPARE as COMPARISONS
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = operators.BINARY | {
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = BINARY | {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
@@ -30,7 +31,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = operators.BINARY 
     ast.LShift: operator.lshift,
     ast.MatMult: operator.matmul,
 }
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = operators.COMPARE | {
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = COMPARISONS | {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda item, items: item in items,

@@ -30,7 +30,7 @@ from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.messages import english
-from smemviz.model.layout.operators import UNARY
+from smemviz.model.layout.formulas import UNARY
 
 _CONTEXTS = ("pinned", "defer_cleanup")  # which do nothing in lockstep
 
