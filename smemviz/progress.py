@@ -42,7 +42,6 @@ class _Bar:
             self.bar.start()
 
     def expect(self, seconds: float, text: str) -> None:
-        """Say, on a terminal or not, that something will take long."""
         self.bar.console.out(f"smemviz: {_expected(seconds, text)}", highlight=False)
 
 
@@ -53,7 +52,6 @@ class _Lines:
         print(printable(f"{done}/{total} {text}"), file=sys.stderr, flush=True)
 
     def expect(self, seconds: float, text: str) -> None:
-        """Say that something will take long."""
         print(_expected(seconds, text), file=sys.stderr, flush=True)
 
 

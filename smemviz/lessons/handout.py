@@ -76,13 +76,11 @@ def handout_page(lessons: Sequence[tuple[Lesson, dict[str, str], Stage, Sequence
 
 
 def _paragraph(text: Text) -> Markup:
-    """Write a message as HTML, its code marked as such."""
     code = {name: Markup("<code>{}</code>").format(written) for name, written in text.code.items()}
     return escape(_(text.message)).format(**code)
 
 
 def _printed(page: str) -> bytes:
-    """Print a page to PDF."""
     browser = require_browser()
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "handout.html"), Path(folder, "handout.pdf")

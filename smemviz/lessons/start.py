@@ -79,7 +79,6 @@ def _reuse(values: Values) -> Stage:
 
 
 def _latency() -> str:
-    """Say how long a load from either memory takes."""
     recording = recorded("latency")
     shared, far = (cycles(recording, kernel) for kernel in ("shared_memory", "global_memory"))
     if shared is None or far is None or recording.device is None:

@@ -132,7 +132,6 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
 
 
 def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> None:
-    """Write what is asked for."""
     from dataclasses import replace
 
     from smemviz.model.hardware.hardware import Hardware

@@ -81,7 +81,6 @@ class _Ledger:
         return self.recorded.launch.sites
 
     def place(self, i: int) -> Place:
-        """Return where a site stands."""
         site = self.sites[i]
         here = site.line <= len(self.lines) and site.source.split("\n")[0] in self.lines[site.line - 1]
         return here, site.line
@@ -101,7 +100,6 @@ class _Ledger:
         return replace(self, unused=[*self.unused], verdicts={**self.verdicts}, assigned={**self.assigned})
 
     def is_settled(self, pool: Pool) -> bool:
-        """Whether every site of a pool is explained and every instruction given."""
         return not self.open(pool) and not self.instructions(pool)
 
     def open(self, pool: Pool) -> list[int]:

@@ -30,8 +30,6 @@ class _Watcher:
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
-        """Measure one launch."""
-
         def launch(c: Any, a: Any, b: Any, stream: Any = 0) -> None:
             dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(c, a, b)
 

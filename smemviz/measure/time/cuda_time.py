@@ -85,7 +85,6 @@ class _Careful(Recorder):
         place: Place,
         options: LaunchOptions = DEFAULT_OPTIONS,
     ) -> LaunchOutcome:
-        """Make one launch, and record nothing."""
         if any(finding.is_unsafe for finding in self.findings(entry, configuration, args, place, options.number)):
             self.unsafe.append(entry.name)
         else:
@@ -93,7 +92,6 @@ class _Careful(Recorder):
         return None, ()
 
     def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
-        """Make one launch that does no harm."""
         make_clean(Gpu(), entry, configuration, args, place)
 
 
@@ -109,7 +107,6 @@ class _Timer(_Careful):
         self._meter = Meter(cold)
 
     def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
-        """Time one launch."""
         if self._chosen and entry.name not in self._chosen:
             return
         if self._progress:

@@ -116,7 +116,6 @@ def _pad_operations(layout: Layout) -> int:
 
 
 def _flat_index(layout: Layout, i: str) -> str:
-    """Write the index of an array of one dimension."""
     row, column = _split(i, layout.columns)
     more = layout.stride - layout.columns
     match layout.swizzle:
@@ -147,7 +146,6 @@ def _row(sizes: Sequence[str], before: Sequence[str]) -> str:
 
 
 def _column(layout: Layout, row: str, column: str) -> str:
-    """Write the column that an element goes to."""
     match layout.swizzle:
         case Xor():
             return f"({column}) ^ {_row_bits(layout, layout.swizzle, row)}"
@@ -174,7 +172,6 @@ def _row_bits(layout: Layout, swizzle: Xor, row: str, shift: int = 0) -> str:
 
 
 def _cute(layout: Layout, swizzle: Cute, place: str) -> str:
-    """Write CuTe's swizzle of a place."""
     take, put = swizzle.base + max(swizzle.shift, 0), swizzle.base - min(swizzle.shift, 0)
     bits = f"(({place}) >> {take})"
     places = layout.stride if _in_rows(layout, swizzle) else layout.elements
@@ -195,7 +192,6 @@ class _Names(ast.NodeTransformer):
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replace a name."""
         return self.names.get(node.id, node)
 
 

@@ -115,7 +115,6 @@ class _Walk:
         return InputError(f"{self.text}: {what}")
 
     def value(self, node: ast.expr) -> Integers:
-        """Evaluate an expression, conditions as 0 and 1."""
         match node:
             case ast.Constant(value=bool() | int() as number) if abs(number) < _LARGEST:
                 return np.array(number, np.int64)

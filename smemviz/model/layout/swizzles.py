@@ -180,5 +180,4 @@ def _check_bits(swizzle: Xor | Cute, **bits: tuple[int, int]) -> None:
 
 
 def _up(number: int, unit: int) -> int:
-    """Round up to a multiple."""
     return -(-number // unit) * unit
