@@ -1,11 +1,20 @@
+"""Times as they were sampled, the requests of a block in time, and its warps by accesses."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pytest
+from helpers.measured import timing
+from helpers.reading import cells, written
 from helpers.synthetic import square_recording
 
 from smemviz.figures.timeline import line_up, timeline
+from smemviz.figures.times import times
+from smemviz.figures.warps import warps
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import request_view
 from smemviz.recordings.data import Requests
 
@@ -60,3 +69,86 @@ def test_places_are_counted_for_every_request() -> None:
 def test_without_a_request_there_is_a_sentence() -> None:
     figure = timeline(request_view(replace(LAUNCH, requests=Requests.empty())))
     assert figure.layout.annotations[0].text == "No request of this block was logged."
+
+
+FIGURE = times(timing(1.75))
+
+
+def test_floor_and_net_make_up_the_median() -> None:
+    parts = {bar.name: (bar.base[0], bar.x[0]) for bar in FIGURE.data if bar.type == "bar"}
+    assert parts == {"floor": (0.0, 0.5), "net": (0.5, 1.25)}
+    (floor,) = (bar for bar in FIGURE.data if bar.name == "floor")
+    assert floor.marker.pattern.shape == "\\"
+
+
+def test_samples_stand_in_the_order_they_were_taken() -> None:
+    (samples,) = (trace for trace in FIGURE.data if trace.name == "samples")
+    assert samples.x == (1.752, 1.746, 1.75, 1.754, 1.748)
+    assert samples.y == (0, 1, 2, 3, 4)
+    assert FIGURE.layout.yaxis2.range[0] > FIGURE.layout.yaxis2.range[1]  # the first on top
+
+
+def test_bands_are_the_percentiles_and_the_interval_and_the_line_is_the_median() -> None:
+    bands = {shape.name: (shape.x0, shape.x1) for shape in FIGURE.layout.shapes}
+    assert bands == {
+        "5th to 95th percentile": pytest.approx((1.746, 1.754)),
+        "95 % interval": pytest.approx((1.748, 1.752)),
+        "median": (1.75, 1.75),
+    }
+
+
+def test_the_numbers_are_written() -> None:
+    assert [label.text for label in FIGURE.layout.annotations] == [
+        "floor 0.500 µs",
+        "<b>net 1.250 µs</b>",
+        "<b>median 1.750 µs</b>",
+    ]
+    title = FIGURE.layout.xaxis2.title.text
+    assert title == "µs per launch; 5 samples of 400 launches each, first on top"
+
+
+def test_a_recording_without_its_samples_still_has_bands() -> None:
+    figure = times(timing(1.75, samples_us=()))
+    assert len(figure.layout.shapes) == 3
+    assert figure.layout.xaxis2.range[0] < 1.746 < 1.754 < figure.layout.xaxis2.range[1]
+
+
+def test_it_is_drawn_dark_too() -> None:
+    assert times(timing(1.75), theme="dark").layout.font.color == "#e8ecf1"
+
+
+def test_every_warp_shows_the_degree_of_its_requests_and_the_sectors_of_its_stores() -> None:
+    texts = written(warps(LAUNCH, 0))
+    assert {w: texts[w, 1] for w in range(32)} == dict.fromkeys(range(32), "1")
+    assert {w: texts[w, 3] for w in range(32)} == dict.fromkeys(range(32), "32")
+    assert {w: texts[w, 5] for w in range(32)} == dict.fromkeys(range(32), "4")
+
+
+def test_each_site_has_its_name_and_its_totals_above_it() -> None:
+    names = {text for (_, y), text in written(warps(LAUNCH, 0)).items() if y % 1}
+    assert names == {
+        "line 51 · store <b>tile[ty, tx]</b>",
+        "shared · 32 wavefronts · worst 1-way",
+        "line 53 · load <b>tile[tx, ty]</b>",
+        "shared · 1,024 wavefronts · worst 32-way",
+        "line 53 · store <b>out[idx]</b>",
+        "global · 128 sectors",
+    }
+
+
+def test_colour_is_the_logarithm_of_the_degree() -> None:
+    z = cells(warps(LAUNCH, 0)).z
+    assert np.isnan(z[0::2].astype(float)).all()
+    assert set(z[1]) == {0.0}
+    assert set(z[3]) == {5.0}
+
+
+def test_the_selected_cell_is_framed() -> None:
+    frame = warps(LAUNCH, 0, site=1, warp=3).data[-1]
+    assert (min(frame.x), max(frame.x), min(frame.y), max(frame.y)) == (2.5, 3.5, 2.5, 3.5)
+
+
+def test_counts_follow_the_compute_capability() -> None:
+    # 3.x with 8-byte banks: 32 ints apart, two columns of one 64-bit word still meet in one bank (CUDA C guide).
+    hover = cells(warps(LAUNCH, 0, hardware=Hardware((3, 5), 8))).hovertext
+    assert hover[3, 0] == "<b>warp 0</b>, line 53: load tile[tx, ty]<br>1 request, 16 wavefronts, at worst 16-way"
