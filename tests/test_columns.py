@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 import pytest
@@ -63,4 +64,5 @@ def test_a_column_has_numbers_where_its_kind_of_memory_is_used() -> None:
 
 def test_a_notebook_has_its_columns_in_the_order_of_the_list(square: Recording) -> None:
     heads = [column.head("notebook") for column in columns_in("notebook")]
-    assert f"<th scope=col>{'</th><th scope=col>'.join(heads)}</th>" in to_html(square)
+    found = re.findall("<th scope=col>(.*?)</th>", to_html(square))
+    assert ", ".join(heads) in ", ".join(found)

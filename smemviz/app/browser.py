@@ -59,7 +59,6 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
 
 
 def _colours(theme: Theme) -> dict[str, Any]:
-    """Return the colours of the pictures that scripts draw."""
     colours = {name: getattr(theme, name) for name in ("value", "idle", "frame", "unused")}
     return {"named": colours, "ramps": {"bank": theme.ramp, "faint": theme.faint}}
 

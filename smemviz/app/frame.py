@@ -38,18 +38,11 @@ _KEYS = (
             (("Esc",), N_("lets go of the lane that is lit")),
         ),
     ),
-    (
-        N_("Layouts"),
-        f"#{ids.LAB_PAGE}",
-        ((("←", "→"), N_("go to the request before or after")),),
-    ),
+    (N_("Layouts"), f"#{ids.LAB_PAGE}", ((("←", "→"), N_("go to the request before or after")),)),
     (
         N_("Matrix product"),
         f"#{ids.MATMUL_PAGE}",
-        (
-            (("←", "→"), N_("go to the step before or after")),
-            (("Space",), N_("plays the steps and pauses")),
-        ),
+        ((("←", "→"), N_("go to the step before or after")), (("Space",), N_("plays the steps and pauses"))),
     ),
     (
         N_("Editor"),
@@ -131,10 +124,7 @@ def _languages() -> Component:
 
 def help_sheet() -> Component:
     """Lay out the sheet; the parts that are not of the page it is opened on are hidden in the browser."""
-    head = [
-        html.H2(_("Keys"), id="help-title"),
-        text_button(_("Close"), **{"data-close": ids.HELP}),
-    ]
+    head = [html.H2(_("Keys"), id="help-title"), text_button(_("Close"), **{"data-close": ids.HELP})]
     parts = [
         html.Div(
             [html.H3(_(title)), html.Dl([_row(keys, what) for keys, what in rows])],

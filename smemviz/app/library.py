@@ -219,7 +219,9 @@ class Library:
             SmemvizError: when the file, the constants or the launch are impossible.
         """
         if self.texts and self.is_text(state.file):
-            return self._show_text(self.texts, state)
+            program = self.texts.program(state.file).with_constants(state.constants)
+            recording = self.texts.run(state.file, state.constants).recording
+            return ShownRun(program, recording, None, _("It was written in the editor."))
         path = self._path(state.file)
         recorded = self._recorded(path)
         program = self.program(state.file).with_constants(state.constants)
@@ -229,7 +231,8 @@ class Library:
         elif recorded.sha256 != program.sha256:
             why = _changed(recorded)
         elif dict(recorded.constants) != program.values:
-            why = _made_otherwise(recorded)
+            by_gpu = _("The GPU recording was made with other constants.")
+            why = by_gpu if recorded.engine == "gpu" else _("The recording was made with other constants.")
         if recorded is not None and why is None and state.source != "lockstep":
             return ShownRun(program, recorded, recorded, None)
         run = ShownRun(program, self.run(program), recorded, why)
@@ -250,12 +253,6 @@ class Library:
         except SmemvizError:  # a launch was refused
             return None
         return replace(run, recording=recorded, why=None, others=run) if same else None
-
-    def _show_text(self, texts: Texts, state: RunState) -> ShownRun:
-        program = texts.program(state.file).with_constants(state.constants)
-        return ShownRun(
-            program, texts.run(state.file, state.constants).recording, None, _("It was written in the editor.")
-        )
 
     def _path(self, file: str) -> Path:
         if file not in self._paths:
@@ -354,12 +351,6 @@ def _changed(recording: Recording) -> str:
     if recording.engine == "gpu":
         return _("The file has changed since it was recorded on a GPU.")
     return _("The file has changed since it was recorded.")
-
-
-def _made_otherwise(recording: Recording) -> str:
-    if recording.engine == "gpu":
-        return _("The GPU recording was made with other constants.")
-    return _("The recording was made with other constants.")
 
 
 def is_same(launch: Launch, other: Launch) -> bool:

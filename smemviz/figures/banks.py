@@ -78,7 +78,6 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
 
 
 def _ticks(rows: int) -> list[int]:
-    """Label the first, the last, and every fourth wavefront between them."""
     if rows <= 8:
         return list(range(1, rows + 1))
     return [1, *range(4, rows, 4), rows]

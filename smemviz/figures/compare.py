@@ -92,7 +92,6 @@ def _two_parts(
     right: int,
     colours: Theme,
 ) -> go.Figure:
-    """Draw bars that are plain up to the first of two numbers, and hatched from there to the second."""
     (low_name, low), (high_name, high) = parts
     places, ticks = places_of(len(rows), len(names) // len(rows)), [kind for _launch, kind in names]
     y = places.bars
@@ -179,7 +178,6 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
 
 
 def _sentence(amounts: Sequence[tuple[str, str]]) -> str:
-    """Say of each launch what it amounts to."""
     return items(*(_("{launch}: {amount}", launch=launch, amount=amount) for launch, amount in amounts))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.cells import Marked, cell_text, cells, fitting_size, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
-from smemviz.i18n import _, ngettext, pgettext
+from smemviz.i18n import N_, _, ngettext, pgettext
 from smemviz.languages import Spelling
 from smemviz.model.counting.global_traffic import ElementCounts, element_counts, elements
 from smemviz.model.hardware.operations import Effect, effect_of
@@ -20,6 +20,7 @@ from smemviz.views.grid import Fold, fold_of
 from smemviz.wording.labels import count, element_name, sentences
 
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
+_TIMES_DONE = {"load": N_("times loaded:"), "store": N_("times stored:"), "update": N_("times updated:")}
 _STEPS = 6  # shades, where elements are touched in more ways than that
 _TOP, _BOTTOM = 30, 44
 _KINDS: tuple[Effect, ...] = ("load", "store", "update")  # the first of those that there are is shown
@@ -97,22 +98,16 @@ def touched_elements(now: RequestView, shown_array: ShownArray | None, *, theme:
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
-    ).update_layout(legend_title={"text": _times_done(shown_array.kind), "font": {"color": colours.muted}})
+    ).update_layout(legend_title={"text": _(_TIMES_DONE[shown_array.kind]), "font": {"color": colours.muted}})
 
 
 def _done(kind: Effect) -> str:
-    """Say what is done to elements."""
     return {
         # TRANSLATORS: "loaded", "stored" and "updated" are put into "never {done}", "{done} once" and the like.
         "load": pgettext("elements", "loaded"),
         "store": pgettext("elements", "stored"),
         "update": pgettext("elements", "updated"),
     }[kind]
-
-
-def _times_done(kind: Effect) -> str:
-    """Head the key."""
-    return {"load": _("times loaded:"), "store": _("times stored:"), "update": _("times updated:")}[kind]
 
 
 def _palette(colours: Theme, shades: int) -> list[str]:
@@ -125,7 +120,6 @@ def _palette(colours: Theme, shades: int) -> list[str]:
 
 
 def _keys(palette: list[str], shades: NDArray[np.int64], counts: ElementCounts, *, untouched: bool) -> list[go.Scatter]:
-    """Say how often each shade is."""
     ends = [*(shades[1:] - 1).tolist(), int(counts.times.max(initial=0))]
     keys = [key(palette[i + 1], _range(first, ends[i])) for i, first in enumerate(shades.tolist())]
     return [*keys, key(palette[0], _("never"))] if untouched else keys
@@ -173,7 +167,6 @@ def _range(least: int, most: int) -> str:
 
 
 def _present(now: RequestView, array: ArrayInfo) -> NDArray[np.int64]:
-    """Return the elements that the present request goes to."""
     if now.row is None:
         return np.zeros(0, np.int64)
     requests = now.launch.requests

@@ -186,12 +186,7 @@ FIGURES: Mapping[str, Figure] = {
     "compare": Figure(_compare, "launches", N_("compare"), options=("view",), views=("wavefronts", "sectors", "times")),
     "source": Figure(_source, "launch", N_("source"), options=("site",)),
     "degrees": Figure(
-        _degrees,
-        "launch",
-        N_("degrees"),
-        N_("Requests by degree"),
-        caption=_degrees_sentence,
-        folded=True,
+        _degrees, "launch", N_("degrees"), N_("Requests by degree"), caption=_degrees_sentence, folded=True
     ),
     "spread": Figure(_spread, "request", heading=N_("Sectors of the access"), space="global"),
     "elements": Figure(_elements, "request", heading=N_("Elements touched"), space="global"),

@@ -76,7 +76,13 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
                 tickvals=[(first + SECTOR_BYTES / 2) / size - 0.5 for first in _SECTOR_STARTS],
                 ticktext=[_span(first, SECTOR_BYTES) for first in _SECTOR_STARTS],
             ),
-            yaxis=axis(colours, range=[len(y) - 0.5, -0.5], tickmode="array", tickvals=y, ticktext=_shortened(names)),
+            yaxis=axis(
+                colours,
+                range=[len(y) - 0.5, -0.5],
+                tickmode="array",
+                tickvals=y,
+                ticktext=[name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :] for name in names],
+            ),
         ),
     )
 
@@ -174,16 +180,12 @@ def used_of(traffic: Traffic) -> str:
     """Say whether requests are coalesced, what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
         return _("No request of this access was logged.")
-    return sentences(_used(traffic, traffic.efficiency), _coalesced(traffic))
-
-
-def _coalesced(traffic: Traffic) -> str:
-    """Say how well the lanes of a warp share sectors."""
     if traffic.logged_sectors == traffic.fewest:
-        return _("Coalesced: no request moves more sectors than its bytes fill.")
-    return _(
-        "Not fully coalesced: {fewest} would hold the bytes that are used.", fewest=count(traffic.fewest, "sector")
-    )
+        coalesced = _("Coalesced: no request moves more sectors than its bytes fill.")
+    else:
+        fewest = count(traffic.fewest, "sector")
+        coalesced = _("Not fully coalesced: {fewest} would hold the bytes that are used.", fewest=fewest)
+    return sentences(_used(traffic, traffic.efficiency), coalesced)
 
 
 def _used(traffic: Traffic, efficiency: float) -> str:
@@ -222,10 +224,6 @@ def _names(now: RequestView, addresses: NDArray[np.int64]) -> list[str]:
     return names
 
 
-def _shortened(names: list[str]) -> list[str]:
-    return [name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :] for name in names]
-
-
 def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[np.object_]:
     texts = np.full(z.shape, "", dtype=object)
     for (row, column), state in np.ndenumerate(z):
@@ -245,7 +243,6 @@ def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[n
 
 
 def _sector_frames(sectors_moved: NDArray[np.bool_], width: int, colours: Theme) -> go.Scatter:
-    """Draw a frame round each sector that is moved."""
     row, sector = np.nonzero(sectors_moved)
     left, right = sector * width - 0.5, (sector + 1) * width - 0.5
     x = np.stack([left, right, right, left, left, np.full(len(row), np.nan)], axis=1)

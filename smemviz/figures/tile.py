@@ -190,7 +190,6 @@ def _values(grid: Grid, where: NDArray[np.bool_]) -> NDArray[np.object_]:
 
 
 def _key_width(traces: list[go.Scatter]) -> float:
-    """Return how many pixels the entries of the key take side by side."""
     names = [trace.name for trace in traces if trace.name and trace.showlegend is not False]
     return sum(_KEY_ENTRY + _KEY_CHARACTER * characters(name, _AVERAGE) for name in names)
 
@@ -278,7 +277,6 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
 
 
 def _path_of(cells: NDArray[np.bool_]) -> str:
-    """Return the path of these cells, those that stand one below the other in one piece."""
     edges = np.diff(np.pad(cells.T.astype(np.int8), ((0, 0), (1, 1))))
     starts, ends = np.argwhere(edges == 1), np.argwhere(edges == -1)
     return "".join(f"M{x} {y}h1v{end - y}h-1z" for (x, y), (_, end) in zip(starts, ends, strict=True))

@@ -120,7 +120,6 @@ def _bars(
 
 
 def _present(now: RequestView, line: Line, colours: Theme) -> go.Scatter:
-    """Frame the present request."""
     left = int(line.start[now.position])
     right = left + int(line.length[now.position])
     y = int(now.launch.requests.warp[line.rows[now.position]])
@@ -129,7 +128,6 @@ def _present(now: RequestView, line: Line, colours: Theme) -> go.Scatter:
 
 
 def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
-    """Draw a line from top to bottom wherever the block has passed a barrier."""
     epoch = launch.requests.epoch[line.rows]
     places = line.start[np.flatnonzero(np.diff(epoch) > 0) + 1].tolist()
     return go.Scatter(
@@ -143,13 +141,11 @@ def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
 
 
 def _table(hover: NDArray[np.object_]) -> tuple[list[str], list[list[str]]]:
-    """Write a row for each request: who makes it, where, and what it takes."""
     columns = [_("warp and step"), _("access"), _("wavefronts")]
     return columns, [text.replace("<b>", "").replace("</b>", "").split("<br>") for text in hover.tolist()]
 
 
 def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:
-    """Say of each request who makes it, where, and what it takes."""
     requests = launch.requests
     who, where = _("warp {warp}, step {step}"), _("line {line}: {operation} {source}")
     texts = []

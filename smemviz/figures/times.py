@@ -59,7 +59,6 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
 
 
 def _alternative(time: Timing) -> dict[str, object]:
-    """Say the time in a sentence, and list what is drawn, the samples last."""
     sentence = _("median {median}, floor {floor}", median=duration(time.median_us), floor=duration(time.floor_us))
     known = [
         (_("floor"), time.floor_us),

@@ -123,13 +123,7 @@ def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware
 
 
 def _requests(
-    recording: Recording,
-    number: int,
-    launch: Launch,
-    which: NDArray[np.intp],
-    hardware: Hardware,
-    *,
-    of_lanes: bool,
+    recording: Recording, number: int, launch: Launch, which: NDArray[np.intp], hardware: Hardware, *, of_lanes: bool
 ) -> Table:
     requests = launch.requests.select(which)
     active = requests.addresses >= 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -92,7 +92,8 @@ def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", ca
     printed = in_vectors(printed, plot)
     _lower(printed)
     top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
-    lines = _wrapped(caption, width)
+    columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
+    lines = [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
     below = len(lines) * _CAPTION_LINE + 10 if lines else 0
     height = round(printed.layout.height + top - margin.t + below)
     if lines:
@@ -158,19 +159,16 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float, stroke: float) -
         return
     unit = plot / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
     if trace.meta == CHARACTERS:
-        trace.textfont.size = _possible(min(trace.textfont.size, unit / _MONO))
+        trace.textfont.size = min(trace.textfont.size, unit / _MONO)
+        if trace.textfont.size < 1:
+            raise _too_narrow()
     elif is_cells or trace.textposition in (None, "middle center"):
         texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
         room = unit - _BETWEEN if not stroke else _INSIDE * unit - stroke
-        size = min(trace.textfont.size, _largest(texts, room))
+        size = min(trace.textfont.size, room / (_CHARACTER * (max(map(characters, texts), default=0) or 1)))
         trace.textfont.size = max(size, 1)
         if size < smallest:
             trace.update(texttemplate="") if is_cells else trace.update(visible=False)
-
-
-def _largest(texts: Sequence[str], room: float) -> float:
-    """Return the size at which texts fit side by side into ``room`` pixels each."""
-    return room / (_CHARACTER * (max(map(characters, texts), default=0) or 1))
 
 
 def _fit_pairs(figure: go.Figure, plot: float) -> None:
@@ -221,13 +219,6 @@ def _title_above(figure: go.Figure) -> None:
     layout.height += _KEY_LINE
 
 
-def _possible(size: float) -> float:
-    """Return a size of type that there can be, in pixels."""
-    if size < 1:
-        raise _too_narrow()
-    return size
-
-
 def _too_narrow() -> InputError:
     return InputError("the sheet is too narrow for this figure; take a larger --width or a smaller --font-size")
 
@@ -259,11 +250,6 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
         for trace in row:
             trace.legend = name
     return len(rows)
-
-
-def _wrapped(caption: str, width: float) -> list[str]:
-    columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
-    return [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
 
 
 def _lines(text: str, columns: int) -> list[str]:

@@ -172,7 +172,8 @@ def _rule_text(step: Step, then: ComputeCapability, gpu: GpuFamily, access: Acce
 
 def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     """Say what a calibration found of the rules that count this access."""
-    rows = [row for row in calibration.rows if _concerns(row, access)]
+    of_access = f"{access.op}, {access.width} bytes: "
+    rows = [row for row in calibration.rows if row.what in _EVERY_ACCESS or row.what.startswith(of_access)]
     when = day(datetime.fromisoformat(calibration.date))
     accesses = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
     deviating = [row for row in rows if not row.agrees]

@@ -228,13 +228,7 @@ TRAFFIC = (
         ),
         heads=_headed("sectors/request", "terminal") | _headed(N_("sectors per request"), "access"),
     ),
-    Column(
-        "bytes_used",
-        "bytes",
-        ("global",),
-        _number(_site_traffic, "used"),
-        _number(_total_traffic, "used"),
-    ),
+    Column("bytes_used", "bytes", ("global",), _number(_site_traffic, "used"), _number(_total_traffic, "used")),
     Column(
         "efficiency",
         "share",

@@ -58,8 +58,7 @@ def _of_columns(space: Space, launch: Launch, hardware: Hardware, rule: str) -> 
     return tuple(explained(column, launch, hardware, rule) for column in chosen)
 
 
-def request_numbers(launch: Launch, hardware: Hardware) -> Section:
-    """Explain what is recorded, with a launch's numbers as examples."""
+def _request_numbers(launch: Launch, hardware: Hardware) -> Section:
     source = _("Recorded: the gpu engine logs what the running kernel uses, lockstep what the same source computes.")
     return Section(
         _("What is recorded"),
@@ -89,8 +88,7 @@ def request_numbers(launch: Launch, hardware: Hardware) -> Section:
     )
 
 
-def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
-    """Explain what is counted of shared memory, with a launch's numbers as examples."""
+def _shared_numbers(launch: Launch, hardware: Hardware) -> Section:
     rule = _(_RULES[weakest_basis([launch], hardware.cc)], name=hardware.name)
     return Section(
         _("Shared memory"),
@@ -128,53 +126,7 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
     )
 
 
-def global_numbers(launch: Launch, hardware: Hardware) -> Section:
-    """Explain what is counted of global memory, with a launch's numbers as examples."""
-    rule = _("Counted from the addresses; measured on an H200 for accesses of 4, 8 and 16 bytes.")
-    return Section(_("Global memory"), _of_columns("global", launch, hardware, rule))
-
-
-def layout_numbers() -> Section:
-    """Explain what is computed of layouts."""
-    return Section(
-        _("Layouts"),
-        (
-            Number(
-                "layout-bytes",
-                (_("bytes"),),
-                _("Bytes of shared memory that an array takes in a layout, what pads and pitches add included."),
-                _("Computed from the layout."),
-            ),
-            Number(
-                "blocks",
-                (_("blocks a multiprocessor"),),
-                _(
-                    "How many blocks fit into a multiprocessor by their shared memory alone, which limits occupancy; "
-                    "registers and threads may allow fewer."
-                ),
-                _("Shared memory of the GPU, from NVIDIA's documentation, less what is reserved for each block."),
-            ),
-            Number(
-                "instructions",
-                (_("more instructions"),),
-                _("Integer instructions that a swizzled index takes more than the plain one, at each access."),
-                _("Counted in the index's formula; a compiler may fold some of them."),
-            ),
-            Number(
-                "pad",
-                (_("smallest pad"), _("swizzle")),
-                _(
-                    "Other layouts for which the recorded requests were counted again; shown are those that leave no "
-                    "excess, or the least, over all accesses to the array."
-                ),
-                _("Computed from the recorded requests; smemviz suggest also runs the changed kernel and compares."),
-            ),
-        ),
-    )
-
-
-def time_numbers(launch: Launch) -> Section:
-    """Explain times, with a launch's as examples."""
+def _time_numbers(launch: Launch) -> Section:
     measured = _("Measured on the card named beside it; never computed.")
     time = launch.time
     return Section(
@@ -217,126 +169,155 @@ def time_numbers(launch: Launch) -> Section:
     )
 
 
-def hardware_numbers() -> Section:
-    """Explain what the hardware counted."""
-    return Section(
-        _("Hardware"),
+# Sections without a number of a launch.
+_OTHERS = (
+    Section(
+        N_("Hardware"),
         (
             Number(
                 "hardware",
-                (_("hardware"), _("verdict")),
-                _(
+                (N_("hardware"), N_("verdict")),
+                N_(
                     "What Nsight Compute counted for the instructions of an access. Equal numbers agree; others are "
                     "explained where the compiler merged accesses, kept values in registers or removed accesses, and "
                     "the numbers then add up."
                 ),
-                _("Read from the counters of the card named beside it, while the unchanged kernel ran."),
+                N_("Read from the counters of the card named beside it, while the unchanged kernel ran."),
             ),
             Number(
                 "basis",
-                (_("measured"), _("documented"), _("assumed")),
-                _(
+                (N_("measured"), N_("documented"), N_("assumed")),
+                N_(
                     "What a rule rests on. Rules for the H200 were measured, one warp and one access per launch. "
                     "For other GPUs NVIDIA documents banks and accesses of up to 4 bytes; accesses of 8 and 16 bytes, "
                     "matrices and atomics are assumed to go as on the H200, until smemviz calibrate measures a card."
                 ),
-                _(
+                N_(
                     "1,660 measurements on an H200, each of which the tests demand exactly, and the CUDA programming "
                     "guide."
                 ),
             ),
         ),
-    )
-
-
-def product_numbers() -> Section:
-    """Explain the numbers of matrix products."""
-    measured = _("Both measured in one run.")
-    return Section(
-        _("Matrix products"),
+    ),
+    Section(
+        N_("Layouts"),
+        (
+            Number(
+                "layout-bytes",
+                (N_("bytes"),),
+                N_("Bytes of shared memory that an array takes in a layout, what pads and pitches add included."),
+                N_("Computed from the layout."),
+            ),
+            Number(
+                "blocks",
+                (N_("blocks a multiprocessor"),),
+                N_(
+                    "How many blocks fit into a multiprocessor by their shared memory alone, which limits occupancy; "
+                    "registers and threads may allow fewer."
+                ),
+                N_("Shared memory of the GPU, from NVIDIA's documentation, less what is reserved for each block."),
+            ),
+            Number(
+                "instructions",
+                (N_("more instructions"),),
+                N_("Integer instructions that a swizzled index takes more than the plain one, at each access."),
+                N_("Counted in the index's formula; a compiler may fold some of them."),
+            ),
+            Number(
+                "pad",
+                (N_("smallest pad"), N_("swizzle")),
+                N_(
+                    "Other layouts for which the recorded requests were counted again; shown are those that leave no "
+                    "excess, or the least, over all accesses to the array."
+                ),
+                N_("Computed from the recorded requests; smemviz suggest also runs the changed kernel and compares."),
+            ),
+        ),
+    ),
+    Section(
+        N_("Matrix products"),
         (
             Number(
                 "operations",
-                ("GFLOP/s",),
-                _("2 M N K operations, a multiplication and an addition each, divided by the kernel's measured time."),
-                _("Measured time; the number of operations follows from the size."),
+                (N_("GFLOP/s"),),
+                N_("2 M N K operations, a multiplication and an addition each, divided by the kernel's measured time."),
+                N_("Measured time; the number of operations follows from the size."),
             ),
             Number(
                 "formula",
-                (_("elements loaded, formula"), _("elements counted")),
-                _(
+                (N_("elements loaded, formula"), N_("elements counted")),
+                N_(
                     "2 S³ elements when every thread loads for itself, 2 S³ / T with tiles of T x T; beside it what "
                     "was counted."
                 ),
-                _("Formula against count."),
+                N_("Formula against count."),
             ),
             Number(
                 "intensity",
-                (_("operations per byte"), _("arithmetic intensity")),
-                _("Operations divided by the bytes of the sectors moved, as counted; caches may serve some of them."),
-                _("Computed from counts."),
+                (N_("operations per byte"), N_("arithmetic intensity")),
+                N_("Operations divided by the bytes of the sectors moved, as counted; caches may serve some of them."),
+                N_("Computed from counts."),
             ),
             Number(
                 "ceilings",
-                (_("ceiling"), _("nearest ceiling"), _("roofline")),
-                _("What the card can do at most: bytes per second of each memory and float32 operations per second."),
-                _(
+                (N_("ceiling"), N_("nearest ceiling"), N_("roofline")),
+                N_("What the card can do at most: bytes per second of each memory and float32 operations per second."),
+                N_(
                     "Measured by kernels that do nothing else, on the card named beside it; not taken from a data "
                     "sheet."
                 ),
             ),
             Number(
                 "yardsticks",
-                (_("of cuBLAS"), _("against best")),
-                _("A kernel's rate as a share of cuBLAS's on the same card, and its time as a multiple of the best."),
-                measured,
+                (N_("of cuBLAS"), N_("against best")),
+                N_("A kernel's rate as a share of cuBLAS's on the same card, and its time as a multiple of the best."),
+                N_("Both measured in one run."),
             ),
             Number(
                 "error",
-                (_("largest error"),),
-                _("The largest difference of an element from the same product computed in float64."),
-                _("Compared after every measurement."),
+                (N_("largest error"),),
+                N_("The largest difference of an element from the same product computed in float64."),
+                N_("Compared after every measurement."),
             ),
         ),
-    )
-
-
-def quoted_numbers() -> Section:
-    """Explain published numbers, and changes."""
-    return Section(
-        _("Published numbers"),
+    ),
+    Section(
+        N_("Published numbers"),
         (
             Number(
                 "published",
-                (_("published"),),
-                _(
+                (N_("published"),),
+                N_(
                     "Figures that others published, with their hardware, beside ours; a difference is explained where "
                     "it is known."
                 ),
-                _("Quoted from the publication that is named there."),
+                N_("Quoted from the publication that is named there."),
             ),
             Number(
                 "change",
-                (_("changes"), _("tolerance")),
-                _(
+                (N_("changes"), N_("tolerance")),
+                N_(
                     "Wavefronts, sectors and time of a launch in two recordings, access by access. More than the "
                     "tolerance is worse; times count only where their 95 % intervals lie apart."
                 ),
-                _("Computed from both recordings."),
+                N_("Computed from both recordings."),
             ),
         ),
-    )
+    ),
+)
 
 
 def numbers(launch: Launch, hardware: Hardware = H200) -> tuple[Section, ...]:
     """Explain every number, with those of a launch as examples."""
+    coalesced = _("Counted from the addresses; measured on an H200 for accesses of 4, 8 and 16 bytes.")
     return (
-        request_numbers(launch, hardware),
-        shared_numbers(launch, hardware),
-        global_numbers(launch, hardware),
-        time_numbers(launch),
-        hardware_numbers(),
-        layout_numbers(),
-        product_numbers(),
-        quoted_numbers(),
+        _request_numbers(launch, hardware),
+        _shared_numbers(launch, hardware),
+        Section(_("Global memory"), _of_columns("global", launch, hardware, coalesced)),
+        _time_numbers(launch),
+        *(Section(_(section.title), tuple(map(_translated, section.numbers))) for section in _OTHERS),
     )
+
+
+def _translated(number: Number) -> Number:
+    return Number(number.anchor, tuple(map(_, number.names)), _(number.meaning), _(number.source))

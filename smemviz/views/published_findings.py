@@ -112,11 +112,7 @@ def _square(recording: Recording) -> tuple[Published, ...]:
             for kernel, text in texts
         ),
         Published(
-            _("time by columns against time by rows"),
-            _("about 2 times"),
-            _("the same"),
-            slower,
-            _("Ours are medians."),
+            _("time by columns against time by rows"), _("about 2 times"), _("the same"), slower, _("Ours are medians.")
         ),
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
         _overhead(recording),

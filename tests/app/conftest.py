@@ -25,13 +25,11 @@ expect.set_options(timeout=LIMIT)
 
 @pytest.fixture(scope="session")
 def served() -> Library:
-    """Serve the gallery to tests that ask for pages without a browser."""
     return Library(gallery())
 
 
 @pytest.fixture(scope="session")
 def stopwatch() -> Stopwatch:
-    """Give one that measures nothing."""
     return Stopwatch(Job(allowed=False))
 
 
@@ -75,7 +73,6 @@ def _one_to_fork_from() -> Iterator[None]:
 
 @pytest.fixture
 def texts() -> Iterator[Texts]:
-    """Give what runs texts, in processes that end with the test."""
     made = Texts()
     yield made
     made.supervisor.close()

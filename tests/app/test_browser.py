@@ -19,7 +19,6 @@ TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
 
 def now(page: Page, text: str) -> None:
-    """Wait for the sentence about the present request."""
     expect(page.locator("#position-text")).to_have_text(text)
 
 
@@ -33,7 +32,6 @@ def choose(page: Page, name: str, option: str) -> None:
 
 
 def lanes_in_tile(page: Page) -> list[str]:
-    """Return the bold lanes of the tile picture, those in conflict."""
     expect(page.locator("#tile svg text").first).to_be_visible()
     return page.locator("#tile svg text.hot").all_text_contents()
 

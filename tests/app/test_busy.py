@@ -24,7 +24,6 @@ TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
-    """Return the turns of a server at which somebody else's run never ends."""
     for name in ("_BUSY_SECONDS", "_QUEUE_SECONDS", "_NEXT_SECONDS"):
         monkeypatch.setattr(supervisor_module, name, 0.0)
     turns = Turns(1)

@@ -101,7 +101,6 @@ def test_a_long_key_weighs_too() -> None:
 
 
 def used_by(make: object) -> tuple[object, int]:
-    """Return what a function makes, and how many bytes it takes."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -148,7 +147,6 @@ def kernel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def app(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Dash:
-    """Return a server for others, which looks at its files before each answer."""
     monkeypatch.setattr(cache, "_STAMP_SECONDS", 0.0)
     return create_app([kernel], local=False)
 
@@ -173,7 +171,6 @@ def look_at(app: Dash, block: int = 0, run: dict[str, str] = RUN, **headers: str
 
 
 def asks_each_time(app: Dash, run: dict[str, str], shown: list[str]) -> bool:
-    """Tell whether a question that is asked twice is answered anew each time."""
     look_at(app, run=run)
     once = len(shown)
     look_at(app, run=run)

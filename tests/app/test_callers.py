@@ -36,8 +36,7 @@ def test_a_request_for_an_address_is_answered_as_no_other_site_can_have_it(clien
 
 
 @pytest.mark.parametrize(
-    "host",
-    ["evil.example", "evil.example:8050", "localhost.evil.example", "notlocalhost", "127.0.0.1.evil.example"],
+    "host", ["evil.example", "evil.example:8050", "localhost.evil.example", "notlocalhost", "127.0.0.1.evil.example"]
 )
 @pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/smemviz.css", "/no/such/page"])
 def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
@@ -150,7 +149,6 @@ def test_the_scripts_in_a_page_are_those_that_may_run(client: FlaskClient) -> No
 
 
 def answer(environ: dict[str, object], respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
-    """Say how much was sent."""
     body = environ["wsgi.input"].read(int(str(environ.get("CONTENT_LENGTH") or 0)))  # type: ignore[attr-defined]
     respond("200 OK", [("Content-Type", "text/plain")])
     return [f"{len(body)} bytes".encode()]

@@ -114,7 +114,6 @@ SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
-    """Serve a file whose last revision had no pad."""
     path = tmp_path / "mine.py"
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
     commit(path)
@@ -123,7 +122,6 @@ def library(tmp_path: Path) -> Library:
 
 
 def said(parts: object) -> list[str]:
-    """Return the texts of a component in order."""
     if isinstance(parts, str):
         return [parts]
     if isinstance(parts, list | tuple):

@@ -147,7 +147,6 @@ def test_nobody_sends_more_than_a_text_has() -> None:
 
 
 def open_with(page: Page, text: str) -> None:
-    """Open the editor, put a text into it and run it."""
     page.goto("/editor")
     status(page, "Ran in")
     write(page, text)

@@ -18,7 +18,6 @@ LANES = {f"L{lane}" for lane in range(32)}
 
 
 def saved(page: Page, panel: str, form: str, folder: Path) -> Path:
-    """Save a figure as a person does, and return the file."""
     button = page.locator(f"{panel} .save > summary")
     button.click()
     with page.expect_download() as found:

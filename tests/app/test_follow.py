@@ -34,7 +34,6 @@ def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path: Path
 
 @pytest.fixture
 def followed(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, Page]]:
-    """Open the padded kernel of a file and give both."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     path = tmp_path / "mine.py"
     path.write_text(SQUARE, encoding="utf-8")

@@ -32,7 +32,6 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """Give a page that may complain."""
     return context.new_page()
 
 
@@ -44,7 +43,6 @@ WATCH = """() => {
 
 
 def kill(process: int) -> None:
-    """Kill all that answer."""
     for child in children(process):
         os.kill(child, signal.SIGKILL)
 

@@ -23,7 +23,6 @@ FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32
 
 
 def text(component: object) -> str:
-    """Return what a reader sees of a component, a space between its parts."""
     if isinstance(component, list | tuple):
         return " ".join(filter(None, map(text, component)))
     return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
@@ -60,10 +59,7 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
             "A: 16-way conflict, 256 wavefronts where 16 would do; B: no conflict, 16 wavefronts",
         ),
         # The same column is 8-way where banks are 8 bytes wide (CUDA programming guide, 3.x).
-        (
-            {"A": "16x32 int32", "A-access": "column", "cc": "3.5-8"},
-            "8-way conflict, 128 wavefronts where 16 would do",
-        ),
+        ({"A": "16x32 int32", "A-access": "column", "cc": "3.5-8"}, "8-way conflict, 128 wavefronts where 16 would do"),
         (
             {
                 "A": "32x64 float16",
@@ -159,7 +155,6 @@ def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
 
 
 def rows(filling: dict[str, object]) -> dict[str, list[str]]:
-    """Return the cells of the table by part."""
     body = filling["gpus-table.children"].children[2].children  # type: ignore[attr-defined]
     return {text(row.children[0]): [text(cell) for cell in row.children[1:]] for row in body}
 

@@ -182,7 +182,6 @@ def test_an_address_without_a_language_is_in_that_of_its_asker_each_time(app: Da
 
 
 def filled(client: FlaskClient, language: str) -> str:
-    """Ask for the kernel page as the browser does."""
     asked = asking_for({"path": "/kernel", "file": "square"}, SQUARE, {"theme": "light"})
     answer = client.post(CALLBACKS, json=asked, headers={"Accept-Language": language})
     assert answer.status_code == 200

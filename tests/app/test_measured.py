@@ -32,7 +32,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser, measured: str) -> Iterator[Page]:
-    """Give a page as the others get, of this server."""
     with open_page(browser, measured) as page:
         yield page
 
@@ -192,11 +191,7 @@ def test_launches_are_picked_and_the_picks_are_in_the_url(page: Page) -> None:
     expect(page.locator("#compare-table tbody th")).to_have_text(
         ["square: set_row_read_row", "square: set_col_read_col", "reverse: static_reverse"]
     )
-    assert query(page)["launch"] == [
-        "square:set_row_read_row",
-        "square:set_col_read_col",
-        "reverse:static_reverse",
-    ]
+    assert query(page)["launch"] == ["square:set_row_read_row", "square:set_col_read_col", "reverse:static_reverse"]
     assert table(page)[2][-4:] == ["not measured"] * 4
     page.reload()
     expect(page.locator("#compare-table tbody tr")).to_have_count(3)

@@ -32,7 +32,6 @@ def served() -> Library:
 
 
 def marked(source: object) -> list[tuple[str, str]]:
-    """Return the numbers of marked lines with what is said there."""
     lines = [part for part in parts(source) if "mistaken" in str(getattr(part, "className", ""))]
     return [
         (text(line.children[0]), text([part for part in parts(line) if getattr(part, "className", "") == "mistake"]))

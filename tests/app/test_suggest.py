@@ -31,7 +31,6 @@ RUN = {"file": "square", "kernel": "set_row_read_col"}
 
 
 def shown(filling: Filling) -> str:
-    """Return the text of the explanation that is not hidden."""
     (one,) = (part for part in filling["why.html"] if not part.hidden)
     return text(one.children)
 
@@ -74,7 +73,6 @@ def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> No
 
 
 def said_first(file: str, kernel: str) -> list[str]:
-    """Return what is said of a mistake, the first of what is not hidden."""
     filling = view_why(Library([kernels_dir() / file]), {"file": file.removesuffix(".py"), "kernel": kernel}, {})
     first, *others = filling["why.html"]
     assert not any("Fix." in text(other) for other in others)
@@ -128,7 +126,6 @@ def an_answer(served: Library, **more: Any) -> str:
 
 
 def rows(table: Component) -> list[list[str]]:
-    """Return the cells of a table, without its head."""
     _head, body = table.children
     return [[cell.children for cell in row.children] for row in body.children]
 

@@ -44,11 +44,7 @@ def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(libra
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "constants",
-    [{"M": "48"}, {"TILE": "16", "DEPTH": "16"}],
-    ids=str,
-)
+@pytest.mark.parametrize("constants", [{"M": "48"}, {"TILE": "16", "DEPTH": "16"}], ids=str)
 def test_constants_that_the_sweep_has_not_stay_without_a_time(library: Library, constants: dict[str, str]) -> None:
     body = view(library, file="matmul", kernel="naive", **constants)["timing-body.children"]
 

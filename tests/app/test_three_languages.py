@@ -67,7 +67,6 @@ def conflict(degree: int, excess: int, line: int) -> str:
 
 
 def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> None:
-    """Wait for the sentence about the present request, one of 96."""
     cost = _("{lanes}, {cost}", lanes=count(32, "lane"), cost=wavefronts)
     said = "{access} by warp {warp}, step {step}: {cost}"
     access = operation_name("load" if step else "store")
@@ -81,7 +80,6 @@ def button(page: Page, text: str) -> Locator:
 
 
 def visit(page: Page, name: str) -> None:
-    """Follow a link of the head of the page."""
     page.get_by_role("navigation", name=_("Pages"), exact=True).get_by_role("link", name=name, exact=True).click()
 
 
@@ -146,7 +144,6 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
 
 
 def speaks(page: Page, tag: str) -> None:
-    """Wait for the kernel page in a language, and for its request of BDIMX=16."""
     expect(page.locator("html")).to_have_attribute("lang", tag)
     with speaking(tag):
         headline(page, conflict(8, 56, 53))

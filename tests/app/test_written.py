@@ -169,7 +169,6 @@ def test_a_handout_marks_its_english(left: set[str]) -> None:
 
 
 def of_html(element: ElementTree.Element, tag: str | None) -> Iterator[tuple[str, str | None]]:
-    """Do so for what is sent as HTML."""
     tag = element.get("lang", tag)
     yield element.text or "", tag
     for part in element:

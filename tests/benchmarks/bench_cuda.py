@@ -32,7 +32,6 @@ def seconds(call):
 
 
 def in_cpp(view):
-    """Return seconds and requests of the product in CUDA C++."""
     import smemviz
 
     file = smemviz.cuda_cpp(HERE.parents[1] / "kernels" / "matmul.cu", {"M": SIDE, "K": SIDE, "N": SIDE}, view)
@@ -44,7 +43,6 @@ def in_cpp(view):
 
 
 def in_python():
-    """Return seconds and requests of the product in Python."""
     import smemviz
     from smemviz.frontends.reading import read_program
 
@@ -58,7 +56,6 @@ def in_python():
 
 
 def main():
-    """Print one line for each."""
     from bench_lockstep import PRODUCT, simulated
 
     import smemviz

@@ -128,7 +128,6 @@ class Expected:
 
 
 def large():
-    """Run the large product here and print what it took as JSON."""
     from smemviz.engines.lockstep import run, running_launch
     from smemviz.engines.options import RunOptions
     from smemviz.frontends.reading import read_program

@@ -23,7 +23,6 @@ class Clock:
         self.microseconds = {}
 
     def launch(self, dispatcher, function, config, arguments):
-        """Time one launch by replays of a graph of it."""
         from smemviz.measure.time.replays import replayed
 
         def issue(stream):

@@ -107,7 +107,6 @@ square["set_row_read_col_pad"][1, (32, 32)](out)
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """Time one call."""
     start = time.perf_counter()
     work()
     return 1000 * (time.perf_counter() - start)
@@ -139,14 +138,12 @@ def waited(page: Page, act: Callable[[], object]) -> tuple[float, float]:
 
 
 def turn(page: Page, name: str, value: str) -> None:
-    """Type a value into a field."""
     field = page.get_by_label(name, exact=True)
     field.fill(value)
     field.press("Enter")
 
 
 def main() -> None:
-    """Measure and print."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     table = Table("what", "median ms", "95th percentile", "aim", "", title=f"{runs} runs each, {os.cpu_count()} cores")
@@ -250,7 +247,6 @@ def _steps(page: Page, url: str, ready: str) -> list[float]:
 
 
 def _switch(page: Page, kernel: str) -> None:
-    """Go to another kernel of the file."""
     page.locator("#kernels").get_by_text(kernel, exact=True).click()
 
 

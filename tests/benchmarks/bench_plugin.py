@@ -23,7 +23,6 @@ REPEATS = 15
 
 
 def session(folder, *options):
-    """Return the seconds of processor time that one pytest session takes."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, check=True)
@@ -39,7 +38,6 @@ def environment(folder):
 
 
 def install(folder):
-    """Write what pip would leave of the entry point."""
     info = folder / "installed" / "smemviz-0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")

@@ -80,7 +80,6 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Print a row a piece of work."""
     if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "smemviz" / "__init__.py").is_file():
         raise SystemExit("name the folder of the other tree: python tests/benchmarks/bench_trees.py ../before")
     trees = (Path(sys.argv[1]).resolve(), HERE)

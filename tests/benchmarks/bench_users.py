@@ -124,7 +124,6 @@ class Visitor:
         self._knobs = number
 
     def visit(self, server: Server, known: Known, waited: Waited, begin: float, end: float) -> None:
-        """Do something at every turn, and be late where the server is."""
         one, other = (Client(server, known, self._number, waited) for _ in range(2))
         with closing(one), closing(other):
             for turn in itertools.count():
@@ -193,7 +192,6 @@ class Visitor:
 
 
 def peer_visit(server: Server, known: Known, number: int, waited: Waited, begin: float, end: float) -> None:
-    """Have the bare app draw at every turn."""
     with closing(Client(server, known, number, waited)) as client:
         for turn in itertools.count():
             due = begin + turn * PACE
@@ -225,7 +223,6 @@ def write(server: Server, known: Known, number: int, waited: Waited) -> None:
 
 
 def together(threads: Sequence[threading.Thread], server: Server, waited: Waited) -> None:
-    """Let them run, and look at the server's memory meanwhile."""
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -271,7 +268,6 @@ def class_of(server: Server, count: int, seconds: float) -> tuple[Waited, Waited
 
 
 def main() -> int:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--users", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=600.0)
@@ -301,7 +297,6 @@ def main() -> int:
 
 
 def peer_class(count: int, seconds: float) -> Waited:
-    """Return what as many visitors of the bare app waited for."""
     waited = Waited()
     with tempfile.TemporaryDirectory() as folder:
         peer = Path(folder) / "peer.py"
@@ -320,7 +315,6 @@ def peer_class(count: int, seconds: float) -> Waited:
 
 
 def show(waited: Waited) -> None:
-    """Print what was waited for."""
     table = Table("what", "times", "median ms", "95th percentile", "worst")
     for what, found in sorted(waited.seconds.items()):
         if len(found) > 1:

@@ -50,7 +50,6 @@ PATTERNS: dict[str, Callable[[np.random.Generator], Addresses]] = {
 
 
 def peer(addresses: Addresses) -> Addresses:
-    """Count the wavefronts of full 4-byte requests by sorting."""
     word = addresses >> 2
     ordered = np.sort((word & 31) << 40 | word >> 5, axis=-1)
     new = np.ones(ordered.shape, bool)
@@ -66,7 +65,6 @@ def stream(pattern: Callable[[np.random.Generator], Addresses], requests: int) -
 
 
 def rate(count: Callable[[Addresses], Addresses], chunks: Iterator[Addresses]) -> float:
-    """Return lane addresses per second, making the addresses not counted."""
     lanes, seconds = 0, 0.0
     for chunk in chunks:
         start = perf_counter()
@@ -81,7 +79,6 @@ def ours(addresses: Addresses) -> Addresses:
 
 
 def peak_mb() -> float:
-    """Return the most memory this process ever held."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes, on macOS bytes
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 

@@ -9,7 +9,6 @@ BDIMY = 32
 
 @cuda.jit
 def set_row_read_col(out):
-    """Store by rows, load by columns."""
     tile = cuda.shared.array((BDIMY, BDIMX), int32)
     tx = cuda.threadIdx.x
     ty = cuda.threadIdx.y

@@ -32,11 +32,9 @@ class Waited:
     memory: list[int] = field(default_factory=list)  # bytes of the server, every five seconds
 
     def add(self, what: str, start: float) -> None:
-        """Keep how long somebody waited since."""
         self.seconds.setdefault(what, []).append(time.perf_counter() - start)
 
     def percentile(self, what: str, percent: int) -> float:
-        """Return a percentile in milliseconds."""
         return 1000 * statistics.quantiles(self.seconds[what], n=100, method="inclusive")[percent - 1]
 
 
@@ -49,11 +47,9 @@ class Server:
     process: int
 
     def workers(self) -> list[int]:
-        """Return the processes that answer."""
         return _children(self.process)
 
     def memory(self) -> int:
-        """Return the bytes that it and what it started hold."""
         found, waiting = [], [self.process]
         while waiting:
             found.append(waiting.pop())
@@ -62,7 +58,6 @@ class Server:
 
 
 def _children(process: int) -> list[int]:
-    """Return what a process started, from any of its threads."""
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
         try:
@@ -81,14 +76,10 @@ def _resident(process: int) -> int:
 
 @contextmanager
 def serving(command: Sequence[str]) -> Iterator[Server]:
-    """Start a server on two cores."""
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:2])  # what is started inherits it
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"}
     )
     os.sched_setaffinity(0, cores)
     with process:
@@ -100,7 +91,6 @@ def serving(command: Sequence[str]) -> Iterator[Server]:
 
 
 def callbacks(server: Server) -> Known:
-    """Return what the server can be asked for: dependencies by their output."""
     with closing(http.client.HTTPConnection(server.host, server.port)) as connection:
         connection.request("GET", "/_dash-dependencies")
         return {one["output"]: one for one in json.loads(connection.getresponse().read())}
@@ -139,7 +129,6 @@ class Client:
         self._headers["Accept-Encoding"] = "gzip"
 
     def close(self) -> None:
-        """Hang up."""
         self._connection.close()
 
     def ask(self, part: str, values: dict[str, Any], changed: str) -> bytes:
@@ -148,7 +137,6 @@ class Client:
         return self.get("POST", "/_dash-update-component", body(callback, values, changed))
 
     def get(self, method: str, path: str, text: str | None = None) -> bytes:
-        """Return an answer, empty after an error."""
         why = ""
         for tries in range(TRIES):
             if tries:

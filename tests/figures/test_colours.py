@@ -49,19 +49,16 @@ def contrast(one: str, other: str) -> float:
 
 
 def lab(colour: str, seen: str = "all colours") -> NDArray[np.float64]:
-    """Return CIE L*a*b* of a colour, as it is seen."""
     share = XYZ @ np.clip(SEEN[seen] @ linear(colour), 0, 1)
     f = np.where(share > (6 / 29) ** 3, np.cbrt(share), share / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 def difference(one: str, other: str, seen: str) -> float:
-    """Return the CIE76 difference of two colours, as they are seen."""
     return float(np.linalg.norm(lab(one, seen) - lab(other, seen)))
 
 
 def degrees(theme: Theme) -> list[str]:
-    """Return the colours of degrees 1, 2, to 4, to 8, to 16 and to 32."""
     return blend(theme.degree, 6)
 
 

@@ -29,13 +29,11 @@ UNTIMED = compared([entry("set_row_read_row"), entry("set_col_read_col", timed=F
 
 
 def bars(figure: go.Figure, name: str) -> list[tuple[float, float]]:
-    """Return base and length of the bars of one name, from the top."""
     (trace,) = (trace for trace in figure.data if trace.name == name)
     return [(base, length) for _, base, length in sorted(zip(trace.y, trace.base, trace.x, strict=True))]
 
 
 def texts(figure: go.Figure) -> list[str]:
-    """Return what is written, from the top."""
     written = [
         pair for t in figure.data if t.type == "scatter" and t.mode == "text" for pair in zip(t.y, t.text, strict=True)
     ]

@@ -36,7 +36,6 @@ def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
 
 
 def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explained]:
-    """Explain a launch as the page does, by source and operation."""
     one = recording[kernel]
     said = explain(one, H200, loaded_sites(recording, one))
     return {(s.source, s.op): words for s, words in zip(one.sites, said, strict=True)}
@@ -45,7 +44,6 @@ def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explai
 def one_site(
     offsets: object, *, op: str = "load", width: int = 4, dtype: str = "int32", size: int = 4096, times: int = 1
 ) -> Explained:
-    """Explain one site of one array, the same request some times."""
     info = array("held", "shared", (size // width,), 1024, (width,))
     sites = (site("held", "shared", op, width, dtype),)
     rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))] * times
@@ -143,7 +141,6 @@ def test_nothing_is_promised_where_data_decides() -> None:
 
 
 def made(file: str, kernel: str, **constants: int) -> dict[tuple[str, str], Explained]:
-    """Explain a launch of the gallery with other constants."""
     program = read_program(resources.kernels_dir() / f"{file}.py").with_constants(constants)
     return explained(run(program, engine="lockstep"), kernel)
 

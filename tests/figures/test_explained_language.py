@@ -54,7 +54,6 @@ def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_th
 def one_site(
     offsets: object, *, op: str = "load", width: int = 4, dtype: str = "int32", size: int = 16384, **changed: object
 ) -> list[str]:
-    """Explain a site of one array of one dimension."""
     info = array("held", "shared", (size // width,), 1024, (width,))
     sites = (site("held", "shared", op, width, dtype),)
     rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))]

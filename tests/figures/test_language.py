@@ -75,7 +75,6 @@ def recording(file: str) -> Recording:
 
 
 def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
-    """Draw every figure of a launch that is drawn at a moment."""
     launch = now.launch
     names = [array.name for array in launch.shared_arrays] or [""]
     for view in ("declared", "physical"):
@@ -90,13 +89,11 @@ def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
 
 
 def sentences(now: RequestView, hardware: Hardware) -> Iterator[str]:
-    """Say everything there is to say of a launch at a moment."""
     yield present(now, hardware)
     yield from (described_counts(now, shown_array(now, array)) for array in accessed(now.launch))
 
 
 def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:
-    """Draw all figures of a launch, and say all sentences."""
     rows = summarize(launch, hardware)
     at = [
         worst_request(launch, hardware),
@@ -121,7 +118,6 @@ def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[A
 
 
 def entries(*, timed: bool = True) -> list[Entry]:
-    """Compare three launches, the last of which was not timed."""
     found = recording("square")
     assert found.device
     kernels = ("set_row_read_row", "set_row_read_col", "set_col_read_col")
@@ -134,7 +130,6 @@ def entries(*, timed: bool = True) -> list[Entry]:
 
 
 def side_by_side() -> list[Any]:
-    """Draw and say everything of launches side by side."""
     shown: list[Any] = []
     for timed in (True, False):
         rows = compared.compared(entries(timed=timed))
@@ -175,13 +170,11 @@ def read(shown: list[Any]) -> list[Any]:
 
 
 def badges(figure: go.Figure) -> list[str]:
-    """Return the lines of a picture of source that say what an access costs."""
     rows = [text for trace in figure.data if trace.meta == CHARACTERS for text in trace.text]
     return [text.replace("</b>", "") for text in rows if "⟦" in text or "·" in text]
 
 
 def strings(value: object) -> list[str]:
-    """Return every string in a value of JSON."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -296,10 +289,7 @@ def _counted(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize(
     ("say", "korean", "chinese"),
-    [
-        (font, "Malgun Gothic", "Microsoft YaHei"),
-        (mono, "Malgun Gothic", "Microsoft YaHei"),
-    ],
+    [(font, "Malgun Gothic", "Microsoft YaHei"), (mono, "Malgun Gothic", "Microsoft YaHei")],
 )
 def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_characters(
     say: Callable[[], str], korean: str, chinese: str

@@ -22,7 +22,6 @@ from smemviz.reports.selection import Choice, choose, every_launch, launches
 
 
 def place(recording: Recording, choice: Choice, space: str | None = None) -> tuple[str, int, int, int, int]:
-    """Return kernel, line, block, warp and step of what is chosen."""
     launch, now = choose(recording, choice, space=space)
     row = now.row
     assert row is not None

@@ -104,11 +104,7 @@ def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["kaleido", "browser"])
 def test_an_image_without_a_browser_says_what_to_install(
-    export: Export,
-    square_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    missing: str,
+    export: Export, square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     if missing == "kaleido":
         monkeypatch.setattr("smemviz.reports.images.find_spec", lambda name: None)

@@ -31,8 +31,6 @@ NAMES = {f"L{lane}" for lane in range(32)}
 
 @pytest.fixture
 def browser_that_gives(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Stand in for the browser with one that draws a given content."""
-
     def give(content: bytes) -> None:
         async def drawn(wanted: Sequence[images.Image]) -> list[bytes]:
             return [content] * len(wanted)

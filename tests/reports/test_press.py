@@ -27,7 +27,6 @@ def drawn(recording: Recording, name: str, **more: Any) -> Picture:
 
 
 def texts_of(figure: go.Figure) -> dict[str, float]:
-    """Return every text that is drawn with its size."""
     return {
         str(text): trace.textfont.size
         for trace in figure.data

@@ -73,7 +73,6 @@ def test_no_number_is_broken_in_a_narrow_terminal(width: int) -> None:
 
 
 def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:
-    """Write a table and read it back."""
     write_table(path, recording, Choice(kernel=kernel), rows, H200)
     if path.suffix == ".parquet":
         return list(pq.read_table(path).to_pylist())
@@ -144,10 +143,7 @@ def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: P
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
-    export: Callable[..., Text],
-    square_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    export: Callable[..., Text], square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
     assert export(square_file, "-o", tmp_path / "a.parquet", code=3).err == (

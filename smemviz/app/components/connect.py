@@ -16,6 +16,11 @@ def outputs(properties: Sequence[str], *, again: bool = False) -> list[Output]:
     return [Output(*name.rsplit(".", 1), allow_duplicate=again) for name in properties]
 
 
+def each(attribute: str, *names: str) -> tuple[str, ...]:
+    """Return the names of one property of several components."""
+    return tuple(f"{name}.{attribute}" for name in names)
+
+
 def values(properties: Sequence[str], filling: Filling) -> list[Any]:
     """Return the values of properties in their order; what is not filled in stays as it is."""
     return [filling.get(name, no_update) for name in properties]

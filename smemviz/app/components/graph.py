@@ -34,6 +34,11 @@ def drawn(name: str, figure: go.Figure) -> Filling:
     return {f"{name}.figure": figure, f"{name}.style": {"height": figure.layout.height}}
 
 
+def pictured(*names: str) -> tuple[str, ...]:
+    """Return the names of the properties that ``drawn`` fills in."""
+    return tuple(f"{name}.{attribute}" for name in names for attribute in ("figure", "style"))
+
+
 def download(name: str) -> Component:
     """Offer the figure that stands in the same section as a table and as a file.
 

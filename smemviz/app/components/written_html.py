@@ -135,11 +135,7 @@ class Written(OwnComponent):
     def to_plotly_json(self) -> dict[str, Any]:
         """Return what is sent."""
         attributes = {name: value for name, value in vars(self).items() if name != "children"}
-        return {
-            "props": attributes | {"html": as_html(self.html)},
-            "type": self._type,
-            "namespace": self._namespace,
-        }
+        return {"props": attributes | {"html": as_html(self.html)}, "type": self._type, "namespace": self._namespace}
 
 
 class Drawn(OwnComponent):

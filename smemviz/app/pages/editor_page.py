@@ -203,7 +203,6 @@ def _start_text(texts: Texts, file: str, task: Task | None) -> tuple[str, bool]:
 
 
 def _start(name: str) -> str:
-    """Return the text of a gallery file."""
     return _starts()[name].read_text(encoding="utf-8")
 
 

@@ -55,7 +55,6 @@ def _origins(library: Library, files: Sequence[str]) -> Component:
 
 
 def _own_files() -> Component:
-    """Say how one's own files come here."""
     return html.P(
         rich(
             "Your own kernels stand here when smemviz is started with them: {command}. A recording opens in the same "
@@ -81,7 +80,6 @@ def heading() -> Component:
 
 
 def _legend() -> Component:
-    """Say what the colours of the small pictures mean."""
     texts = {
         "bank-first": _("bank {bank}", bank=0),
         "bank-last": _("bank {bank}", bank=H200.banks - 1),
@@ -151,7 +149,6 @@ def _kernels(entries: list[Component]) -> list[Component]:
 
 
 def _kind(library: Library, file: str) -> list[Component | str]:
-    """Tell a recording from a kernel file."""
     if library.kernel_file(file) is not None:
         return []
     return [" ", html.Span(_("recording"), className="from-file")]

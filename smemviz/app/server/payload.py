@@ -154,8 +154,9 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, (int, float))
 
 
-def _is_titled(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and isinstance(value.get("title"), str))
+def _has(name: str) -> Callable[[Any], bool]:
+    """Return what tells whether a value is none, or one with a text of a name."""
+    return lambda value: value is None or (isinstance(value, dict) and isinstance(value.get(name), str))
 
 
 def _is_flag(value: Any) -> bool:
@@ -164,10 +165,6 @@ def _is_flag(value: Any) -> bool:
 
 def _is_query_if_any(value: Any) -> bool:
     return value is None or _is_query(value)
-
-
-def _is_question(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and isinstance(value.get("source"), str))
 
 
 def _is_anything(value: Any) -> bool:
@@ -184,10 +181,10 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     f"{ids.STEPPED_GLOBALLY}.data": _is_query_if_any,
     "place.data": _is_place,
     "theme.data": _is_text,
-    "shown-run.data": _is_titled,
+    "shown-run.data": _has("title"),
     "shown-block.data": _is_count,
     f"{ids.VERSION}.data": _is_text,
-    f"{ids.EDITOR_TEXT}.data": _is_question,
+    f"{ids.EDITOR_TEXT}.data": _has("source"),
     "editor-choice.value": _is_text,
     f"{ids.GLOBAL_OPEN}.data": _is_flag,
     "products-results.hidden": _is_flag,

@@ -72,7 +72,6 @@ class Doorway:
         self._prefix = prefix
 
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
         path = str(environ.get("PATH_INFO", ""))
         if self._prefix and path.startswith(f"{self._prefix}/"):
             path = environ["PATH_INFO"] = path.removeprefix(self._prefix)

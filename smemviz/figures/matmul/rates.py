@@ -61,6 +61,8 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
     sides = sorted({point.size.m for points in lines.values() for point in points})
     rates = [point.rate or 0 for points in lines.values() for point in points]
     bottom, top = min(rates) / 1.6, max(rates) * 1.6
+    most = max(map(len, lines.values()))
+    labels = [(_label(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
     return go.Figure(
         [_line(name, points, i, len(lines), colours) for i, (name, points) in enumerate(lines.items())],
         layout(
@@ -77,7 +79,7 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
             ),
             yaxis=log_axis(colours, _("operations per second"), (bottom, top), dtick=1, tickformat="~s"),
             meta=alternative(_sentence(lines, sides[-1])),
-            annotations=_ends(lines, (bottom, top), colours),
+            annotations=names_beside(labels, (bottom, top), colours),
         ),
     )
 
@@ -88,7 +90,6 @@ def log_axis(theme: Theme, title: str, ends: tuple[float, float], **more: Any) -
 
 
 def _sentence(lines: dict[str, list[Point]], side: int) -> str:
-    """Say which kernel is the fastest at the largest size."""
     last = {name: points[-1].rate or 0 for name, points in lines.items() if points[-1].size.m == side}
     name = max(last, key=lambda name: last[name])
     return _("the fastest at {side} is {kernel}: {rate:,.0f} GFLOP/s", side=side, kernel=name, rate=last[name] / 1e9)
@@ -121,13 +122,6 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
         },
         **hovering(hover),
     )
-
-
-def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: Theme) -> list[dict[str, object]]:
-    """Name each line at the right edge, and its last size where it ends before the others."""
-    most = max(map(len, lines.values()))
-    labels = [(_label(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
-    return names_beside(labels, ends, colours)
 
 
 def names_beside(
@@ -310,7 +304,6 @@ def _text(text: str, x: float, y: float, colours: Theme, anchor: str) -> dict[st
 
 
 def _rate(per_second: float) -> str:
-    """Write a rate of operations: ``51.2 TFLOP/s``."""
     unit, size = ("TFLOP/s", 1e12) if per_second >= 1e12 else ("GFLOP/s", 1e9)
     return f"{per_second / size:.3g} {unit}"
 

@@ -158,7 +158,6 @@ def _name(board: _Board, colours: Theme) -> dict[str, object]:
 
 
 def _outlines(launch: Launch, step: Step, boards: Sequence[_Board], colours: Theme) -> list[dict[str, object]]:
-    """Frame the block's part of c, and every tile in shared memory."""
     x, y = step.block % launch.grid[0], step.block // launch.grid[0]
     wide, high = launch.block[0], launch.block[1]
     shapes = []

@@ -35,7 +35,6 @@ _PICTURES = assets_dir() / "pictures"  # which the dashboard draws too
 
 
 def _marked(value: object) -> object:
-    """Mark what is English among another language as such."""
     return Markup('<span lang="en">{}</span>').format(value) if isinstance(value, English) else value
 
 

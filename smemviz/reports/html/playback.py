@@ -106,7 +106,6 @@ def played_block(now: RequestView, hardware: Hardware, *, banks: int | None = No
 
 
 def _block(launch: Launch, block: int, rows: NDArray[np.intp], shapes: _Shapes) -> Played:
-    """Return the requests of a block as columns, and the texts of the values that its stores write."""
     requests = launch.requests
     base = np.where(requests.addresses[rows] >= 0, requests.addresses[rows], np.iinfo(np.int64).max).min(axis=1)
     base = np.where(base == np.iinfo(np.int64).max, 0, base)

@@ -39,10 +39,7 @@ _NAMES[THEMES["light"].ramp[0]] = "bank0"
 
 
 def report_page(
-    recording: Recording,
-    launches: Sequence[tuple[Launch, int]],
-    hardware: Hardware,
-    theme: ThemeName | None = None,
+    recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware, theme: ThemeName | None = None
 ) -> str:
     """Write launches, each with its number among those of its kernel, as a page; without a theme it is the reader's."""
     most = _MOST_REQUESTS // max(len(launches), 1)

@@ -8,9 +8,9 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.addresses import COMPARE
-from smemviz.app.components.connect import fill, of_script, placed
+from smemviz.app.components.connect import each, fill, of_script, placed
 from smemviz.app.components.frames import page_head, scroller, section
-from smemviz.app.components.graph import download, drawn, graph
+from smemviz.app.components.graph import download, drawn, graph, pictured
 from smemviz.app.components.launches import SEVERAL, Filling, Query, query_of
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
@@ -37,20 +37,12 @@ from smemviz.wording.sentences import rule
 CSV_PATH = f"{COMPARE}.csv"
 _PICTURES = ("compare-wavefronts", "compare-times", "compare-sectors")
 _PROPERTIES = (
-    "compare-headline.children",
-    "compare-origin.children",
-    "compare-notices.children",
-    *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
-    "compare-tiles.children",
-    "compare-sectors-panel.hidden",
-    "compare-requests.children",
-    "compare-table.children",
-    "compare-impact.children",
-    "compare-changes.children",
+    *each("children", *(f"compare-{part}" for part in ("headline", "origin", "notices", "tiles", "requests"))),
+    *each("children", "compare-table", "compare-impact", "compare-changes"),
+    *each("hidden", "compare-sectors-panel", "compare-results"),
+    *each("data", "compared-by-default", "picks"),
     "compare-csv.href",
-    "compared-by-default.data",
-    "picks.data",
-    "compare-results.hidden",
+    *pictured(*_PICTURES),
 )
 _TIME_NOTE = N_(
     "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
@@ -204,7 +196,6 @@ def _bars(row: Row) -> tuple[tuple[int, int], ...]:
 
 
 def _origin(rows: tuple[Row, ...]) -> str:
-    """Say where requests, wavefronts and times come from."""
     requests = items(*dict.fromkeys(row.entry.origin for row in rows))
     rules = items(*dict.fromkeys(rule(row.entry.hardware, [row.entry.launch]) for row in rows))
     cards = items(*dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))

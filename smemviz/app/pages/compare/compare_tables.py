@@ -101,7 +101,6 @@ def _traffic_cells(row: Row) -> tuple[str, str]:
 
 
 def _impact(row: Row) -> str:
-    """Answer in a few words."""
     if row.impact is None:
         return _("not measured")
     lost, share = row.impact.cost.lost_us, row.impact.share

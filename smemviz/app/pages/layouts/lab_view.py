@@ -10,7 +10,7 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
-from smemviz.app.components.connect import fill, is_at, of_script, outputs, values
+from smemviz.app.components.connect import each, fill, is_at, of_script, outputs, values
 from smemviz.app.components.launches import Filling, Query, query_of
 from smemviz.app.components.rich import translated
 from smemviz.app.components.tables import table
@@ -37,14 +37,9 @@ from smemviz.wording.labels import capital, items, sentences
 from smemviz.wording.sentences import rule
 
 _OF_SIDE = (
-    "array.children",
-    "counts.children",
-    "sentence.children",
-    "tile.data",
-    "banks.data",
-    "lanes.children",
-    "pictures.hidden",
-    "results.className",
+    *each("children", "array", "counts", "sentence", "lanes"),
+    *each("data", "tile", "banks"),
+    *("pictures.hidden", "results.className"),
 )
 LAB_PROPERTIES = (
     "lab-headline.children",

@@ -204,7 +204,6 @@ def _knob(knob: Knob) -> Component:
 
 
 def _answer(question: Question) -> Component:
-    """Return the control for an answer; its value is text, or lanes."""
     if question.kind == "number":
         return dmc.NumberInput(
             id="learn-answer",

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app import ids
 from smemviz.app.addresses import LEARN
-from smemviz.app.components.connect import fill, of_script
+from smemviz.app.components.connect import each, fill, of_script
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
 from smemviz.app.page import Address, Page, Services
@@ -25,20 +25,13 @@ from smemviz.lessons.course import lesson_of
 from smemviz.lessons.lesson import SHOW, Lesson, Panel, Stage, read_answer, written
 
 _OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")
+# What is there until the answer is, and what is there from then on.
+_ASKING = ("learn-waiting", ids.LEARN_ANSWER_PLACE, ids.LEARN_CHECK, "learn-show")
+_ANSWERED = ("learn-pictures", "learn-again")
 LEARN_PROPERTIES = (
-    "learn-set.children",
-    "learn-question.children",
-    "learn-feedback.children",
-    "learn-feedback.className",
-    "learn-waiting.hidden",
-    "learn-pictures.hidden",
-    f"{ids.LEARN_PANELS}.className",
-    f"{ids.LEARN_BECAUSE}.children",
-    "learn-origin.children",
-    f"{ids.LEARN_ANSWER_PLACE}.hidden",
-    f"{ids.LEARN_CHECK}.hidden",
-    "learn-show.hidden",
-    "learn-again.hidden",
+    *each("children", "learn-set", "learn-question", "learn-feedback", ids.LEARN_BECAUSE, "learn-origin"),
+    *each("hidden", *_ASKING, *_ANSWERED),
+    *each("className", "learn-feedback", ids.LEARN_PANELS),
     "learn-outcome.data",
     *(f"learn-{at}-{name}" for at in (*PANELS, SCENE) for name in _OF_PANEL),
 )
@@ -66,14 +59,10 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         "learn-question.children": stage.question.text,
         "learn-feedback.children": feedback,
         "learn-feedback.className": f"learn-feedback is-{outcome}",
-        "learn-waiting.hidden": is_solved,
-        "learn-pictures.hidden": not is_solved,
         f"{ids.LEARN_BECAUSE}.children": stage.because if is_solved else "",
         "learn-origin.children": stage.origin if is_solved else "",
-        f"{ids.LEARN_ANSWER_PLACE}.hidden": is_solved,
-        f"{ids.LEARN_CHECK}.hidden": is_solved,
-        "learn-show.hidden": is_solved,
-        "learn-again.hidden": not is_solved,
+        **dict.fromkeys(each("hidden", *_ASKING), is_solved),
+        **dict.fromkeys(each("hidden", *_ANSWERED), not is_solved),
         "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
     }
     colours = LookState.read({"theme": theme}).theme
@@ -161,12 +150,7 @@ def register(app: Dash, services: Services) -> None:
         Input("learn-forget", "n_clicks"),
         initially=False,
     )
-    clientside(
-        "show_progress",
-        Output(_STATUS, "children"),
-        Input("learn-progress", "data"),
-        State(_STATUS, "id"),
-    )
+    clientside("show_progress", Output(_STATUS, "children"), Input("learn-progress", "data"), State(_STATUS, "id"))
     clientside(
         "count",
         Output("learn-count", "children"),
@@ -197,8 +181,7 @@ def _page(services: Services, address: Address) -> list[Component]:
     return learn_page(address.path, editor=services.texts is not None, teach=address.run.get(TEACH) == "1")
 
 
-def _is_there(path: str) -> bool:
-    return path == f"{LEARN}/" or lesson_at(path) is not None
-
-
-PAGE = Page(LEARN, N_("Learn"), _page, register, link=N_("Learn"), below=_is_there)
+PAGE = Page(
+    LEARN, N_("Learn"), _page, register, link=N_("Learn"),
+    below=lambda path: path == f"{LEARN}/" or lesson_at(path) is not None,
+)  # fmt: skip

@@ -260,10 +260,7 @@ def register(app: Dash, services: Services) -> None:
     fill(app, STEP_PROPERTIES, partial(view_step, data), Input("run", "data"), Input("look", "data"), at=MATMUL)
 
     @app.callback(  # type: ignore[untyped-decorator]
-        Output(_CONTROLS, "value"),
-        Output("product-shown", "data"),
-        Input("run", "data"),
-        State(_CONTROLS, "id"),
+        Output(_CONTROLS, "value"), Output("product-shown", "data"), Input("run", "data"), State(_CONTROLS, "id")
     )
     def show_controls(query: Query, ids: list[dict[str, str]]) -> tuple[list[str], dict[str, str]]:
         values = control_values(data, query or {})

@@ -11,7 +11,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
-from smemviz.app.components.graph import drawn
+from smemviz.app.components.connect import each
+from smemviz.app.components.graph import drawn, pictured
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
@@ -31,47 +32,30 @@ from smemviz.wording.labels import day, names
 # What has to be counted: until it is, what stands there is of another size or tile.
 COUNTED_PARTS, SAVED_PARTS = ("products-title", "products-table", "roofline-sheet"), ("loads-sheet",)
 MEASURED_PROPERTIES = (
-    "products-notices.children",
-    "products-sizes.children",
-    "sweep.figure",
-    "sweep.style",
-    "skipped-note.children",
-    "ceilings-table.children",
-    "quoted-table.children",
-    "quoted-note.children",
+    *each("children", "products-notices", "products-sizes", "skipped-note", "ceilings-table"),
+    *each("children", "quoted-table", "quoted-note"),
+    *pictured("sweep"),
 )
 COUNTED_PROPERTIES = (
-    "products-headline.children",
-    "products-origin.children",
-    "products-refusal.children",
+    *each("children", "products-headline", "products-origin", "products-refusal", "products-table", "filled-note"),
     "products-results.hidden",
-    "products-table.children",
-    "filled-note.children",
-    "roofline.figure",
-    "roofline.style",
-    *(f"{name}.aria-busy" for name in COUNTED_PARTS),
+    *pictured("roofline"),
+    *each("aria-busy", *COUNTED_PARTS),
 )
 SAVED_PROPERTIES = (
-    "loads-title.children",
-    "loads.figure",
-    "loads.style",
-    "loads-claim.children",
-    *(f"{name}.aria-busy" for name in SAVED_PARTS),
+    *each("children", "loads-title", "loads-claim"),
+    *pictured("loads"),
+    *each("aria-busy", *SAVED_PARTS),
 )
 STEP_PROPERTIES = (
-    "step-text.children",
-    "steps.figure",
-    "steps.style",
-    "step-table.children",
-    "step-slider.max",
-    "step-count.data",
+    *each("children", "step-text", "step-table"),
+    *pictured("steps"),
+    *("step-slider.max", "step-count.data"),
 )
 JOB_PROPERTIES = (
-    "products-measure-area.hidden",
-    "products-measure.disabled",
-    "products-cancel.hidden",
+    *each("hidden", "products-measure-area", "products-cancel"),
+    *each("disabled", "products-measure", "products-poll"),
     "products-measure-status.children",
-    "products-poll.disabled",
 )
 _COUNTED = {
     "lockstep": N_("Counted now, in lockstep"),
@@ -112,7 +96,7 @@ def view_measured(data: Products, query: Query, theme: str, linked: bool) -> Fil
 
 def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Filling:
     """Show what every kernel moves, which may have to be counted first; a refusal says what is wrong with a size."""
-    done: Filling = {f"{name}.aria-busy": "false" for name in COUNTED_PARTS}
+    done: Filling = dict.fromkeys(each("aria-busy", *COUNTED_PARTS), "false")
     try:
         state = ProductState.read(query, data.recorded)
         sweep, here = data.sweep(state.size, state.tile)
@@ -150,7 +134,7 @@ def view_saved(data: Products, query: Query, theme: str) -> Filling:
         "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         **drawn("loads", loads_bars(savings, theme=LookState.read({"theme": theme}).theme)),
         "loads-claim.children": claim(savings, sweep),
-        **{f"{name}.aria-busy": "false" for name in SAVED_PARTS},
+        **dict.fromkeys(each("aria-busy", *SAVED_PARTS), "false"),
     }
 
 
@@ -226,7 +210,6 @@ def _origin(state: ProductState, rows: Sequence[Product], sweep: Sweep | None, h
 
 
 def _measured(sweep: Sweep, here: bool) -> str:
-    """Say on what and when something was measured."""
     date = datetime.fromisoformat(sweep.date)
     return _(
         _MEASURED_HERE if here else _MEASURED,
@@ -242,7 +225,6 @@ def _measured(sweep: Sweep, here: bool) -> str:
 
 
 def _changed(data: Products, sweep: Sweep | None) -> list[Component]:
-    """Say which kernels are others than those that were measured."""
     now = digests(data.program)
     changed = [name for name in now if sweep and name in sweep.kernels and sweep.kernels[name] != now[name]]
     if not changed:
@@ -260,7 +242,6 @@ def _notices(sweep: Sweep | None) -> list[Component]:
 
 
 def _sizes(current: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
-    """Link every size that was measured with a tile."""
     rest = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
     links = [
         dcc.Link(
