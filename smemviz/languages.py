@@ -15,7 +15,10 @@ View = Literal["source", "compiled"]  # the accesses as they are written, or as 
 
 
 class Spelling(NamedTuple):
-    """What a language calls what a mistake is mended with, and how it writes an index and a quotient."""
+    """What a language calls what a mistake is mended with, and how it writes an index and a quotient.
+
+    ``repeats_work`` is whether threads of a block do the same where there is less to do than there are threads.
+    """
 
     barrier: str
     warp_barrier: str
@@ -24,6 +27,7 @@ class Spelling(NamedTuple):
     fence: str
     divide: str
     between_indices: str
+    repeats_work: bool = False
 
     def element(self, array: str, indices: Sequence[object]) -> str:
         """Write an element: ``tile[r, c]``, or ``tile[r][c]``."""
@@ -86,6 +90,17 @@ CUDA_CPP = Language(
     rewriter="smemviz.suggest.cuda_rewriting",
     views=("source", "compiled"),
     is_compiled=True,
+)
+# Of Triton, whose kernels are functions in a Python file: no language of files.
+TRITON = Spelling(
+    "tl.debug_barrier()",
+    "tl.debug_barrier()",
+    "barrier",
+    "tl.atomic_add() or its like",
+    "tl.atomic_add()",
+    "//",
+    ", ",
+    repeats_work=True,
 )
 LANGUAGES: tuple[Language, ...] = (PYTHON, CUDA_CPP)
 

@@ -128,6 +128,8 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
 
 def one_line(error: Exception) -> str:
     """Say what an exception says, without the lines in which Numba only names its own stages, and what to do."""
+    if hasattr(error, "error_message"):  # Triton's, of which str() begins with the text of the kernel
+        return _of_triton(error)
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in ")]
     if isinstance(error, MemoryError):
@@ -135,6 +137,17 @@ def one_line(error: Exception) -> str:
             return english("there is not enough memory (no size is known); make the arrays smaller")
         return english("there is not enough memory ({size}); make the arrays smaller", size=lines[0])
     return (f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__) + remedy(error)
+
+
+def _of_triton(error: Any) -> str:
+    """Say what Triton says of a kernel that it does not compile, and where: in the function that was called last."""
+    while not error.error_message and hasattr(error.__cause__, "error_message"):
+        error = error.__cause__
+    what = (error.error_message or str(error.__cause__ or error)).strip().splitlines()[-1]
+    line = getattr(error.node, "lineno", 0)
+    text = (error.src or "").splitlines()[line - 1 : line]
+    where = english(" (at {text})", text=text[0].strip()) if text else ""
+    return f"{type(error).__name__}: {what}{where}"
 
 
 def _line_in(file: str, error: BaseException) -> int:

@@ -71,3 +71,27 @@ c = torch.empty(64, 64, device="cuda")
 matmul[(1, 1)](a, b, c, 80, 64)
 torch.testing.assert_close(c, a.float() @ b.float(), atol=1e-3, rtol=1e-3)
 """
+IN_PLACE = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(x + at, tl.load(x + at) * 2)
+
+
+@triton.jit
+def turn(x, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(x + N - 1 - at, tl.load(x + at))
+
+
+x = torch.arange(32, device="cuda", dtype=torch.float32)
+double[(1,)](x, N=32)
+assert x.tolist() == [2 * number for number in range(32)]
+y = torch.arange(128, device="cuda", dtype=torch.float32)
+turn[(1,)](y, N=128)
+"""

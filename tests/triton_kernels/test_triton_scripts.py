@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from helpers.triton_scripts import MATMUL, SOFTMAX, TRANSPOSE
+from helpers.triton_scripts import IN_PLACE, MATMUL, SOFTMAX, TRANSPOSE
 
 import smemviz
 from smemviz.errors import SmemvizError
@@ -135,5 +135,31 @@ def test_what_the_target_has_and_lockstep_has_not_is_one_line(tmp_path: Path) ->
 
 
 def test_an_error_in_a_kernel_is_at_its_launch(tmp_path: Path) -> None:
-    with pytest.raises(SmemvizError, match=r"script\.py:19: CompilationError"):
+    with pytest.raises(SmemvizError, match=r"script\.py:19: CompilationError: .*nothing.* \(at "):
         recorded(tmp_path, TRANSPOSE.replace("tl.trans(tile)", "tl.nothing(tile)"))
+
+
+@needs_torch
+def test_shared_memory_is_named_after_what_goes_through_it(tmp_path: Path) -> None:
+    (launch,) = recorded(tmp_path, MATMUL).launches
+    pieces = {array.name: (array.shape[-2:], array.dtype, array.line) for array in launch.arrays if array.is_shared}
+    assert pieces["left"] == ((64, 32), "float16", 16)  # behind the number of stages
+    assert pieces["right"] == ((32, 64), "float16", 17)
+    arrays = {(site.line, site.op): site.array for site in launch.sites if site.is_shared}
+    assert arrays[16, "store"] == arrays[16, "ldmatrix_x4"] == "left"
+    assert arrays[17, "store"] == arrays[17, "ldmatrix_x4"] == "right"
+    assert arrays[19, "store"].endswith("layout")  # the same memory, later
+    (launch,) = recorded(tmp_path, SOFTMAX).launches
+    assert [array.name for array in launch.arrays if array.is_shared] == ["values_reduction", "numerator_reduction"]
+
+
+@needs_torch
+def test_threads_that_repeat_the_work_of_others_do_not_race_with_them_and_others_do(tmp_path: Path) -> None:
+    """32 elements are loaded by each of 4 warps and stored by one; 128 are moved between threads."""
+    (tmp_path / "script.py").write_text(IN_PLACE)
+    recording = smemviz.run(tmp_path / "script.py", engine="lockstep")
+    assert [launch.kernel for launch in recording.launches] == ["double", "turn"]
+    assert {(finding.kind.name, finding.kernel, finding.line) for finding in recording.findings} == {
+        ("race", "turn", 15)
+    }
+    assert "tl.debug_barrier()" in recording.findings[0].message

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.text.cuda_functions import Function
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
+from smemviz.frontends.triton.shared_pieces import SharedPiece
+from smemviz.languages import TRITON
 
 _parsed = lru_cache(maxsize=16)(parse)
 _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
@@ -34,6 +36,7 @@ class TritonKernel:
     line: int
     parameters: tuple[str, ...]
     device_text = ""  # whose blocks never wait for each other
+    spelling = TRITON
 
     def kernel(self, name: str, line: int) -> Function:
         """Return its head."""
@@ -71,17 +74,27 @@ def _descriptor(name: str, kind: str, value: Any) -> Iterator[Passed]:
         yield Passed(f"{name}.{number}", one, given)
 
 
-def entry_of(ptx: str, name: str, function: Any, own_file: str, arguments: Sequence[Passed]) -> Entry:
-    """Return a kernel ready to be launched; ``function`` is Triton's, ``own_file`` the script as messages name it."""
+class Compiling(Protocol):
+    """What launches a compiled kernel of Triton."""
+
+    source: Any
+    metadata: Any
+    ptx: str
+    pieces: tuple[SharedPiece, ...]
+
+
+def entry_of(launcher: Compiling, own_file: str, arguments: Sequence[Passed]) -> Entry:
+    """Return a kernel ready to be launched; ``own_file`` is the script as messages name it."""
+    function, name = launcher.source.fn, launcher.metadata.name
     code = function.fn.__code__
     file = _shown(code.co_filename, own_file)
-    text, texts = _with_texts(ptx, file, own_file)
+    text, texts = _with_texts(launcher.ptx, file, own_file)
     taken = len(_parsed(text).functions[name].parameters)
     names = [one.name for one in arguments]
     names += [f"scratch_{number}" for number in range(taken - len(names))]
     line = getattr(function, "def_file_line_number", code.co_firstlineno)
     kernel = TritonKernel(file, function.fn.__name__, line, tuple(names))
-    compiled = Compiled(text, {kernel.name: name}, texts, (), {})
+    compiled = Compiled(text, {kernel.name: name}, texts, (), {}, launcher.pieces)
     return Entry(kernel, compiled, kernel.name)
 
 

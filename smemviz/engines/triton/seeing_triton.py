@@ -17,6 +17,7 @@ from typing import Any
 
 from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
+from smemviz.engines.triton.allocation import pieces_of
 from smemviz.engines.triton.stand_in_driver import Driver
 from smemviz.engines.triton.tensors import as_argument
 from smemviz.engines.triton.torch_on_cpu import torch_on_cpu
@@ -58,7 +59,7 @@ def triton_in_lockstep(program: PythonProgram, recorder: Recorder) -> Iterator[N
 
 @contextmanager
 def having_ptx(file: str) -> Iterator[None]:
-    """Let what launches a kernel of Triton have its PTX.
+    """Let what launches a kernel of Triton have its PTX, and the pieces of its shared memory.
 
     A script has a cache of its own: Triton takes kernels that are alike for the same, though their PTX names the file.
     """
@@ -70,6 +71,7 @@ def having_ptx(file: str) -> Iterator[None]:
     def made_ready(compiled: Any) -> None:
         make_ready(compiled)
         compiled._run.ptx = compiled.asm["ptx"]
+        compiled._run.pieces = pieces_of(compiled)
 
     before = os.environ.get(_CACHE)
     os.environ[_CACHE] = str(own)

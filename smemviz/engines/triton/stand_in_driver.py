@@ -17,6 +17,7 @@ from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.triton.kernels import bound, entry_of, passed
 from smemviz.engines.triton.tensors import storage_of
 from smemviz.errors import UnsupportedError
+from smemviz.frontends.triton.shared_pieces import SharedPiece
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 
@@ -120,17 +121,18 @@ class Driver:
             self.is_dry = before
         return [0.0, 0.0, 0.0]
 
-    def launch(self, source: Any, metadata: Any, ptx: str, grid: tuple[int, int, int], values: tuple[Any, ...]) -> None:
+    def launch(self, launcher: Launcher, grid: tuple[int, int, int], values: tuple[Any, ...]) -> None:
         """Make a launch in lockstep, and let the recorder see it."""
         if self.is_dry:
             return
+        source, metadata = launcher.source, launcher.metadata
         place, name = launch_place(""), source.fn.__name__
         arguments = list(passed(source.signature.items(), values))
 
         def make(options: LaunchOptions) -> LaunchOutcome:
             if math.prod(metadata.cluster_dims if hasattr(metadata, "cluster_dims") else (metadata.num_ctas,)) > 1:
                 raise UnsupportedError(*place, english("a launch of clusters is not recorded"))
-            entry = entry_of(ptx, metadata.name, source.fn, self._own_file, arguments)
+            entry = entry_of(launcher, self._own_file, arguments)
             parameters = entry.program.kernel(name, 1).parameters
             given = bound(arguments, len(parameters), storage_of)
             shape = configuration(place, (grid, 32 * metadata.num_warps, 0, metadata.shared))
@@ -142,19 +144,20 @@ class Driver:
 class Launcher:
     """Launches one compiled kernel; of the driver it asks the active one, as Triton keeps kernels beyond a run.
 
-    ``ptx`` is set where the kernel is made ready.
+    ``ptx`` and ``pieces`` are set where the kernel is made ready.
     """
 
     ptx = ""
+    pieces: tuple[SharedPiece, ...] = ()
 
     def __init__(self, source: Any, metadata: Any) -> None:
-        self._source = source
-        self._metadata = metadata
+        self.source = source
+        self.metadata = metadata
 
     def __call__(self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, *rest: Any) -> None:
         """Launch it; ``rest`` are metadata of the launch, two hooks, and the arguments."""
         driver = importlib.import_module("triton.runtime.driver").driver.active
-        driver.launch(self._source, self._metadata, self.ptx, (x, y, z), rest[3:])
+        driver.launch(self, (x, y, z), rest[3:])
 
 
 def registers_of(cubin: bytes, name: str) -> int:

@@ -59,7 +59,7 @@ def torch_on_cpu(capability: tuple[int, int]) -> Iterator[None]:
     mode = importlib.import_module("torch.overrides").TorchFunctionMode
     on_cpu = type("OnCpu", (mode,), {"__torch_function__": _mapping(torch)})
     with ExitStack() as stack:
-        stack.enter_context(replaced(torch.cuda, _cuda(torch, capability)))
+        stack.enter_context(replaced(torch.cuda, _cuda(capability)))
         stack.enter_context(replaced(torch, {"compile": _compiled, **_classes(torch)}))
         stack.enter_context(on_cpu())
         yield
@@ -118,7 +118,7 @@ def _mapping(torch: Any) -> Callable[..., Any]:
     return called
 
 
-def _cuda(torch: Any, capability: tuple[int, int]) -> dict[str, Any]:
+def _cuda(capability: tuple[int, int]) -> dict[str, Any]:
     """Return what ``torch.cuda`` has."""
     limits, facts = device(capability), devices.Device
     properties = SimpleNamespace(
@@ -145,6 +145,7 @@ def _cuda(torch: Any, capability: tuple[int, int]) -> dict[str, Any]:
     zero = ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
     return {
         **dict.fromkeys(none, nothing),
+        **dict.fromkeys(("manual_seed", "manual_seed_all"), nothing),  # torch.manual_seed calls these
         **dict.fromkeys(zero, always(0)),
         "is_available": always(True),
         "is_initialized": always(True),
@@ -161,6 +162,4 @@ def _cuda(torch: Any, capability: tuple[int, int]) -> dict[str, Any]:
         "Stream": Stream,
         "Event": Event,
         "utilization": always(math.nan),
-        "manual_seed": torch.manual_seed,
-        "manual_seed_all": torch.manual_seed,
     }

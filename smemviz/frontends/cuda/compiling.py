@@ -19,6 +19,7 @@ from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
 from smemviz.frontends.cuda.text.lexing import one_token_a_line
 from smemviz.frontends.cuda.vectors import with_vectors
+from smemviz.frontends.triton.shared_pieces import SharedPiece
 from smemviz.languages import View
 from smemviz.messages import english
 
@@ -38,7 +39,7 @@ class Compiled:
     """What NVRTC made of a program. ``names`` are the names in the PTX of the kernels asked for.
 
     ``texts`` are the file and the headers beside it, by the name that NVRTC was given; ``parameters`` are by name in
-    the PTX.
+    the PTX. ``pieces`` is what the compiler made of the one array of shared memory that a kernel of Triton has.
     """
 
     ptx: str
@@ -46,6 +47,7 @@ class Compiled:
     texts: Mapping[str, Text]
     shared: tuple[SharedDeclaration, ...]
     parameters: Mapping[str, tuple[Parameter, ...]]
+    pieces: tuple[SharedPiece, ...] = ()
 
     def text(self, path: str) -> Text | None:
         """Return the file that PTX names by a path."""

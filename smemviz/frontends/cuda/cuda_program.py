@@ -16,7 +16,7 @@ from smemviz.frontends.cuda.includes import Missing, own_headers
 from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.frontends.cuda.text.lexing import code, scan
 from smemviz.frontends.program import Constant, Program
-from smemviz.languages import CUDA_CPP
+from smemviz.languages import CUDA_CPP, Spelling
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import ConstantValue
 
@@ -38,6 +38,11 @@ class CudaProgram(Program):
     options: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+
+    @property
+    def spelling(self) -> Spelling:
+        """What C++ calls what a mistake is mended with."""
+        return CUDA_CPP.spelling
 
     @property
     def summary(self) -> str:

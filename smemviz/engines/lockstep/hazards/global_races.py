@@ -238,6 +238,8 @@ class GlobalRaces:
                 meets &= ~same
             elif effect == "store":
                 meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
+            elif effect == "load" and self._findings.spelling.repeats_work:
+                meets[meets] = ~watched.loaded_too(cells[meets], threads[meets], then[meets])
             if not meets.any():
                 continue
             known = self._known(site, then[meets])

@@ -211,6 +211,13 @@ class Watched:
             took_part[lanes] = among_stored
         return np.asarray(took_part)
 
+    def loaded_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
+        """Tell which threads took part in the execution that loaded cells, as far as is kept of those that did."""
+        took_part = np.zeros(len(cells), np.bool_)
+        for mark, by in self.marks("load"):
+            took_part |= (mark.take(cells) == threads) & (by.take(cells) == then)
+        return took_part
+
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""
         for mark, _ in self.marks[effect]:

@@ -22,7 +22,7 @@ from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
-from smemviz.languages import CUDA_CPP
+from smemviz.languages import CUDA_CPP, Spelling
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
 
 WORKSPACE_BYTES = 16
@@ -54,6 +54,7 @@ class Machine(RunningLaunch):
         symbols: Mapping[str, int],
         arrays: Sequence[ArrayInfo] = (),
         grid_workspace: int | None = None,
+        spelling: Spelling = CUDA_CPP.spelling,
     ) -> None:
         """``grid_workspace`` is where blocks count each other at a barrier of the grid."""
         super().__init__(
@@ -64,7 +65,7 @@ class Machine(RunningLaunch):
             watched,
             place,
             options,
-            CUDA_CPP.spelling,
+            spelling,
             uses_warps=kernel.uses_warps,
         )
         self.kernel = kernel

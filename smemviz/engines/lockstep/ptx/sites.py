@@ -141,7 +141,21 @@ def _with_array(site: Site, addresses: NDArray[np.int64], arrays: Sequence[Array
                 reached.append(array)
     if not reached:
         return site
+    if len(reached) > 1:
+        reached = _own_of(site, addresses[addresses >= 0], reached)
     dtypes = {array.dtype for array in reached}
     same = len(dtypes) == 1 and site.op in ("load", "store") and np.dtype(next(iter(dtypes))).itemsize == site.width
     names = " or ".join(dict.fromkeys(array.name for array in reached))
     return replace(site, array=names, dtype=dtypes.pop() if same else site.dtype)
+
+
+def _own_of(site: Site, addresses: NDArray[np.int64], reached: list[ArrayInfo]) -> list[ArrayInfo]:
+    """Return those of the arrays that are declared at a site's line, if all its addresses are in them, else all.
+
+    Memory of a kernel of Triton is one piece at one line, and another later.
+    """
+    own = [array for array in reached if array.line == site.line]
+    inside = np.zeros(len(addresses), bool)
+    for array in own:
+        inside |= (addresses >= array.address) & (addresses < array.address + array.nbytes)
+    return own if own and inside.all() else reached

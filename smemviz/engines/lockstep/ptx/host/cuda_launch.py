@@ -139,6 +139,7 @@ def execute(
         symbols,
         arrays,
         workspace,
+        entry.program.spelling,
     )
     scheduler = Scheduler(machine, ready.steps, options.limits.iterations)
 

@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.text.cuda_functions import Function
+from smemviz.languages import Spelling
 
 
 class Variables:
@@ -107,6 +108,10 @@ class Defining(Protocol):
     @property
     def device_text(self) -> str:
         """What is compiled for the device."""
+
+    @property
+    def spelling(self) -> Spelling:
+        """What its language calls what a mistake is mended with."""
 
     def kernel(self, name: str, line: int) -> Function:
         """Return a kernel by its name; ``line`` is where it is named."""

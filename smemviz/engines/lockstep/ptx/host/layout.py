@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.frontends.cuda.shapes import SharedDeclaration
+from smemviz.frontends.triton.shared_pieces import SharedPiece
 from smemviz.recordings.data import ArrayInfo
 
 _DYNAMIC_ALIGNMENT = 16
@@ -40,11 +41,18 @@ def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> tuple[SharedLayo
     static = end - WINDOW_START
     base = -(-end // _DYNAMIC_ALIGNMENT) * _DYNAMIC_ALIGNMENT if dynamic else end
     symbols |= {variable.name: base for variable in kernel.shared if variable.dynamic}
-    arrays = tuple(
+    arrays = tuple(_piece(piece, base, entry.line) for piece in entry.compiled.pieces) or tuple(
         _array(variable, symbols[variable.name], variable.size or dynamic, entry) for variable in kernel.shared
     )
     nbytes = base + dynamic - WINDOW_START
     return SharedLayout(WINDOW_START, static, dynamic, nbytes, arrays), symbols
+
+
+def _piece(piece: SharedPiece, base: int, line: int) -> ArrayInfo:
+    """Return a piece of the dynamic shared memory of a kernel of Triton, defined at a line, as an array."""
+    strides = tuple(step * np.dtype(piece.dtype).itemsize for step in c_strides(piece.shape))
+    address = base + piece.offset
+    return ArrayInfo(piece.name, "shared", piece.shape, strides, piece.dtype, address, piece.line or line, dynamic=True)
 
 
 def _array(variable: Variable, address: int, nbytes: int, entry: Entry) -> ArrayInfo:
