@@ -214,7 +214,7 @@ class Watched:
     def loaded_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
         """Tell which threads took part in the execution that loaded cells, as far as is kept of those that did."""
         took_part = np.zeros(len(cells), np.bool_)
-        for mark, by in self.marks("load"):
+        for mark, by in self.marks["load"]:
             took_part |= (mark.take(cells) == threads) & (by.take(cells) == then)
         return took_part
 
