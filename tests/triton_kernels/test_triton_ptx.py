@@ -13,9 +13,10 @@ from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.triton.kernels import Passed, bound, entry_of, passed
 from smemviz.engines.triton.tensors import ArrayArgument, storage_of
+from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.cuda.text.lexing import Place
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
-from smemviz.frontends.triton.shared_pieces import SharedPiece, shared_pieces
+from smemviz.frontends.triton.shared_pieces import shared_pieces
 
 DATA = Path(__file__).parents[1] / "data" / "triton"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.launch_shape import is_library
-from smemviz.frontends.triton.shared_pieces import SharedPiece, shared_pieces
+from smemviz.frontends.cuda.shapes import SharedPiece
+from smemviz.frontends.triton.shared_pieces import shared_pieces
 
 # What Triton does before it allocates shared memory.
 _BEFORE = (("ttgpuir", "add_combine_tensor_select_and_if"), ("convert", "add_scf_to_cf"))

@@ -17,9 +17,9 @@ from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.frontends.cuda.compiling import Compiled
+from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.cuda.text.cuda_functions import Function
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
-from smemviz.frontends.triton.shared_pieces import SharedPiece
 from smemviz.languages import TRITON
 
 _parsed = lru_cache(maxsize=16)(parse)

@@ -17,7 +17,7 @@ from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.triton.kernels import bound, entry_of, passed
 from smemviz.engines.triton.tensors import storage_of
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.triton.shared_pieces import SharedPiece
+from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 

@@ -13,13 +13,12 @@ from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
-from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SizesText
+from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SharedPiece, SizesText
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
 from smemviz.frontends.cuda.text.lexing import one_token_a_line
 from smemviz.frontends.cuda.vectors import with_vectors
-from smemviz.frontends.triton.shared_pieces import SharedPiece
 from smemviz.languages import View
 from smemviz.messages import english
 

@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, code
@@ -68,6 +69,16 @@ class SharedDeclaration:
         shape = tuple(outer // max(1, inner) for outer, inner in itertools.pairwise(sizes))
         lanes = (self.element.lanes,) if self.element.lanes > 1 else ()
         return (*shape, *lanes) or (1,)
+
+
+class SharedPiece(NamedTuple):
+    """A piece of the shared memory of a kernel of Triton, which is one array: its name, its line and its place."""
+
+    name: str
+    line: int
+    offset: int
+    shape: tuple[int, ...]
+    dtype: str
 
 
 @dataclass(frozen=True)

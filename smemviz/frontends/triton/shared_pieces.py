@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
+
+from smemviz.frontends.cuda.shapes import SharedPiece
 
 _SIZE = re.compile(r"\bttg\.shared = (\d+) : i32")
 _OFFSET = re.compile(r"allocation\.offset = (?P<offset>\d+) : i32(?:, allocation\.size = (?P<size>\d+) : i32)?")
@@ -23,16 +24,6 @@ _REFERENCE = re.compile(r"#loc\w*")
 _DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "uint16"}
 # What shared memory is for, behind the name of the value that goes through it.
 _USES = {"convert_layout": "layout", "reduce": "reduction"}
-
-
-class SharedPiece(NamedTuple):
-    """A piece of a block's shared memory: its name, the line it is for, and where it lies in the memory."""
-
-    name: str
-    line: int
-    offset: int
-    shape: tuple[int, ...]
-    dtype: str
 
 
 def shared_pieces(text: str, nbytes: int, is_own: Callable[[str], bool]) -> tuple[SharedPiece, ...]:

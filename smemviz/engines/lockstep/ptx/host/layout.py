@@ -15,8 +15,7 @@ from smemviz.engines.lockstep.ptx.code.module import SIZES, Address, Instruction
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.frontends.cuda.shapes import SharedDeclaration
-from smemviz.frontends.triton.shared_pieces import SharedPiece
+from smemviz.frontends.cuda.shapes import SharedDeclaration, SharedPiece
 from smemviz.recordings.data import ArrayInfo
 
 _DYNAMIC_ALIGNMENT = 16
