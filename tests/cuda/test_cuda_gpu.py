@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.feature_kernels_cuda import TEXT, TOGETHER
-from helpers.ptx_card import LockstepCard
+from helpers.interpreted_ptx import LockstepCard
 
 from smemviz.engines.gpu.ptx.access_calls import ROW_BYTES
 from smemviz.engines.gpu.ptx.accesses import Instructions

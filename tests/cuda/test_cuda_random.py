@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.random_kernels import Line, index
 from helpers.same_requests import relative_requests
 from helpers.tiers import one_in
 
 import smemviz
 
-Line = tuple[int, str, str]  # how deep it stands, C++, Python
 TYPES = {"int": "int32", "long long": "int64", "signed char": "int8", "float": "float32", "double": "float64"}
 BLOCKS = [(64, 1), (32, 2), (16, 4), (8, 8), (32, 1), (48, 1), (7, 5), (20, 3), (1, 33)]
 MOST = 100  # what a variable is brought below, so that sums are exact in every type
@@ -54,12 +54,8 @@ class Writer:
     def bytes(self) -> int:
         return self.pitch * self.block[1] * self.dtype.itemsize
 
-    def number(self, names: list[str], depth: int = 2) -> str:
-        """An expression that both languages read alike; it is never negative and stays below 32 bits."""
-        if depth == 0:
-            return self.rng.choice([*names, str(self.rng.randrange(1, 8))])
-        left, right = (self.number(names, depth - 1) for _ in range(2))
-        return f"({left} {self.rng.choice(['+', '*', '^', '&', '|'])} {right})"
+    def number(self, names: list[str]) -> str:
+        return index(self.rng, names)
 
     def element(self, row: str, column: str) -> tuple[str, str]:
         """An element of the tile, in C++ and in Python."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cuda_core_scripts import SHIFT
+from helpers.library_scripts import SHIFT
 
 import smemviz
 from smemviz.engines.gpu.device import available

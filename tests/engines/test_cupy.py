@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from helpers.cupy_scripts import TURN
+from helpers.library_scripts import CUPY_TURN
 
 import smemviz
 from smemviz.engines.gpu.libraries.cupy import watched_cupy
@@ -37,10 +37,10 @@ def script(body: str, code: str = "out[threadIdx.x] = n;", parameters: str = "fl
 
 def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path: Path) -> None:
     before = sys.modules.get("cupy")
-    recording = recorded(tmp_path, TURN)
+    recording = recorded(tmp_path, CUPY_TURN)
     (launch,) = recording.launches
     assert (launch.kernel, launch.line, launch.file) == ("turn", 6, "")
-    assert recording.source == TURN
+    assert recording.source == CUPY_TURN
     sites = [(site.line, site.column, site.source) for site in launch.sites]
     assert sites == [
         (9, 19, "x[ty * n + tx]"),
@@ -49,7 +49,7 @@ def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path: Path) -> None
         (11, 4, "y[ty * n + tx]"),
     ]
     for line, column, source in sites:
-        assert TURN.split("\n")[line - 1][column:].startswith(source)
+        assert CUPY_TURN.split("\n")[line - 1][column:].startswith(source)
     assert [row.wavefronts for row in launch.summary()] == [None, 32, 1024, None]
     assert sys.modules.get("cupy") is before  # what stands for it is gone again
 
@@ -177,10 +177,10 @@ def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
     monkeypatch.setitem(sys.modules, "cupy", real)
     monkeypatch.setattr(RealKernel, "made", [])
     path = tmp_path / "script.py"
-    path.write_text(TURN)
+    path.write_text(CUPY_TURN)
     recorder = Recorder()
     x, y = np.ones((32, 32), np.float32).view(Array), np.zeros((32, 32), np.float32).view(Array)
-    code = TURN.split('r"""')[1].split('"""')[0]
+    code = CUPY_TURN.split('r"""')[1].split('"""')[0]
     with watched_cupy(RawKernels(read_program(path), recorder, launch, 1, memory_at), recorder):
         kernel = real.RawKernel(code, "turn")
         assert kernel.attributes == {"num_regs": 8}

@@ -8,8 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from helpers.random_conditions import PICK, conditional_kernel
-from helpers.random_kernels import SIZE, python_file
+from helpers.random_kernels import PICK, SIZE, conditional_kernel, python_file
 
 import smemviz
 from smemviz.engines.gpu.instrument import instrument
@@ -231,7 +230,7 @@ def test_as_many_requests_of_conditions_are_counted_as_lockstep_sees(seed, tmp_p
 
 def count(kernel, grid, block, arguments):
     """Hold what an instrumented kernel counts and writes against what lockstep sees."""
-    from helpers.counted_numba import passes_of
+    from helpers.interpreted_ptx import passes_of
 
     ours, theirs = (tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))
     passes = passes_of(kernel, grid, block, ours)

@@ -12,7 +12,7 @@ from smemviz.frontends.numba.python_functions import function_of
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which compiles")
 
-from helpers.counted_numba import passes_of
+from helpers.interpreted_ptx import passes_of
 from numba import cuda, guvectorize, types, vectorize
 from numba.cuda import dispatcher
 from numba.cuda.dispatcher import CUDADispatcher

@@ -84,7 +84,7 @@ _ACCESS = re.compile(r"^\s*(?:@\S+\s+)?(ld|st)\.(?!param|local)\S*?(v2|v4)?\.?[a
 
 def in_ptx(types, text, dtype):
     """Return how often Numba's PTX loads and stores how many bytes."""
-    from helpers.numba_ptx import ptx_of
+    from helpers.interpreted_ptx import ptx_of
 
     ptx = ptx_of(_HEAD.format(types=types, text=text), [np.zeros(64, dtype), np.zeros(64, np.float32)])
     return Counter((op, int(bits) // 8) for op, _, bits in _ACCESS.findall(ptx))
@@ -117,7 +117,7 @@ def test_as_many_accesses_are_counted_as_numba_compiles(types, text):
     "dtype", [pytest.param(PACKED, id="packed", marks=pytest.mark.exhaustive), pytest.param(ALIGNED, id="aligned")]
 )
 def test_the_gpu_engine_counts_what_lockstep_counts(dtype):
-    from helpers.counted_numba import passes_of
+    from helpers.interpreted_ptx import passes_of
 
     ours, theirs = ((records_of(dtype), np.zeros(THREADS)) for _ in range(2))
     passes = passes_of(over_records, 1, THREADS, ours)

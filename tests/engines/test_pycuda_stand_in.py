@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from helpers.pycuda_scripts import TURN
+from helpers.library_scripts import PYCUDA_TURN
 
 import smemviz
 from smemviz.engines.recorder import Recorder
@@ -24,7 +24,7 @@ def recorded(folder: Path, text: str) -> Recording:
 
 
 def test_kernels_are_recorded_at_their_lines_in_the_script(tmp_path: Path) -> None:
-    recording = recorded(tmp_path, TURN)
+    recording = recorded(tmp_path, PYCUDA_TURN)
     assert [(one.kernel, one.line, one.file) for one in recording.launches] == [("turn", 8, "")] * 3
     for launch in recording.launches:
         assert [(site.line, site.source) for site in launch.sites][1:3] == [(11, "tile[ty][tx]"), (13, "tile[tx][ty]")]
@@ -35,7 +35,7 @@ def test_kernels_are_recorded_at_their_lines_in_the_script(tmp_path: Path) -> No
 def test_memory_streams_and_what_is_asked_of_the_device(tmp_path: Path) -> None:
     recorded(
         tmp_path,
-        TURN
+        PYCUDA_TURN
         + """\
 import pycuda.tools
 both = np.ones(32, np.int32)
@@ -70,7 +70,7 @@ context.pop()
     ],
 )
 def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: str | None) -> None:
-    text = TURN.split("turn(drv.In")[0] + f"turn{call}\n"
+    text = PYCUDA_TURN.split("turn(drv.In")[0] + f"turn{call}\n"
     if what is None:
         recorded(tmp_path, text)
         return
@@ -90,17 +90,19 @@ def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: s
 )
 def test_what_is_missing_is_one_line(tmp_path: Path, line: str, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):
-        recorded(tmp_path, TURN.split("turn(drv.In")[0] + line + "\n")
+        recorded(tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + line + "\n")
 
 
 def test_an_array_of_the_host_for_a_pointer_is_given_to_the_device(tmp_path: Path) -> None:
     said = r"script.py:\d+: x is a pointer, and PyCUDA passes an array of the host by value; write pycuda.driver.InOut"
     with pytest.raises(LaunchError, match=said):
-        recorded(tmp_path, TURN.split("turn(drv.In")[0] + "turn(x, drv.Out(y), np.int32(32), block=(32, 32, 1))\n")
+        recorded(
+            tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + "turn(x, drv.Out(y), np.int32(32), block=(32, 32, 1))\n"
+        )
 
 
 def test_a_kernel_that_is_not_there_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
-    text = TURN.replace('get_function("turn")', 'get_function("trun")')
+    text = PYCUDA_TURN.replace('get_function("turn")', 'get_function("trun")')
     line = text[: text.index("get_function")].count("\n") + 1
     with pytest.raises(KernelFileError) as met:
         recorded(tmp_path, text)

@@ -30,8 +30,7 @@ TOGETHER = 10  # kernels to a file
 
 def written(folder: Path, language: str, first: int, kind: str) -> Path:
     """Write a file of kernels and return it."""
-    from helpers.random_conditions import PICK, conditional_kernel
-    from helpers.random_kernels import cpp_file, python_file, random_kernel
+    from helpers.random_kernels import PICK, conditional_kernel, cpp_file, python_file, random_kernel
 
     make, before = (conditional_kernel, PICK[language]) if kind == "conditions" else (random_kernel, "")
     made = [make(first + n, f"k{first + n}") for n in range(TOGETHER)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.cuda_core_scripts import SHIFT
+from helpers.library_scripts import SHIFT
 
 import smemviz
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.cupy_scripts import TURN
+from helpers.library_scripts import CUPY_TURN
 
 import smemviz
 
@@ -18,7 +18,7 @@ def _needs_cupy() -> None:
 
 
 SCRIPT = (
-    TURN
+    CUPY_TURN
     + '''\
 module = cp.RawModule(code=r"""
 template <typename T> __global__ void scale(T *a, T by) { a[threadIdx.x] *= by * FACTOR; }

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from helpers.pycuda_scripts import TURN
+from helpers.library_scripts import PYCUDA_TURN
 
 import smemviz
 
@@ -21,7 +21,7 @@ def _needs_no_pycuda() -> None:
 
 def test_kernels_are_recorded_and_run(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
-    path.write_text(TURN)
+    path.write_text(PYCUDA_TURN)
     ours, theirs = (smemviz.run(path, engine=engine) for engine in ("gpu", "lockstep"))
     assert ours.findings == theirs.findings == ()
     assert [one.kernel for one in ours.launches] == ["turn"] * 3
@@ -32,6 +32,6 @@ def test_kernels_are_recorded_and_run(tmp_path: Path) -> None:
 
 def test_launches_that_are_not_to_be_recorded_are_made(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
-    path.write_text(TURN)
+    path.write_text(PYCUDA_TURN)
     (launch,) = smemviz.run(path, engine="gpu", launch=1).launches
     assert launch.kernel == "turn"

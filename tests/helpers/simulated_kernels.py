@@ -61,71 +61,6 @@ def nested_branches(out):
 
 
 @cuda.jit
-def while_with_other_counts(out):
-    i = cuda.grid(1)
-    n, steps = i, 0
-    while n > 1:
-        n = n // 2 if n % 2 == 0 else 3 * n + 1
-        steps += 1
-    out[i] = steps
-
-
-@cuda.jit
-def break_and_continue(out):
-    i = cuda.grid(1)
-    total = 0
-    for k in range(20):
-        if k % 3 == i % 3:
-            continue
-        if k > i:
-            break
-        total += k
-        if total > 40:
-            total = -total
-            break
-    else:
-        total += 1000
-    out[i] = total * 100 + k
-
-
-@cuda.jit
-def nested_loops_with_early_return(out):
-    i = cuda.grid(1)
-    for a in range(2, 12):
-        for b in range(a, 12):
-            if a * b == i + 20:
-                out[i] = 100 * a + b
-                return
-            if b > i:
-                break
-    out[i] = -1
-
-
-@cuda.jit
-def while_else(out):
-    i = cuda.grid(1)
-    k = 0
-    while k < 5:
-        if k == i % 8:
-            break
-        k += 1
-    else:
-        k = 99
-    out[i] = k
-
-
-@cuda.jit
-def range_that_differs(out, starts):
-    i = cuda.grid(1)
-    total = 0
-    for k in range(starts[i], 3 * i, 2):
-        total += k * k
-    for k in range(i, -1, -3):
-        total -= k
-    out[i] = total
-
-
-@cuda.jit
 def guarded(out, data):
     i = cuda.grid(1)
     if i >= out.size:
@@ -337,11 +272,6 @@ def cases():
     matrix = np.arange(32, dtype=np.int64).reshape(4, 8)
     return [
         (nested_branches, 2, 32, (out(),)),
-        (while_with_other_counts, 2, 32, (out(),)),
-        (break_and_continue, 2, 32, (out(),)),
-        (nested_loops_with_early_return, 2, 32, (out(),)),
-        (while_else, 2, 32, (out(),)),
-        (range_that_differs, 2, 32, (out(), data)),
         (guarded, 3, 16, (out(27), data)),
         (short_circuit, 2, 32, (out(), data[:50])),
         (device_functions, 2, 32, (out(),)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.ptx_card import LockstepCard
+from helpers.interpreted_ptx import LockstepCard
 
 from smemviz.engines.backend import OutputHash, hashed
 from smemviz.engines.gpu.ptx import ptx_launch

@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 from helpers.constructs import Construct, arguments, constructs
+from helpers.interpreted_ptx import compiles, ptx_of, run_ptx
 from helpers.lockstep_text import launch_text
-from helpers.numba_ptx import compiles, ptx_of, run_ptx
 
 pytestmark = [
     pytest.mark.exhaustive,

@@ -7,7 +7,6 @@ from threading import Barrier
 import numpy as np
 import pytest
 from helpers.lockstep_text import PLACE, body, kernel_of, launch_text, run_text
-from helpers.same_launch import recorded
 
 from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep import known, launch
@@ -17,7 +16,7 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace, to_device
 from smemviz.engines.lockstep.python import calls
 from smemviz.engines.options import LaunchOptions
 from smemviz.frontends.numba.sites import names
-from smemviz.recordings.data import Requests
+from smemviz.recordings.data import Requests, Totals
 
 OFTEN = """
     @cuda.jit
@@ -30,6 +29,15 @@ OFTEN = """
         for n in range({times}):
             kernel[{grid}, {block}](a, n)
 """
+
+
+def as_bytes(launch):
+    """Return all that was recorded of the requests of a launch, as bytes."""
+    return [
+        lot and (name, getattr(lot, name).tobytes())
+        for kind, lot in ((Requests, launch.requests), (Totals, launch.totals))
+        for name in kind.__dataclass_fields__
+    ]
 
 
 def counted(monkeypatch, module, name):
@@ -155,7 +163,7 @@ def test_a_full_log_has_the_same_requests_in_every_launch(turns, limit):
     arrays, shape = [to_device(AddressSpace(), np.zeros(33))], configuration(PLACE, (1, 33, 0, 0))
 
     first, *others = [
-        recorded(launch(kernel, shape, arrays, PLACE, LaunchOptions(log_bytes=limit))[0]) for _ in range(4)
+        as_bytes(launch(kernel, shape, arrays, PLACE, LaunchOptions(log_bytes=limit))[0]) for _ in range(4)
     ]
 
     assert all(other == first for other in others)
@@ -175,7 +183,7 @@ def test_several_threads_launch_a_kernel_at_once():
     def launched(_):
         array = to_device(AddressSpace(), np.zeros(40))
         begun.wait()
-        made = [recorded(launch(kernel, shape, [array, 50], PLACE)[0]) for _ in range(10)]
+        made = [as_bytes(launch(kernel, shape, [array, 50], PLACE)[0]) for _ in range(10)]
         return made, array.copy_to_host().tolist()
 
     sys.setswitchinterval(1e-5)
@@ -200,7 +208,7 @@ def found(monkeypatch):
 def run_printing(text, capsys):
     """Return what was recorded of a file that prints its results, what was found, and what was printed."""
     launches, findings = run_text(text)
-    return [recorded(launch) for launch in launches], findings, capsys.readouterr().out
+    return [as_bytes(launch) for launch in launches], findings, capsys.readouterr().out
 
 
 def check_as_if_new(text, capsys, monkeypatch):

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.interpreted_ptx import run_ptx
 from helpers.lockstep_text import result
-from helpers.numba_ptx import run_ptx
 
 from smemviz.engines.lockstep.values.special import (
     DIRECTIONS,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from helpers.interpreted_ptx import compiles, ptx_of, run_ptx
 from helpers.lockstep_text import HEAD, launch_text
-from helpers.numba_ptx import compiles, ptx_of, run_ptx
 
 from smemviz.errors import UnsupportedError
 
