@@ -77,4 +77,25 @@
     next.set("lang", link.lang);
     window.location.assign(`${window.location.pathname}?${next}${window.location.hash}`);
   });
+
+  // A button that copies says so, and then what it said before.
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest && event.target.closest("button[data-code]");
+    if (!button || button.dataset.said) return;
+    button.dataset.said = button.textContent;
+    const copied = await navigator.clipboard.writeText(button.dataset.code).then(() => true, () => false);
+    button.textContent = copied ? gettext("Copied") : gettext("Not allowed");
+    window.setTimeout(() => {
+      button.textContent = button.dataset.said;
+      delete button.dataset.said;
+    }, 1500);
+  });
+
+  // The gallery's lanes go along a row or down a column.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("button[data-way]");
+    if (!button) return;
+    button.closest(".strip").dataset.way = button.dataset.way;
+    for (const other of button.parentElement.children) other.setAttribute("aria-pressed", String(other === button));
+  });
 })();

@@ -243,12 +243,4 @@
     next.set("REQUEST", wanted);
     visitQuery(next, true);
   });
-
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest && event.target.closest("button.lab-copy");
-    if (!button) return;
-    const copied = await navigator.clipboard.writeText(button.dataset.code).then(() => true, () => false);
-    button.textContent = copied ? gettext("Copied") : gettext("Not allowed");
-    window.setTimeout(() => (button.textContent = gettext("Copy")), 1500);
-  });
 })();

@@ -46,6 +46,8 @@ def markup(part: object) -> str:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
+    if isinstance(value, dict):  # a style
+        value = ";".join(f"{key}:{of}" for key, of in value.items())
     return f' {name}="{"" if value is True else escape(str(value))}"'
 
 

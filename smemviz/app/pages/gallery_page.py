@@ -21,10 +21,11 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.tile import thumbnail
 from smemviz.i18n import N_, _
+from smemviz.lessons.banks import BANK
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import worst_request
 from smemviz.recordings.data import Launch
-from smemviz.wording.labels import count, degree_name
+from smemviz.wording.labels import clause, count, degree_name
 from smemviz.wording.sentences import facts, present, provenance
 
 _MOST = 6  # kernels that a card lists before the rest is folded
@@ -68,15 +69,38 @@ def _own_files() -> Component:
 
 def heading() -> Component:
     """Lay out the gallery's first words, for which no file has to be read."""
-    begin = rich(
-        "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or before a class.",
-        learn=html.A(_("Learn"), href=LEARN),
+    pick = html.P(_("Or pick a kernel, to see which lane touches which bank and what that costs."), className="note")
+    return page_title(_("Shared memory, seen"), _strip(), pick, _legend())
+
+
+def _strip() -> Component:
+    """Show 32 lanes in their banks, at once or in a queue; a style sheet moves them when a button is pressed."""
+    lanes = H200.banks
+    sentence = _(
+        "Shared memory is {banks}, and each gives one word at a time. 32 lanes along a row find one bank each; down a "
+        "column they queue at a single one, a 32-way conflict.",
+        banks=count(lanes, "bank"),
     )
-    what = _(
-        "Pick a kernel to see which lane touches which bank, and what that costs. 32-way: lanes of one request want 32 "
-        "words of one bank, which gives them one after the other."
+    ways = {"row": _("along a row"), "column": _("down a column")}
+    buttons = []
+    for way, name in ways.items():
+        state = {"data-way": way, "aria-pressed": "true" if way == "column" else "false"}
+        buttons.append(html.Button(name, type="button", className="text-button", **state))
+    costs = {"row": count(1, "wavefront"), "column": count(lanes, "wavefront")}
+    start = html.A(_("Start: {lesson}", lesson=clause(_(BANK.title))), href=f"{LEARN}/{BANK.slug}", className="start")
+    told = html.Div(
+        [
+            html.P(sentence),
+            html.Div(buttons, className="ways", role="group", **{"aria-label": _("How lanes go through an array")}),
+            html.P([html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()], role="status"),
+            html.P(start),
+        ],
+        className="told",
     )
-    return page_title(_("Shared memory, seen"), what, html.P(begin), _legend())
+    queue = html.Div([html.I(style={"--i": i}) for i in range(lanes)], className="lanes")
+    numbers = html.Div([html.Span(str(bank)) for bank in range(lanes)], className="bank-numbers")
+    bins = html.Div([queue, numbers, html.P(_("bank"), className="note")], className="bins", **{"aria-hidden": "true"})
+    return html.Div([told, bins], className="strip", **{"data-way": "column"})
 
 
 def _legend() -> Component:

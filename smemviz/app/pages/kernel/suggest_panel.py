@@ -141,12 +141,17 @@ def _noted(note: Note) -> str | list[Component | str]:
 
 
 def _difference(change: str, diff: str) -> Component:
+    """Show the changed lines of a file, folded, and a button that copies them."""
     title = _("Difference: {change}", change=change)
     region = {"role": "region", "aria-label": title}
-    return html.Details(
-        [html.Summary(title), html.Pre(diff, className="difference scroller", tabIndex=0, **region)],
-        className="details",
+    shown = html.Pre(diff, className="difference scroller", tabIndex=0, **region)
+    copy = html.Button(
+        _("Copy the fix"),
+        type="button",
+        className="text-button",
+        **{"data-code": diff, "aria-label": _("Copy the fix: {change}", change=change)},
     )
+    return html.Div([html.Details([html.Summary(title), shown], className="details"), copy], className="fix")
 
 
 def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:

@@ -1,0 +1,39 @@
+"""The gallery's first words show lanes in their banks, at once or in a queue."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.fitting import axe
+from helpers.waiting import settle
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def places(page: Page) -> tuple[int, int]:
+    """Return how many places the lanes have from left to right, and how many from top to bottom."""
+    return tuple(
+        page.evaluate(
+            """() => {
+              const boxes = [...document.querySelectorAll("#page .lanes i")].map((one) => one.getBoundingClientRect());
+              return ["left", "top"].map((side) => new Set(boxes.map((box) => Math.round(box[side]))).size);
+            }"""
+        )
+    )
+
+
+def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/")
+    settle(page)
+    expect(page.locator("#page .cards")).to_be_attached()
+    told = page.locator("#page .strip [role=status]")
+    expect(told).to_have_text("32 wavefronts", use_inner_text=True)
+    assert places(page) == (1, 32)
+    page.get_by_role("button", name="along a row").click()
+    expect(told).to_have_text("1 wavefront", use_inner_text=True)
+    page.wait_for_timeout(100)
+    assert places(page) == (32, 1)
+    axe(page)
+    page.get_by_role("link", name="Start: what a bank is").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What a bank is")
