@@ -21,6 +21,7 @@ from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.assigned import doubtful_in
 from smemviz.frontends.numba.sites import SiteTree
 from smemviz.frontends.numba.sites.constructs import refusal
+from smemviz.frontends.numba.syntax import stored
 from smemviz.messages import english
 
 _MISSING: Any = object()
@@ -348,14 +349,9 @@ class Frame:
 
     def _reads_nothing(self, node: ast.AST) -> bool:
         """Tell whether a part reads a variable that is None now, and that other assignments make something."""
-        read = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-        return any(
-            name in self.variables and self.variables[name] is None and self._is_assigned_twice(name) for name in read
-        )
-
-    def _is_assigned_twice(self, name: str) -> bool:
-        parts = ast.walk(self.function.node)
-        return sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in parts) > 1
+        read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        none = {name for name in read if name in self.variables and self.variables[name] is None}
+        return any(list(stored(self.function.node)).count(name) > 1 for name in none)
 
     def _covers(self, mask: Mask, owner: Mask) -> bool:
         """Tell whether every thread of ``owner`` that still runs is in ``mask``."""

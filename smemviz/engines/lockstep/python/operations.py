@@ -89,7 +89,7 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
         if not isinstance(result, np.ndarray):
             if not result:
                 break
-        elif not _is_pure(operand):
+        elif not is_pure(operand):
             frame.mask = outer.narrow(result)
             if not frame.mask.count:
                 break
@@ -219,7 +219,7 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
             result = frame.chosen(node, frame.value(operand))
             continue
         undecided = test if conjunction else ~test
-        if not _is_pure(operand) or _depends_on_the_path(frame, operand):
+        if not is_pure(operand) or _depends_on_the_path(frame, operand):
             frame.mask = outer.narrow(undecided)
             if not frame.mask.count:
                 break
@@ -299,7 +299,7 @@ def _count(value: tuple[Value, ...]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _is_pure(node: ast.expr) -> bool:
+def is_pure(node: ast.expr) -> bool:
     """Tell whether evaluating an expression makes no request and assigns nothing."""
     return not any(isinstance(n, ast.Subscript | ast.Call | ast.NamedExpr) for n in ast.walk(node))
 

@@ -138,10 +138,10 @@ def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(parameters(function)) | stored_names(function)
 
 
-@lru_cache(maxsize=256)
-def stored_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Return every name that a function assigns."""
-    return frozenset(stored(function))
+@lru_cache(maxsize=4096)
+def stored_names(node: ast.AST) -> frozenset[str]:
+    """Return every name that a function or a part of one assigns."""
+    return frozenset(stored(node))
 
 
 @lru_cache(maxsize=256)

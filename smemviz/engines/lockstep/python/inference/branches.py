@@ -20,6 +20,8 @@ from smemviz.engines.lockstep.python.statements import bind
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import Value
+from smemviz.frontends.numba.sites.names import stored_names
+from smemviz.frontends.numba.syntax import parameters, stored
 
 _MOST_TURNS = 16
 
@@ -44,9 +46,7 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
 @lru_cache(maxsize=256)
 def _has_several(function: ast.FunctionDef) -> bool:
     """Whether a value of a function may have more than one type: it is assigned twice, or one of two."""
-    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    names += [function.args.vararg.arg] if function.args.vararg else []
-    names += [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [*parameters(function), *stored(function)]
     returns = sum(isinstance(n, ast.Return) for n in ast.walk(function))
     choices = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(function))
     return choices or returns > 1 or len(names) != len(set(names))
@@ -142,12 +142,7 @@ def _continues(node: ast.AST) -> bool:
 
 def _unstored(constants: Mapping[str, object], node: ast.AST) -> Mapping[str, object]:
     """Return the constants that a part of a function does not assign."""
-    return {name: value for name, value in constants.items() if name not in _stored(node)}
-
-
-@lru_cache(maxsize=4096)
-def _stored(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return {name: value for name, value in constants.items() if name not in stored_names(node)}
 
 
 def _item_of(visit: Visit, node: ast.expr) -> Value:

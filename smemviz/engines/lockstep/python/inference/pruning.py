@@ -13,6 +13,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.inference.visit import REFUSALS, Visit
+from smemviz.engines.lockstep.python.operations import is_pure
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.frontends.numba.sites.names import stored_names
 from smemviz.frontends.numba.syntax import evaluate
@@ -93,12 +94,7 @@ def _decided_value(visit: Visit, node: ast.expr) -> bool | None:
             end = _decided_value(visit, left[0]) if len(left) == 1 else None
         case _:
             end = decided(visit, node)
-    return None if _does_more(node) else end
-
-
-@lru_cache(maxsize=4096)
-def _does_more(node: ast.expr) -> bool:
-    return any(isinstance(part, ast.Subscript | ast.Call | ast.NamedExpr) for part in ast.walk(node))
+    return end if is_pure(node) else None
 
 
 @lru_cache(maxsize=4096)
