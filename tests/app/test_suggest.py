@@ -16,6 +16,7 @@ from helpers.servers import until
 from playwright.sync_api import Page, expect
 
 from smemviz.app.components.launches import Filling
+from smemviz.app.components.written_html import as_html
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
@@ -180,7 +181,8 @@ def test_what_is_found_here_is_shown_with_its_difference(served: Library, monkey
     assert rows(table) == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
     said = text(filling["suggestions.html"])
     assert f"{PADDED} changes halves too: 180 -> 170 wavefronts." in said
-    assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
+    assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\nCopy the fix")
+    assert 'data-code="--- a\n+++ b\n"' in as_html(filling["suggestions.html"])
 
 
 def test_a_suggestion_that_failed_says_so(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
