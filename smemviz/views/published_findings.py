@@ -117,7 +117,13 @@ def _square(recording: Recording) -> tuple[Published, ...]:
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
         _overhead(recording),
         _pad_of_one(recording),
-        _square_indices(),
+        Published(
+            _("indices of the square on a rectangle"),
+            _("may violate memory"),
+            "",
+            _("out of bounds"),
+            _("Found with BDIMY = 16 in each transpose that declares its tile by rows."),
+        ),
         _scopes(recording),
     )
 
@@ -136,17 +142,6 @@ def _pad_of_one(recording: Recording) -> Published:
     )
 
 
-def _square_indices() -> Published:
-    """Say what the indices of a square do in a rectangle."""
-    return Published(
-        _("indices of the square on a rectangle"),
-        _("may violate memory"),
-        "",
-        _("out of bounds"),
-        _("Found with BDIMY = 16 in each transpose that declares its tile by rows."),
-    )
-
-
 def _reverse(recording: Recording) -> tuple[Published, ...]:
     return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes(recording)
 
@@ -158,64 +153,57 @@ def _declared(recording: Recording, static: str, dynamic: str, printed: str, whe
         _("{static} against {dynamic}, wavefronts", static=static, dynamic=dynamic),
         printed,
         where,
-        _("no difference")
-        if static_wavefronts == dynamic_wavefronts
-        else _("{one} against {other}", one=static_wavefronts, other=dynamic_wavefronts),
+        _against(static_wavefronts, dynamic_wavefronts),
         _("Static declaration: {wavefronts}.", wavefronts=static_wavefronts),
     )
 
 
 def _overhead(recording: Recording) -> Published:
     """Compare the times of the two ways to declare a shared array."""
-    static, dynamic = "set_row_read_col", "set_row_read_col_dyn"
-    static_time, dynamic_time = recording[static].time, recording[dynamic].time
-    ours, note = _("not measured"), ""
-    if static_time and dynamic_time:
-        ours = _("{one} against {other}", one=duration(static_time.median_us), other=duration(dynamic_time.median_us))
+    static, dynamic = recording["set_row_read_col"], recording["set_row_read_col_dyn"]
+    note = ""
+    if static.time and dynamic.time:
         note = _(
-            "{share} more for the dynamic array.", share=percent(dynamic_time.median_us / static_time.median_us - 1)
+            "{share} more for the dynamic array.", share=percent(dynamic.time.median_us / static.time.median_us - 1)
         )
     return Published(
-        _("{static} against {dynamic}, time", static=static, dynamic=dynamic),
+        _("{static} against {dynamic}, time", static=static.kernel, dynamic=dynamic.kernel),
         _("dynamic has little overhead"),
         _("the same"),
-        ours,
+        _times(static, dynamic),
         note,
     )
 
 
+def _times(one: Launch, other: Launch) -> str:
+    if not (one.time and other.time):
+        return _("not measured")
+    return _against(duration(one.time.median_us), duration(other.time.median_us))
+
+
+def _against(one: str, other: str) -> str:
+    return _("no difference") if one == other else _("{one} against {other}", one=one, other=other)
+
+
 def _scopes(recording: Recording) -> Published:
     """Say where a shared array can be declared, and what that changes where both ways are recorded."""
-    kernels = {launch.kernel for launch in recording.launches}
-    in_file = [f"{kernel}_file" for kernel in ("set_row_read_col", "set_row_read_col_dyn")]
-    if kernels.issuperset(in_file):
-        inside, outside = (
-            [_store_and_load(recording[kernel]) for kernel in names]
-            for names in ([kernel.removesuffix("_file") for kernel in in_file], in_file)
-        )
-        return Published(
-            _("declared in the file or in the kernel"),
-            _("either, in CUDA C++"),
-            "",
-            _("no difference")
-            if inside == outside
-            else _("{one} against {other}", one=listed(outside), other=listed(inside)),
-            _(
-                "Declared in the file: {static} with a static array, {dynamic} with a dynamic one.",
-                static=outside[0],
-                dynamic=outside[1],
-            ),
-        )
-    return Published(
-        _("declared in the file or in the kernel"),
-        _("either, in CUDA C++"),
-        "",
-        _("in the kernel"),
-        _(
-            "Numba declares shared arrays in functions only; "
-            "in CUDA C++ the scope decides who knows the name, and no address."
-        ),
+    declared = ("set_row_read_col", "set_row_read_col_dyn")
+    ours = _("in the kernel")
+    note = _(
+        "Numba declares shared arrays in functions only; "
+        "in CUDA C++ the scope decides who knows the name, and no address."
     )
+    if {launch.kernel for launch in recording.launches}.issuperset(f"{kernel}_file" for kernel in declared):
+        inside, outside = (
+            [_store_and_load(recording[kernel + ending]) for kernel in declared] for ending in ("", "_file")
+        )
+        ours = _against(listed(outside), listed(inside))
+        note = _(
+            "Declared in the file: {static} with a static array, {dynamic} with a dynamic one.",
+            static=outside[0],
+            dynamic=outside[1],
+        )
+    return Published(_("declared in the file or in the kernel"), _("either, in CUDA C++"), "", ours, note)
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
@@ -277,16 +265,13 @@ def _whole_strips(recording: Recording) -> tuple[Published, ...]:
     tiles, strips = launches["by_sub_matrices"], launches.get("by_whole_strips")
     if strips is None:
         return ()
-    ours = _("not measured")
-    if tiles.time and strips.time:
-        ours = _("{one} against {other}", one=duration(strips.time.median_us), other=duration(tiles.time.median_us))
     one, other = (sum(row.wavefronts or 0 for row in _shared(launch)) for launch in (strips, tiles))
     return (
         Published(
             _("all of a height or width in shared memory instead of a tile, time"),
             _("as fast, and more memory"),
             _(_NOT_NAMED),
-            ours,
+            _times(strips, tiles),
             _(
                 "{bytes:,} bytes of shared memory instead of {fewer:,}, {one:,} wavefronts against {other:,}.",
                 bytes=strips.shared_bytes,

@@ -159,15 +159,6 @@ def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkey
     assert data.sweep(SIZES[1], 32) == (known(), False)
 
 
-@pytest.mark.parametrize("output", ["no json", '{"schema": 2}'])
-def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    monkeypatch.setattr(module, "command", lambda path, state: printing(output))
-    data.measure(ProductState(SIZES[0], 32, ""))
-    until(lambda: not data.running())
-    assert data.problem.startswith("its output cannot be read: ")
-    assert view_job(data, True)["products-measure-status.children"][0].title == "It could not be measured"
-
-
 def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=600, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))

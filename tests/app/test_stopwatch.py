@@ -26,6 +26,12 @@ def shown_run(library: Library, **constants: str) -> ShownRun:
     return library.show(RunState("square", constants=constants))
 
 
+def start(stopwatch: Stopwatch, library: Library, **constants: str) -> bool:
+    path = library.kernel_file("square")
+    assert path is not None
+    return stopwatch.start(shown_run(library, **constants), path)
+
+
 def replace_command(monkeypatch: pytest.MonkeyPatch, instead: list[str]) -> None:
     monkeypatch.setattr(module, "command", lambda path, overrides: instead)
 
@@ -68,10 +74,8 @@ def test_a_lockstep_run_with_the_recordings_constants_has_its_times(library: Lib
 def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_command(monkeypatch, printing(time_json(SQUARE, 2.5)))
     stopwatch, unpadded = Stopwatch(), shown_run(library, IPAD="0")
-    path = library.kernel_file("square")
-    assert path is not None
     assert stopwatch.latest == 0
-    assert stopwatch.start(unpadded, path)
+    assert start(stopwatch, library, IPAD="0")
     until(lambda: not stopwatch.running())
     assert stopwatch.latest == 1
     one = stopwatch.measured(unpadded, unpadded.recording["set_row_read_col_pad"])
@@ -87,37 +91,24 @@ def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monke
 def test_progress_is_read_from_what_the_command_says(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_command(monkeypatch, printing("", seconds=600, said="2/3 set_row_read_col"))
     stopwatch = Stopwatch()
-    path = library.kernel_file("square")
-    assert path is not None
-    stopwatch.start(shown_run(library), path)
+    assert start(stopwatch, library)
     until(lambda: not (now := stopwatch.running()) or now.kernel)
     now = stopwatch.running()
     assert now is not None
     assert (now.file, now.done, now.kernel) == ("square.py", 2, "set_row_read_col")
-    assert not stopwatch.start(shown_run(library, IPAD="0"), path)
+    assert not start(stopwatch, library, IPAD="0")
     stopwatch.cancel()
     until(lambda: not stopwatch.running())
     assert stopwatch.latest == 0
     assert stopwatch.problem(shown_run(library)) is None
 
 
-@pytest.mark.parametrize(
-    ("output", "problem"),
-    [
-        ("no json", "its output cannot be read: Expecting value: line 1 column 1 (char 0)"),
-        ('{"device": 1, "launches": []}', "its output cannot be read: device has the wrong type"),
-    ],
-)
-def test_what_cannot_be_read_is_a_problem_in_words(
-    library: Library, monkeypatch: pytest.MonkeyPatch, output: str, problem: str
-) -> None:
-    replace_command(monkeypatch, printing(output))
+def test_what_cannot_be_read_is_a_problem_in_words(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_command(monkeypatch, printing('{"device": 1, "launches": []}'))
     stopwatch = Stopwatch()
-    path = library.kernel_file("square")
-    assert path is not None
-    stopwatch.start(shown_run(library), path)
+    assert start(stopwatch, library)
     until(lambda: not stopwatch.running())
-    assert stopwatch.problem(shown_run(library)) == problem
+    assert stopwatch.problem(shown_run(library)) == "its output cannot be read: device has the wrong type"
 
 
 def test_a_file_that_changes_meanwhile_has_no_time(
@@ -140,9 +131,7 @@ def test_a_real_command_without_a_gpu_fails_in_its_own_words(library: Library) -
     stopwatch = Stopwatch()
     if stopwatch.available:
         pytest.skip("there is a GPU here")
-    path = library.kernel_file("square")
-    assert path is not None
-    stopwatch.start(shown_run(library), path)
+    assert start(stopwatch, library)
     until(lambda: not stopwatch.running())
     problem = stopwatch.problem(shown_run(library))
     assert problem is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -112,16 +113,19 @@ QUERY = {"file": "reduce", "kernel": "neighbours_by_close_threads"}
 def read(key: str, output: str) -> str:
     if output == "bad\n":
         raise InputError(f"{key}: bad")
+    if output == "no json\n":
+        json.loads(output)
     return output.strip()
 
 
 def test_a_result_and_a_problem_are_kept_by_key() -> None:
     tasks = Tasks(Job(), read)
-    for key, output in (("a", "first"), ("b", "bad"), ("c", "third")):
+    for key, output in (("a", "first"), ("b", "bad"), ("c", "third"), ("d", "no json")):
         assert tasks.start(key, printing(output))
         until(lambda: not tasks.running())
-    assert [tasks.result(key) for key in "abc"] == ["first", None, "third"]
-    assert [tasks.problem(key) for key in "abc"] == [None, "b: bad", None]
+    assert [tasks.result(key) for key in "abcd"] == ["first", None, "third", None]
+    unread = "its output cannot be read: Expecting value: line 1 column 1 (char 0)"
+    assert [tasks.problem(key) for key in "abcd"] == [None, "b: bad", None, unread]
     assert tasks.latest == 2
     assert tasks.start("b", printing("better"))
     assert tasks.problem("b") is None

@@ -183,14 +183,6 @@ def _kill(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-@dataclass(frozen=True)
-class _JobKey(Generic[Key, Result]):
-    """A key of one of several that share a job."""
-
-    tasks: Tasks[Key, Result]
-    key: Key
-
-
 def own_command(verb: str, what: str, overrides: Mapping[str, ConstantValue], *more: str) -> list[str]:
     """Return what runs a verb of our own command line with constants, and prints JSON."""
     return [sys.executable, "-m", "smemviz", verb, what, *settings(overrides), *more, "--json"]
@@ -204,8 +196,8 @@ def settings(overrides: Mapping[str, ConstantValue]) -> list[str]:
 class Tasks(Generic[Key, Result]):
     """Starts commands for keys by a job that others may share, and keeps what each printed, as ``read`` reads it.
 
-    ``read`` raises an ``InputError`` for what cannot be used. ``answers`` are exit codes besides 0 with which a command
-    has done what it should.
+    ``read`` raises an ``InputError`` for what is of no use, and what decoding raises for what cannot be read.
+    ``answers`` are exit codes besides 0 with which a command has done what it should.
     """
 
     def __init__(self, job: Job, read: Callable[[Key, str], Result], answers: Sequence[int] = ()) -> None:
@@ -228,7 +220,7 @@ class Tasks(Generic[Key, Result]):
     def start(self, key: Key, command: Sequence[str]) -> bool:
         """Start a command; return False when something is running, or nothing may be started."""
         self.collect()
-        started = self._job.start(_JobKey(self, key), command, self._answers)
+        started = self._job.start((self, key), command, self._answers)
         if started:
             self._problems.pop(key, None)
         return started
@@ -272,7 +264,10 @@ class Tasks(Generic[Key, Result]):
             self._result_count += 1
         except InputError as error:
             self._problems[key] = str(error)
+        except (ValueError, KeyError, TypeError) as error:
+            self._problems[key] = f"its output cannot be read: {error}"
 
     def _key(self, status: Status) -> Key | None:
-        job_key = status.key
-        return cast(Key, job_key.key) if isinstance(job_key, _JobKey) and job_key.tasks is self else None
+        """Return the key of what was started here; the job may be shared."""
+        key = status.key
+        return cast(Key, key[1]) if isinstance(key, tuple) and key[0] is self else None

@@ -55,11 +55,8 @@ def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue], vie
 
 
 def _read(task: _Task, output: str) -> Facts:
-    try:
-        facts: Facts = json.loads(output)
-        _ = facts["sha256"], facts["suggestions"], facts["refused"], facts["notes"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"its output cannot be read: {error}") from None
+    facts: Facts = json.loads(output)
+    _ = facts["sha256"], facts["suggestions"], facts["refused"], facts["notes"]
     if facts["sha256"] != task.run[0]:
         raise InputError("the file changed meanwhile")
     return facts

@@ -155,10 +155,7 @@ class Products:
         return self._tasks.latest
 
     def _read(self, sha256: str, output: str) -> Sweep:
-        try:
-            sweep = parse_sweep(output)
-        except ValueError as error:
-            raise InputError(f"its output cannot be read: {error}") from None
+        sweep = parse_sweep(output)
         older = self._measured.get(sweep.sha256)
         self._measured[sweep.sha256] = joined(older, sweep) if older else sweep
         return self._measured[sweep.sha256]
