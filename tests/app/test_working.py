@@ -1,24 +1,111 @@
-"""A run that takes long: the page says how far it is, and it can be stopped."""
+"""A server that is busy says so, and a page says what it waits for and can stop it."""
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dash import Dash
+from helpers.callbacks import send
 from helpers.pages import serve
 from playwright.sync_api import BrowserContext, expect
 
 from smemviz.app import library as library_module
+from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.app.working import view_working
 from smemviz.engines import run
+from smemviz.engines.sandbox import Supervisor
+from smemviz.engines.sandbox import supervisor as supervisor_module
+from smemviz.engines.sandbox.sharing import MOST_OF_ONE, Result, Ticket, Turns
+from smemviz.errors import InputError, WaitingError
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
+
+TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+    for name in ("_BUSY_SECONDS", "_QUEUE_SECONDS", "_NEXT_SECONDS"):
+        monkeypatch.setattr(supervisor_module, name, 0.0)
+    turns = Turns(1)
+    assert turns.place(Ticket("another", "held")) == 0
+    return turns
+
+
+@pytest.fixture
+def app(turns: Turns) -> Iterator[Dash]:
+    supervisor = Supervisor(turns=turns)
+    yield create_app(local=False, sandbox=supervisor)
+    supervisor.close()
+
+
+def test_a_knob_that_cannot_be_run_now_is_worth_asking_for_again(app: Dash) -> None:
+    values = {"run.data": {"file": "stencil", "RADIUS": "2"}, "look.data": {"theme": "light"}}
+    answer = send(app, "played.data", values, changed=["run.data"])
+    assert (answer.status_code, answer.headers["Retry-After"], answer.mimetype) == (429, "5", "text/plain")
+    assert answer.text == "stencil.py: the server is busy with other runs; try again in 5 s\n"
+
+
+def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app: Dash) -> None:
+    def run(at: str) -> Any:
+        values = {"editor-text.data": {"source": TEXT, "at": at}, "run.data": {}}
+        return send(app, "editor-answer.data", values, changed=["editor-text.data"])
+
+    for n in range(MOST_OF_ONE):  # a place in the queue is an answer
+        assert json.loads(run(str(n)).text)["response"]["editor-answer"]["data"]["waiting"] == n + 1
+    answer = run("more")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "30")
+    assert answer.text == "editor.py: too many runs are waiting already; try again in 30 s\n"
+
+
+def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_s_place(app: Dash) -> None:
+    def run(text: str) -> Any:
+        values = {"editor-text.data": {"source": text, "at": 1}, "run.data": {}}
+        return json.loads(send(app, "editor-answer.data", values, changed=["editor-text.data"]).text)
+
+    texts = (TEXT, f"{TEXT}\n", TEXT)
+    assert [run(text)["response"]["editor-answer"]["data"]["waiting"] for text in texts] == [1, 2, 1]
+
+
+@pytest.mark.exhaustive
+def test_the_same_question_asked_of_another_process_meanwhile_waits(tmp_path: Path) -> None:
+    """A browser may ask again on another connection; the turn that it has is held by the process that runs its text."""
+    file = tmp_path / "turns"
+    began, end = threading.Event(), threading.Event()
+
+    def run_now(self: Supervisor, file: str, source: str, constants: Mapping[str, object]) -> Result:
+        began.set()
+        end.wait()
+        raise InputError("done")
+
+    def ask(supervisor: Supervisor) -> None:
+        with suppress(InputError):
+            supervisor.run(TEXT, request_name="1", visitor="class")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Supervisor, "_run_now", run_now)
+        one, other = (Supervisor(turns=Turns(2, file)) for _ in range(2))
+        first = threading.Thread(target=ask, args=(one,), daemon=True)
+        first.start()
+        began.wait()
+        with pytest.raises(WaitingError) as waiting:
+            other.run(TEXT, request_name="1", visitor="class")
+        assert waiting.value.place == 1
+        end.set()
+        first.join()
+        with pytest.raises(InputError, match=r"^done$"):
+            other.run(TEXT, request_name="1", visitor="class")
+
 
 STATE = RunState("square", constants={"IPAD": "5"})
 STOPPED = "square.py: was stopped; load the page again to run it"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 import dash_mantine_components as dmc
@@ -34,21 +34,27 @@ _MOST = 6  # kernels that a card lists before the rest is folded
 def gallery_page(library: Library) -> list[Component]:
     """Lay out the gallery."""
     files = [file for file in library.files if not file.endswith(COMPILED)]  # a file's page leads to what was compiled
-    cards = [_card(library, file) for file in files]
-    return [heading(), html.Div(cards, className="cards"), _origins(library, files), _own_files()]
+    runs = {file: _run(library, file) for file in files}
+    cards = [_card(library, file, run) for file, run in runs.items()]
+    return [heading(), html.Div(cards, className="cards"), _origins(runs), _own_files()]
 
 
-def _origins(library: Library, files: Sequence[str]) -> Component:
+def _run(library: Library, file: str) -> ShownRun | SmemvizError:
+    """Return what is shown of a file, or why nothing is."""
+    try:
+        shown_run = library.show(RunState(file))
+        shown_run.launch(RunState(file))
+    except SmemvizError as error:
+        return error
+    return shown_run
+
+
+def _origins(runs: Mapping[str, ShownRun | SmemvizError]) -> Component:
     """Say where the requests of the files come from and how they are counted, once for all that it is true of."""
     files_by_note: dict[str, list[str]] = {}
-    for file in files:
-        state = RunState(file)
-        try:
-            shown_run = library.show(state)
-            shown_run.launch(state)
-        except SmemvizError:  # its card says it
-            continue
-        files_by_note.setdefault(provenance(shown_run.recording, hardware_of(shown_run, state)), []).append(file)
+    for file, run in runs.items():
+        if isinstance(run, ShownRun):  # else its card says why
+            files_by_note.setdefault(provenance(run.recording, hardware_of(run, RunState(file))), []).append(file)
     items = [
         html.Li(_("{name}: {sentence}", name=", ".join(names), sentence=note)) for note, names in files_by_note.items()
     ]
@@ -114,17 +120,11 @@ def _legend() -> Component:
     return html.Ul([html.Li(text, className=f"key {key}") for key, text in texts.items()], className="legend")
 
 
-def _card(library: Library, file: str) -> Component:
-    state = RunState(file)
-    try:
-        shown_run = library.show(state)
-        shown_run.launch(state)
-    except SmemvizError as error:
-        why = translated(str(error))
-        return html.Article(
-            [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
-        )
-    hardware = hardware_of(shown_run, state)
+def _card(library: Library, file: str, shown_run: ShownRun | SmemvizError) -> Component:
+    if isinstance(shown_run, SmemvizError):
+        why = dmc.Alert(translated(str(shown_run)), title=_("This file cannot be shown"), color="red")
+        return html.Article([html.H2(file), why], className="card")
+    hardware = hardware_of(shown_run, RunState(file))
     launches = shown_run.recording.launches
     worst, nth = worst_of(shown_run, shown_run.numbered(), hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
