@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from difflib import get_close_matches
 from enum import Enum
 
 import numpy as np
 
-from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites.names import Names
+from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Visit
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import DTYPES
 
@@ -19,25 +19,19 @@ Dtype = np.dtype[np.generic]
 _POINTER = 8  # bytes; numba-cuda takes no alignment below
 
 
-def declared_array(
-    node: ast.Call, space: str, names: Names, dtype_of: Callable[[ast.expr], Dtype | None]
-) -> tuple[tuple[int, ...], Dtype, int]:
-    """Return the shape, dtype and alignment of a declaration; (0,) is dynamic shared memory.
+def declared_array(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
+    """Return the array of a declaration, one of shared memory declared in the walk; shape (0,) is dynamic.
 
     Raises:
-        UnsupportedError: when one is missing or not constant, as Numba would refuse it too.
+        UnsupportedError: when shape, dtype or alignment is missing or not constant, as Numba would refuse it too.
     """
-
-    def unsupported(what: str) -> UnsupportedError:
-        return UnsupportedError(names.function.file, node.lineno, what)
-
+    names = visit.names
     array = f"cuda.{space}.array"
-
     arguments = {k.arg: k.value for k in node.keywords} | dict(
         zip(("shape", "dtype", "alignment"), node.args, strict=False)
     )
     if not {"shape", "dtype"} <= set(arguments):
-        raise unsupported(english("{array} needs a shape and a dtype", array=array))
+        raise visit.unsupported(node, english("{array} needs a shape and a dtype", array=array))
     shape = _shape(arguments["shape"], names)
     if isinstance(shape, ast.expr):
         text = ast.unparse(shape)
@@ -47,42 +41,49 @@ def declared_array(
         if isinstance(names.constant(shape), Enum):
             what = english("'{code}' is a member of an enumeration", code=text)
         if space == "local":
-            raise unsupported(
+            raise visit.unsupported(
+                node,
                 english(
                     "{array} needs a constant shape, for Numba as well; {what}. Make it a module constant.",
                     array=array,
                     what=what,
-                )
+                ),
             )
-        raise unsupported(
+        raise visit.unsupported(
+            node,
             english(
                 "{array} needs a constant shape, for Numba as well; {what}. "
                 "Make it a module constant, or use dynamic shared memory.",
                 array=array,
                 what=what,
-            )
+            ),
         )
     if not shape or min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
-        raise unsupported(
+        raise visit.unsupported(
+            node,
             english(
                 "{array} of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)",
                 array=array,
                 shape=shape,
-            )
+            ),
         )
-    dtype = dtype_of(arguments["dtype"])
+    dtype = _element_type(visit, space, arguments["dtype"])
     if dtype is None:
         code = ast.unparse(arguments["dtype"])
         what = english("{array} needs a dtype; '{code}' is none", array=array, code=code)
         if near := get_close_matches(code.rpartition(".")[2].strip("'").lower(), DTYPES, n=1, cutoff=0.75):
             what = english("{what}; did you mean {near}?", what=what, near=near[0])
-        raise unsupported(what)
+        raise visit.unsupported(node, what)
     alignment = _alignment(arguments.get("alignment"), names)
     if alignment is None:
-        raise unsupported(
-            english("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
+        raise visit.unsupported(
+            node, english("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
         )
-    return shape, dtype, alignment
+    name = visit.declared.get(node, f"array at line {node.lineno}")
+    if space == "shared":
+        visit.tree.declarations[node] = len(visit.walk.declarations)
+        visit.walk.declarations.append(Declaration(name, shape, dtype, node.lineno, shape == (0,), alignment))
+    return ArrayRef((name,), space, len(shape), dtype)
 
 
 def _alignment(expression: ast.expr | None, names: Names) -> int | None:
@@ -105,3 +106,26 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
             return part
         sizes.extend(int(v) for v in values)
     return tuple(sizes)
+
+
+def _element_type(visit: Visit, space: str, node: ast.expr) -> Dtype | None:
+    """Return the dtype of the elements of an array that is declared; Numba declares none of Python's types."""
+    element = None if isinstance(node, ast.Constant) else visit.names.constant(node)
+    if isinstance(element, type) and element in (bool, int, float, complex):
+        what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=element.__name__)
+        what = english(
+            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(element)}"
+        )
+        raise visit.unsupported(node, what)
+    return named_dtype(visit, node)
+
+
+def named_dtype(visit: Visit, node: ast.expr) -> Dtype | None:
+    """Return the dtype an expression names: ``float32``, ``np.float32``, ``DTYPE``, ``a.dtype``, ``"float32"``."""
+    if isinstance(node, ast.Constant):
+        return as_dtype(node.value)
+    if isinstance(node, ast.Attribute) and node.attr == "dtype":
+        base = visit.value(node.value)
+        if isinstance(base, ArrayRef):
+            return base.dtype
+    return as_dtype(visit.names.constant(node))

@@ -5,21 +5,19 @@ from __future__ import annotations
 import ast
 import difflib
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.python_functions import Function, Inner, as_dtype
+from smemviz.frontends.numba.python_functions import Function, Inner
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
-from smemviz.frontends.numba.sites.declare import declared_array
+from smemviz.frontends.numba.sites.declare import declared_array, named_dtype
 from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator, loop_over
 from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.nothing import may_be_known
 from smemviz.frontends.numba.sites.table import (
     ArrayRef,
-    Declaration,
     Ref,
     SiteTree,
     SliceRef,
@@ -171,7 +169,7 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     """Visit a call; ``used`` tells whether its value is, which an atomic compiles differently for."""
     name = visit.names.canonical(node.func)
     if name in ("cuda.shared.array", "cuda.local.array"):
-        return _declare(visit, node, name.split(".")[1])
+        return declared_array(visit, node, name.split(".")[1])
     if name.startswith("cuda.atomic."):
         return _atomic(visit, node, name.rpartition(".")[2], used)
     if name.removeprefix("cuda.") in CACHE_HINTS:
@@ -303,7 +301,7 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
             return replace(receiver, ndim=len(shape.items) if isinstance(shape, TupleRef) else 1)
         case "view":
             has_dtype = node.args and not isinstance(node.args[0], ast.Constant)  # Numba takes no text here
-            dtype = _dtype(visit, node.args[0]) if has_dtype else None
+            dtype = named_dtype(visit, node.args[0]) if has_dtype else None
             if dtype is None:
                 raise visit.unsupported(node, english("the dtype of {code} is not constant", code=ast.unparse(node)))
             return replace(receiver, dtype=dtype, bytewise=receiver.bytewise or receiver.is_packed)
@@ -366,38 +364,6 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
         raise visit.unsupported(node, english("it is not known which array {code} is", code=text))
     if indices != array.ndim:
         raise elements.wrong_indices(visit, node, indices, array)
-
-
-def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
-    shape, dtype, alignment = declared_array(node, space, visit.names, partial(_element_type, visit, space))
-    name = visit.declared.get(node, f"array at line {node.lineno}")
-    if space == "shared":
-        visit.tree.declarations[node] = len(visit.walk.declarations)
-        visit.walk.declarations.append(Declaration(name, shape, dtype, node.lineno, shape == (0,), alignment))
-    return ArrayRef((name,), space, len(shape), dtype)
-
-
-def _element_type(visit: Visit, space: str, node: ast.expr) -> np.dtype[np.generic] | None:
-    """Return the dtype of the elements of an array that is declared; Numba declares none of Python's types."""
-    element = None if isinstance(node, ast.Constant) else visit.names.constant(node)
-    if isinstance(element, type) and element in (bool, int, float, complex):
-        what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=element.__name__)
-        what = english(
-            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(element)}"
-        )
-        raise visit.unsupported(node, what)
-    return _dtype(visit, node)
-
-
-def _dtype(visit: Visit, node: ast.expr) -> np.dtype[np.generic] | None:
-    """Return the dtype an expression names: ``float32``, ``np.float32``, ``DTYPE``, ``a.dtype``, ``"float32"``."""
-    if isinstance(node, ast.Constant):
-        return as_dtype(node.value)
-    if isinstance(node, ast.Attribute) and node.attr == "dtype":
-        base = visit.value(node.value)
-        if isinstance(base, ArrayRef):
-            return base.dtype
-    return as_dtype(visit.names.constant(node))
 
 
 def _depth(ref: Ref) -> int:
