@@ -64,5 +64,5 @@ def test_a_column_has_numbers_where_its_kind_of_memory_is_used() -> None:
 
 def test_a_notebook_has_its_columns_in_the_order_of_the_list(square: Recording) -> None:
     heads = [column.head("notebook") for column in columns_in("notebook")]
-    found = re.findall("<th scope=col>(.*?)</th>", to_html(square))
+    found = re.findall('<th scope="col">(.*?)</th>', to_html(square))
     assert ", ".join(heads) in ", ".join(found)

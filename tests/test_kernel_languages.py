@@ -140,7 +140,8 @@ def test_the_page_shows_it(toy: Path) -> None:
     (file,) = library.files
     shown = view_run(library, {"file": file, "kernel": "column"})
     assert shown["eyebrow.html"][0] == "mine.toy"
-    assert [line.className.split()[0] for line in shown["source.html"]] == ["source-line"] * 2
+    assert shown["source.html"][0].className == "source-line source-heads"
+    assert [line.className.split()[0] for line in shown["source.html"]] == ["source-line"] * 3
 
 
 def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
