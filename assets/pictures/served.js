@@ -92,7 +92,7 @@
       part: shape.wavefronts > rows ? more : "",
       short: rows < FEW ? note : "", // beside a higher picture it leaves room for that
       legend: [
-        ["banks", gettext("bank {first} to {last}", { first: 0, last: banks - 1 })],
+        [`banks${banks - 1}`, gettext("bank {first} to {last}", { first: 0, last: banks - 1 })],
         ...(cells.flat().some(({ lanes }) => !lanes.length) ? [["idle", gettext("idle")]] : []),
       ],
       at(x, y) {

@@ -101,7 +101,7 @@
   function legend(cells, banks, words) {
     const all = cells.flat().filter(Boolean);
     return [
-      ["banks", gettext("bank {first} to {last}", { first: 0, last: banks - 1 })],
+      [`banks${banks - 1}`, gettext("bank {first} to {last}", { first: 0, last: banks - 1 })],
       all.some(({ here }) => here && !here.hot) && ["lane", gettext("lane of this request")],
       all.some(({ here }) => here && here.hot) && ["bad", gettext("lane in conflict: bold, corner marked")],
       all.some(({ touched, kept }) => touched && !kept) && ["faint", words.faint || gettext("nothing stored yet")],

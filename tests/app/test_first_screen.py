@@ -82,15 +82,17 @@ def test_a_telephone_shows_the_story_in_the_same_order(page: Page, kernel: str) 
     assert tops == sorted(tops)
 
 
-def test_a_badge_never_stands_over_the_code_of_its_line(page: Page) -> None:
+def test_lines_of_code_stand_as_close_as_in_an_editor(page: Page) -> None:
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"/kernel?{KERNELS[1]}")
         settle(page)
-        for line in page.locator(".source-line:has(.badges)").all():
-            code, badges = _box(line.locator("code")), _box(line.locator(".badges"))
-            beside = code["x"] + code["width"] <= badges["x"]
-            assert beside or code["y"] + code["height"] <= badges["y"] + 1, (width, code, badges)
+        lines = page.locator(".source-line:not(.source-heads)").all()
+        assert len({round(_box(line)["height"]) for line in lines}) == 1, width
+        right = {
+            round(one["x"] + one["width"]) for one in (_box(line) for line in page.locator("#source .costs").all())
+        }
+        assert len(right) == 1, width
 
 
 LAB = "/lab?B=32x32%20float32;%20pad=1"
@@ -140,11 +142,16 @@ def test_a_cell_says_what_it_is_to_a_mouse_and_in_the_table(page: Page) -> None:
 
 def test_set_ups_of_different_banks_have_their_own_colours(page: Page) -> None:
     page.goto("/lab?A=16x32%20int32&B=16x32%20int32&B-cc=1.3")
-    last = "[...document.querySelectorAll('#lab-{} .key i')][1]"
-    for side, name in (("A", "bank 31"), ("B", "bank 15")):
+    for side, name in (("A", "bank 0 to 31"), ("B", "bank 0 to 15")):
         expect(page.locator(f"#lab-{side}-tile .key")).to_contain_text(name)
-    colours = [page.evaluate(f"getComputedStyle({last.format(f'{side}-tile')}).backgroundColor") for side in "AB"]
-    assert colours[0] == colours[1] != "rgba(0, 0, 0, 0)"
+    first, second = (
+        page.evaluate(f"getComputedStyle(document.querySelector('#lab-{side}-tile .key i')).backgroundImage").split(
+            "rgb"
+        )
+        for side in "AB"
+    )
+    assert (first[1], first[-1]) == (second[1], second[-1])  # from the first bank's colour to the last one's
+    assert len(first) == len(second) == 6
 
 
 def test_a_large_array_is_drawn_around_its_request(page: Page) -> None:
