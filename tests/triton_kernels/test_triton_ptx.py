@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from helpers.interpreted_ptx import LockstepCard
 from helpers.triton_scripts import SOFTMAX, TRANSPOSE
+from numpy.typing import NDArray
 
-from smemviz.engines.launch_shape import configuration
+from smemviz.engines.gpu.ptx.ptx_launch import record
+from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.triton.kernels import Passed, bound, entry_of, passed
 from smemviz.engines.triton.tensors import ArrayArgument, storage_of
 from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.cuda.text.lexing import Place
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
 from smemviz.frontends.triton.shared_pieces import shared_pieces
+from smemviz.recordings.data import Launch
 
 DATA = Path(__file__).parents[1] / "data" / "triton"
 
 
-def test_a_transpose_is_right_and_counted_at_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four blocks of 128 threads have 4,096 elements: 8 loads and 8 stores a thread go through shared memory."""
-    monkeypatch.chdir(tmp_path)
+def transposing(x: NDArray[Any], out: NDArray[Any]) -> tuple[Entry, Configuration, list[Any]]:
+    """Return a launch of the kernel in ``script.py``, whose PTX is at hand."""
     Path("script.py").write_text(TRANSPOSE)
     code = SimpleNamespace(co_filename="script.py", co_firstlineno=9)
     function = SimpleNamespace(fn=SimpleNamespace(__code__=code, __name__="transpose"), def_file_line_number=10)
@@ -31,25 +37,43 @@ def test_a_transpose_is_right_and_counted_at_its_lines(tmp_path: Path, monkeypat
     pieces = (SharedPiece("tile_layout", 14, 0, (32, 32), "uint32"),)
     ptx = (DATA / "transpose.ptx").read_text()
     launcher = SimpleNamespace(source=SimpleNamespace(fn=function), metadata=metadata, ptx=ptx, pieces=pieces)
-    x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
     signature = {"x": "*fp32", "out": "*fp32", "n": "i32", "TILE": "constexpr"}
     arguments = list(passed(signature.items(), (ArrayArgument(x), ArrayArgument(out), 64, 32)))
     entry = entry_of(launcher, "script.py", arguments)
-    given = bound(arguments, 5, storage_of)
-    place = ("script.py", 19)
-    made, findings = launch(entry, configuration(place, ((2, 2), 128, 0, 4096)), given, place)
-    assert findings == ()
-    assert (out == x.T).all()
-    rows = {
+    given = bound(arguments, 5, partial(storage_of, copies={}))
+    return entry, configuration(("script.py", 19), ((2, 2), 128, 0, 4096)), given
+
+
+def rows_of(made: Launch) -> dict[tuple[int, int, str, str], tuple[str, str, int, int | None]]:
+    """Return what each place did: its expression's beginning, its array, requests and wavefronts."""
+    return {
         (site.line, site.column, site.op, site.space): (site.source[:8], site.array, row.requests, row.wavefronts)
         for site, row in zip(made.sites, made.summary(), strict=True)
     }
-    assert rows == {
-        (13, 11, "load", "global"): ("tl.load(", "x", 32, None),
-        (14, 4, "store", "shared"): ("tl.store", "tile_layout", 128, 128),
-        (14, 4, "load", "shared"): ("tl.store", "tile_layout", 128, 128),
-        (14, 4, "store", "global"): ("tl.store", "out", 32, None),
-    }
+
+
+def test_a_transpose_is_right_and_counted_at_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four blocks of 128 threads have 4,096 elements: 8 loads and 8 stores a thread go through shared memory."""
+    monkeypatch.chdir(tmp_path)
+    x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
+    entry, shape, given = transposing(x, out)
+    place = ("script.py", 19)
+    made, findings = launch(entry, shape, given, place)
+    assert findings == ()
+    assert (out == x.T).all()
+    assert rows_of(made) == ROWS
+    # As a GPU is made to count it.
+    counted = record(LockstepCard(entry), entry, shape, given, place, 1 << 27)
+    assert rows_of(counted) == ROWS
+    assert [array.address for array in counted.arrays if array.is_shared]
+
+
+ROWS = {
+    (13, 11, "load", "global"): ("tl.load(", "x", 32, None),
+    (14, 4, "store", "shared"): ("tl.store", "tile_layout", 128, 128),
+    (14, 4, "load", "shared"): ("tl.store", "tile_layout", 128, 128),
+    (14, 4, "store", "global"): ("tl.store", "out", 32, None),
+}
 
 
 def test_what_is_inlined_is_where_the_user_called_it_and_lines_are_not_counted_on_within_an_asm() -> None:
@@ -127,7 +151,7 @@ def test_arguments_are_passed_as_the_kernel_takes_them() -> None:
         Passed("brain", "bf16", 1.5),
         Passed("long", "u64", 2**63),
     ]
-    pointer, *others = bound(arguments, 9, storage_of)
+    pointer, *others = bound(arguments, 9, partial(storage_of, copies={}))
     assert pointer.arrays[0][1] is whole
     assert pointer.data.view(np.uint64)[0] == 16
     assert others[:4] == [bytes(8), b"\xfe\xff\xff\xff", b"\x01", b"\x00\x3e"]

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
+from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
+from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.python_functions import Function
@@ -95,24 +97,36 @@ def _nbytes(arguments: Sequence[Any]) -> int:
     return sum(sizes)
 
 
-def _on_host(arguments: Sequence[Any], seen: dict[int, Any]) -> tuple[Any, ...]:
+def _on_host(arguments: Sequence[Any], seen: dict[Any, Any]) -> tuple[Any, ...]:
     """Copy arrays to the host, one that stands there twice once."""
     return tuple(_copied(argument, seen) for argument in arguments)
 
 
-def _copied(argument: Any, seen: dict[int, Any]) -> Any:
+def _copied(argument: Any, seen: dict[Any, Any]) -> Any:
     if isinstance(argument, tuple):
         return _on_host(argument, seen)
     if id(argument) not in seen:
         copied = argument
         if isinstance(argument, np.ndarray):
             copied = argument.copy(order="K")
+        elif isinstance(argument, StructureValue):
+            arrays = {at: (name, _memory_copied(array, seen)) for at, (name, array) in argument.arrays.items()}
+            copied = replace(argument, arrays=arrays)
         elif isinstance(argument, DeviceNDArray):  # as_cuda_array would lose the fields of records
             copied = argument.copy_to_host()
         elif hasattr(argument, "__cuda_array_interface__"):
             copied = cuda.as_cuda_array(argument).copy_to_host()
         seen[id(argument)] = copied
     return seen[id(argument)]
+
+
+def _memory_copied(array: NDArray[Any], seen: dict[Any, Any]) -> NDArray[Any]:
+    """Copy an array, the memory that several have in common once."""
+    memory = array.ctypes.data, array.nbytes
+    if memory not in seen:
+        seen[memory] = array.copy(order="K")
+    copied: NDArray[Any] = seen[memory]
+    return copied
 
 
 def not_run(finding: Finding) -> Finding:

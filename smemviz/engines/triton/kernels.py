@@ -87,7 +87,7 @@ def entry_of(launcher: Compiling, own_file: str, arguments: Sequence[Passed]) ->
     """Return a kernel ready to be launched; ``own_file`` is the script as messages name it."""
     function, name = launcher.source.fn, launcher.metadata.name
     code = function.fn.__code__
-    file = _shown(code.co_filename, own_file)
+    file = entry_file(launcher, own_file)
     text, texts = _with_texts(launcher.ptx, file, own_file)
     taken = len(_parsed(text).functions[name].parameters)
     names = [one.name for one in arguments]
@@ -96,6 +96,11 @@ def entry_of(launcher: Compiling, own_file: str, arguments: Sequence[Passed]) ->
     kernel = TritonKernel(file, function.fn.__name__, line, tuple(names))
     compiled = Compiled(text, {kernel.name: name}, texts, (), {}, launcher.pieces)
     return Entry(kernel, compiled, kernel.name)
+
+
+def entry_file(launcher: Compiling, own_file: str) -> str:
+    """Return the file that defines a kernel, as messages name it."""
+    return _shown(launcher.source.fn.fn.__code__.co_filename, own_file)
 
 
 @lru_cache(maxsize=64)

@@ -59,7 +59,7 @@ def triton_in_lockstep(program: PythonProgram, recorder: Recorder) -> Iterator[N
 
 @contextmanager
 def having_ptx(file: str) -> Iterator[None]:
-    """Let what launches a kernel of Triton have its PTX, and the pieces of its shared memory.
+    """Let what launches a kernel of Triton have its source, its PTX, and the pieces of its shared memory.
 
     A script has a cache of its own: Triton takes kernels that are alike for the same, though their PTX names the file.
     """
@@ -70,6 +70,7 @@ def having_ptx(file: str) -> Iterator[None]:
 
     def made_ready(compiled: Any) -> None:
         make_ready(compiled)
+        compiled._run.source, compiled._run.metadata = compiled.src, compiled.metadata
         compiled._run.ptx = compiled.asm["ptx"]
         compiled._run.pieces = pieces_of(compiled)
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import math
 import struct
 from collections.abc import Callable
 from typing import Any
 
-from smemviz.engines.launch_shape import configuration, launch_place
 from smemviz.engines.lockstep.host.devices import Device
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
-from smemviz.engines.options import LaunchOptions
-from smemviz.engines.recorder import LaunchOutcome, Recorder
-from smemviz.engines.triton.kernels import bound, entry_of, passed
-from smemviz.engines.triton.tensors import storage_of
-from smemviz.errors import UnsupportedError
+from smemviz.engines.recorder import Recorder
+from smemviz.engines.triton.launches import recorded
 from smemviz.frontends.cuda.shapes import SharedPiece
-from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 
 _MOST_THREADS = 1024
@@ -123,28 +117,14 @@ class Driver:
 
     def launch(self, launcher: Launcher, grid: tuple[int, int, int], values: tuple[Any, ...]) -> None:
         """Make a launch in lockstep, and let the recorder see it."""
-        if self.is_dry:
-            return
-        source, metadata = launcher.source, launcher.metadata
-        place, name = launch_place(""), source.fn.__name__
-        arguments = list(passed(source.signature.items(), values))
-
-        def make(options: LaunchOptions) -> LaunchOutcome:
-            if math.prod(metadata.cluster_dims if hasattr(metadata, "cluster_dims") else (metadata.num_ctas,)) > 1:
-                raise UnsupportedError(*place, english("a launch of clusters is not recorded"))
-            entry = entry_of(launcher, self._own_file, arguments)
-            parameters = entry.program.kernel(name, 1).parameters
-            given = bound(arguments, len(parameters), storage_of)
-            shape = configuration(place, (grid, 32 * metadata.num_warps, 0, metadata.shared))
-            return launch(entry, shape, given, place, options)
-
-        self._recorder.make(name, make, ROW_BYTES, source.fn.fn.__code__.co_filename)
+        if not self.is_dry:
+            recorded(self._recorder, launcher, grid, values, self._own_file, launch, ROW_BYTES)
 
 
 class Launcher:
     """Launches one compiled kernel; of the driver it asks the active one, as Triton keeps kernels beyond a run.
 
-    ``ptx`` and ``pieces`` are set where the kernel is made ready.
+    The others of its attributes are set where the kernel is made ready.
     """
 
     ptx = ""

@@ -32,19 +32,23 @@ def as_argument(value: Any) -> Any:
     return ArrayArgument(value) if isinstance(value, np.ndarray) else value
 
 
-def storage_of(tensor: Any) -> tuple[NDArray[Any], int]:
+def storage_of(tensor: Any, copies: dict[int, NDArray[Any]]) -> tuple[NDArray[Any], int]:
     """Return all memory of a tensor of torch or an array of NumPy, and at which byte of it this begins.
 
-    Where the tensor is all of it, the array has its shape. Memory of a GPU is copied.
+    Where the tensor is all of it, the array has its shape. Memory of a GPU is copied, once for all tensors in it:
+    ``copies`` has what is copied already, by its address.
     """
     if hasattr(tensor, "base") and hasattr(tensor.base, "data_ptr"):  # what triton.reinterpret returns
-        return storage_of(tensor.base)
+        return storage_of(tensor.base, copies)
     if isinstance(tensor, ArrayArgument):
         return _of_array(tensor.array)
     torch = importlib.import_module("torch")
     with torch._C.DisableTorchFunction(), torch.no_grad():
         storage = tensor.untyped_storage()
-        flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage).cpu().numpy()
+        if storage.data_ptr() not in copies:
+            memory = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+            copies[storage.data_ptr()] = memory.cpu().numpy()
+        flat = copies[storage.data_ptr()]
         offset = tensor.data_ptr() - storage.data_ptr()
         dtype = _dtype(str(tensor.dtype).removeprefix("torch."))
         whole = flat[: len(flat) // dtype.itemsize * dtype.itemsize].view(dtype)

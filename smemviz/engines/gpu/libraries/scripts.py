@@ -1,4 +1,4 @@
-"""CUDA C++ that a script launches on a GPU through CuPy, cuda.core or PyCUDA, each launch recorded before it happens.
+"""What a script launches on a GPU through CuPy, cuda.core, PyCUDA or Triton, each launch recorded before it happens.
 
 PyCUDA is stood in for where it is not installed.
 """
@@ -36,8 +36,10 @@ def watched(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Record the launches of the libraries that a script names, while this lasts."""
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
+    from smemviz.engines.gpu.libraries.triton import watched_triton
     from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder as Gpu
     from smemviz.engines.gpu.ptx.driver import memory_at
+    from smemviz.engines.triton.seeing_triton import may_use_triton
 
     launch = Gpu().launch
     with ExitStack() as stack:
@@ -47,6 +49,8 @@ def watched(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
         if "cuda.core" in program.source or "cuda.core" in sys.modules:
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE)
             stack.enter_context(watched_cuda_core(kernels, recorder))
+        if may_use_triton(program):
+            stack.enter_context(watched_triton(program.file, recorder, launch))
         if "pycuda" in program.source:
             is_installed = importlib.util.find_spec("pycuda") is not None
             stack.enter_context(noting_pycuda(recorder) if is_installed else standing_in_for_pycuda(program, recorder))

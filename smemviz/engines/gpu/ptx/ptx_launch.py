@@ -171,6 +171,9 @@ class CudaPasses(Passes):
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
         """Return the arrays of shared memory where the card has them, and those of global memory."""
+        pieces = self._ready.entry.compiled.pieces
+        if pieces:  # of the one array that there is
+            starts = [starts[0] + piece.offset for piece in pieces]
         placed = zip(self._ready.layout.placed, starts, strict=False)
         shared = (replace(array, address=start) for array, start in placed)
         return (*shared, *self._arguments.arrays(self._ready.entry.line))
