@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from smemviz.cli.ending import crash_told, cut_short
 from smemviz.cli.settings import (
@@ -41,6 +42,9 @@ from smemviz.errors import CutShortError, SmemvizError, stop_code
 from smemviz.i18n import _
 from smemviz.languages import language_of
 from smemviz.printable import one_line
+
+if TYPE_CHECKING:
+    from smemviz.recordings.recording import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,17 +112,19 @@ def execute(arguments: argparse.Namespace) -> int:
         print(one_line(f"smemviz: {cut_short(recording, arguments.output)}"), file=sys.stderr)
         return stop_code(stop)
     if not arguments.json:
-        print(f"\n{closing(recording, _command(arguments), hardware)}")
+        print(f"\n{closing(recording, _command(arguments, recording), hardware)}")
     return 1 if recording.mistakes and not arguments.no_fail else 0
 
 
-def _command(arguments: argparse.Namespace) -> str:
-    """Return what opens the result: the page on its file, or on the kernel file, which runs there again."""
+def _command(arguments: argparse.Namespace, recording: Recording) -> str:
+    """Return what opens the result: the page on its file, or on the kernel file, which runs there again if it can."""
+    from smemviz.frontends.reading import parse_program
+
     if arguments.output:
         return shlex.join(["smemviz", str(arguments.output)])
-    if arguments.set or (
-        arguments.arguments and not language_of(arguments.file).is_compiled
-    ):  # the page would run the file without them
+    is_compiled = language_of(arguments.file).is_compiled
+    is_script = not is_compiled and parse_program(recording.source, recording.file).is_script
+    if arguments.set or is_script or (arguments.arguments and not is_compiled):  # the page would run it otherwise
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
     passed = ["--", *arguments.arguments] if arguments.arguments else []
     return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *passed])
