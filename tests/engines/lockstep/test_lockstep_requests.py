@@ -338,3 +338,8 @@ def test_keyword_arguments_reach_a_device_function():
     )
 
     assert out.tolist() == [3, 16, 2, 3, 4, 5, 6, 7]
+
+
+def test_an_operand_that_decides_is_the_value_of_the_lane():
+    text = "t = cuda.threadIdx.x\nif t < 8 and out[t] == 0:\n    out[t + 32] = 1 if t < 4 or out[t + 1] > 0 else 2"
+    assert result(text, n=64)[32:].tolist() == [1] * 4 + [2] * 4 + [0] * 24
