@@ -12,7 +12,7 @@ from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapabili
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.across_gpus import Access, GpuFamily, Step, cost_on, on_every_gpu
-from smemviz.recordings.data import Calibration, CalibrationRow
+from smemviz.recordings.data import Calibration
 from smemviz.wording.labels import capital, count, day, degree_name, items, names, operation_name, sentences
 
 GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))
@@ -195,7 +195,3 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
     kind: BasisKind = "measured" if deviating or len(rows) > len(_EVERY_ACCESS) else "assumed"
     return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)
-
-
-def _concerns(row: CalibrationRow, access: Access) -> bool:
-    return row.what in _EVERY_ACCESS or row.what.startswith(f"{access.op}, {access.width} bytes: ")

@@ -17,12 +17,12 @@ from smemviz.i18n import gettext as _
 from smemviz.reports.html.page import CONFIG
 
 
-def graph(identity: str | dict[str, Any], figure: go.Figure | None = None, *, still: bool = False) -> dcc.Graph:
-    """Place a figure, or room for one that a callback fills in; ``still`` for one that does not answer to the mouse."""
+def graph(identity: str | dict[str, Any], figure: go.Figure | None = None) -> dcc.Graph:
+    """Place a figure, or room for one that a callback fills in."""
     drawing = {"figure": figure, "style": {"height": figure.layout.height}} if figure is not None else None
     return dcc.Graph(
         id=identity,
-        config={**CONFIG, "staticPlot": still},
+        config=dict(CONFIG),
         responsive=True,
         className="graph",
         **drawing or {"figure": empty(THEMES["light"], "")},

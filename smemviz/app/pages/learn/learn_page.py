@@ -218,7 +218,9 @@ def _answer(question: Question) -> Component:
     if question.kind == "choice":
         choices = [dmc.Radio(value=o.value, label=html.Code(o.text)) for o in question.options]
         return dmc.RadioGroup(choices, id="learn-answer", label=_("Your answer"), value="", size="md")
-    chips = [dmc.Chip(str(lane), value=str(lane), size="xs", radius="sm", icon="") for lane in _LANES]
+    # In the theme's own shade white numbers could not be read by everyone.
+    look = {"size": "xs", "radius": "sm", "icon": "", "color": "indigo.7"}
+    chips = [dmc.Chip(str(lane), value=str(lane), **look) for lane in _LANES]
     return html.Div(
         [
             html.Span(_("Your answer: the lanes that do, or none"), className="label", id="learn-lanes"),
