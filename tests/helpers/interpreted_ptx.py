@@ -137,7 +137,7 @@ def compiled(load, args):
 def run_ptx(ptx, args, block=8, grid=1):
     """Run it; arrays among ``args``, those in tuples too, are written as it writes them."""
     name = ENTRY.search(ptx)[1]
-    card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=name, line=1))
+    card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=(), pieces=()), symbol=name, line=1))
     held = []
     parameters = list(as_parameters(card, args, held))
     card.run(Kernel(ptx, name, cooperative=False), configuration(_PLACE, (grid, block)), parameters)
@@ -172,7 +172,7 @@ class InterpretedPasses(Passes):
     capability = (9, 0)
 
     def __init__(self, table, ptx, launched, arguments):
-        self.card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=()), symbol=NAME, line=1))
+        self.card = LockstepCard(SimpleNamespace(compiled=SimpleNamespace(shared=(), pieces=()), symbol=NAME, line=1))
         super().__init__(self.card, table.sites, launched, len(table.declarations))
         self.table, self.ptx = table, ptx
         self.held = []
