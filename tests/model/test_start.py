@@ -37,3 +37,22 @@ def test_counting_works_where_no_cache_can_be_written(tmp_path: Path) -> None:
     )
 
     assert (done.stdout, done.stderr) == ("32\n", "")
+
+
+def test_compiled_loops_that_name_what_has_moved_are_compiled_again(tmp_path: Path) -> None:
+    (tmp_path / "home.py").write_text(
+        "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+    )
+    (tmp_path / "moved.py").write_text((tmp_path / "home.py").read_text())
+    (tmp_path / "loops.py").write_text(
+        "from smemviz.model.counting.jit import compiled\n\n\n@compiled\ndef both(pair):\n    return pair.a + pair.b\n"
+    )
+
+    def run(home: str) -> None:
+        code = f"from {home} import Pair; from loops import both; print(both(Pair(1, 2)))"
+        ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+        assert (ran.stdout, ran.stderr) == ("3\n", "")
+
+    run("home")
+    (tmp_path / "home.py").unlink()
+    run("moved")

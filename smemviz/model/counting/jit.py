@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -28,9 +29,15 @@ def compiled(function: F, **options: bool) -> F:
     thread pool, which must not be entered from two threads of a web server at once.
     """
     try:
-        return cast(F, numba.njit(nogil=True, cache=True, **options)(function))
+        made = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # neither the package's directory nor the user's cache can be written
         return cast(F, numba.njit(nogil=True, **options)(function))
+    try:
+        made._cache._cache_file._load_index()
+    except (ImportError, AttributeError):  # an older version left it, and classes that it names have moved
+        with suppress(AttributeError):
+            made._cache.flush()
+    return cast(F, made)
 
 
 def inlined(function: F) -> F:
