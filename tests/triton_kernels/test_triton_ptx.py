@@ -94,6 +94,20 @@ def test_what_is_inlined_is_where_the_user_called_it_and_lines_are_not_counted_o
     assert places == {1: (Place(11, 22), Place(13, 11))}
 
 
+def test_older_compilers_say_in_a_comment_where_the_user_called_it() -> None:
+    ptx = (
+        "\t.loc\t1 11 22  // script.py:11:22\n"
+        "\t.loc\t2 170 27  // standard.py:170:27 @[ standard.py:191:40 @[ script.py:11:29 ] ]\n"
+        '\t.file\t1 "/home/user/script.py"\n\t.file\t2 "/usr/lib/triton/language/standard.py"\n'
+    )
+    text, places = with_own_places(ptx, {1}.__contains__)
+    assert [line.split()[1:4] for line in text.splitlines() if ".loc" in line] == [["1", "1", "0"], ["1", "2", "0"]]
+    assert places == {1: (Place(11, 21), Place(11, 28))}
+    softmax = PythonText("", SOFTMAX, "", places[1]).access(2)  # behind the name of what is called
+    assert softmax is not None
+    assert softmax.source == "tl.max(values, axis=0)"
+
+
 def test_a_place_is_the_innermost_call_that_begins_there() -> None:
     source = "def k(x):\n    y = tl.load(x + 1).to(tl.float32)\n    return y + tl.dot(y, y)\n"
     text = PythonText("", source, "", (Place(2, 8), Place(3, 11), Place(3, 15), Place(9, 0)))

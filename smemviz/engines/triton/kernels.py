@@ -86,14 +86,15 @@ class Compiling(Protocol):
 def entry_of(launcher: Compiling, own_file: str, arguments: Sequence[Passed]) -> Entry:
     """Return a kernel ready to be launched; ``own_file`` is the script as messages name it."""
     function, name = launcher.source.fn, launcher.metadata.name
-    code = function.fn.__code__
     file = entry_file(launcher, own_file)
     text, texts = _with_texts(launcher.ptx, file, own_file)
     taken = len(_parsed(text).functions[name].parameters)
     names = [one.name for one in arguments]
     names += [f"scratch_{number}" for number in range(taken - len(names))]
-    line = getattr(function, "def_file_line_number", code.co_firstlineno)
-    kernel = TritonKernel(file, function.fn.__name__, line, tuple(names))
+    code = function.fn.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]  # from its first decorator
+    first = next((at for at, text in enumerate(lines) if text.lstrip().startswith("def ")), 0)
+    kernel = TritonKernel(file, function.fn.__name__, code.co_firstlineno + first, tuple(names))
     compiled = Compiled(text, {kernel.name: name}, texts, (), {}, launcher.pieces)
     return Entry(kernel, compiled, kernel.name)
 

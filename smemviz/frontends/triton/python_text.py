@@ -14,9 +14,11 @@ from smemviz.frontends.cuda.text.lexing import Place
 
 _LOCATION = re.compile(
     r"^(?P<before>\s*\.loc\s+)(?P<file>\d+)\s+(?P<line>\d+)\s+(?P<column>\d+)"
-    r"(?:[^\n]*?inlined_at\s+(?P<outer>\d+\s+\d+\s+\d+))?[^\n]*$",
+    r"(?:[^\n]*?inlined_at\s+(?P<outer>\d+\s+\d+\s+\d+))?(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
+_CALLER = re.compile(r"@\[ (?P<name>[^\n]+?):(?P<line>\d+):(?P<column>\d+)")  # older compilers say it in a comment
+_FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+"(?:[^"]*/)?(?P<name>[^"]+)"', re.MULTILINE)
 # The compiler counts lines on from one instruction to the next of what it takes for the lines of an asm.
 _ASM = re.compile(r"// begin inline asm\n(?P<first>\s*\.loc[^\n]*\n)(?P<rest>.*?)// end inline asm", re.DOTALL)
 _LOCATION_LINE = re.compile(r"^\s*\.loc[^\n]*\n", re.MULTILINE)
@@ -69,6 +71,8 @@ class PythonText(Text):
                 place = Place(node.lineno, node.col_offset)
                 if isinstance(node, ast.Call) or place not in found:
                     found[place] = node
+            if isinstance(node, ast.Call):  # where older compilers put a call: behind the function's name
+                found[Place(node.func.end_lineno or node.lineno, node.func.end_col_offset or 0)] = node
         return found
 
 
@@ -87,6 +91,7 @@ def with_own_places(ptx: str, is_own: Callable[[int], bool]) -> tuple[str, Mappi
     outer: dict[_Point, _Point] = {}
     numbers: dict[_Point, int] = {}
     places: dict[int, list[Place]] = {}
+    named = {match["name"]: int(match["number"]) for match in _FILE.finditer(ptx) if is_own(int(match["number"]))}
 
     def replaced(match: re.Match[str]) -> str:
         point = int(match["file"]), int(match["line"]), int(match["column"])
@@ -97,6 +102,10 @@ def with_own_places(ptx: str, is_own: Callable[[int], bool]) -> tuple[str, Mappi
         while not is_own(point[0]) and point in outer and point not in seen:
             seen.add(point)
             point = outer[point]
+        for caller in () if is_own(point[0]) else _CALLER.finditer(match["rest"]):
+            if caller["name"] in named:
+                point = named[caller["name"]], int(caller["line"]), int(caller["column"])
+                break
         if not is_own(point[0]):
             return f"{match['before']}{point[0]} {point[1]} {point[2]}"
         if point not in numbers:
