@@ -158,6 +158,8 @@ def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
     [("frontend", Frontend), ("runner", Runner), ("rewriter", LayoutWriter)],
 )
 def test_the_modules_that_entries_name_have_what_is_asked_of_them(language: Language, part: str, asked: type) -> None:
+    if part == "rewriter" and not language.rewriter:
+        pytest.skip("it has no layouts to be written")
     module = languages.loaded(getattr(language, part))
     for name, function in inspect.getmembers(asked, inspect.isfunction):
         if not name.startswith("_"):
