@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from werkzeug.serving import make_server
 
 from helpers.waiting import LIMIT
@@ -31,11 +31,17 @@ def watched(page: Page, server: str) -> Iterator[Page]:
     """Fail when a page writes an error to its console, or asks anybody but the server for anything."""
     page.set_default_timeout(LIMIT)
     complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said, page) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: None if _local(request.url, server) else complaints.append(request.url))
     yield page
     assert complaints == [], complaints
+
+
+def _is_complaint(said: ConsoleMessage, page: Page) -> bool:
+    """Whether a console has an error in it, other than that the page itself is not there."""
+    absent = "404" in said.text and said.location.get("url", "").partition("?")[0] == page.url.partition("?")[0]
+    return said.type == "error" and not absent
 
 
 def _local(url: str, server: str) -> bool:
