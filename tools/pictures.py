@@ -46,11 +46,11 @@ class Shot:
 
 SHOTS = (
     Shot("kernel", "/kernel?file=square&kernel=set_row_read_col&site=1&warp=3", "#tile svg", height=1000),
-    Shot("compare", "/compare?file=square", "#compare-tiles .heatmaplayer image", height=900),
+    Shot("compare", "/compare?file=square", "#compare-tiles svg", height=900),
     Shot(
         "matmul", "/matmul", "#roofline .cartesianlayer", "section:has(#roofline-title)", "section:has(#roofline-title)"
     ),
-    Shot("layouts", "/lab?B=32x32+float32%3B+pad%3D1", "#lab-B-tile .heatmaplayer image", height=900),
+    Shot("layouts", "/lab?B=32x32+float32%3B+pad%3D1", "#lab-B-tile svg", height=900),
     Shot("gpus", "/gpus", "#gpus-table tr", height=760),
     Shot("lesson", "/learn/columns?COLUMNS=32&ANSWER=32", "#learn-0-figure .cartesianlayer", height=860),
     Shot("editor", "/editor", ".cm-content", width=1440),
