@@ -25,14 +25,17 @@ def project_options(database: Path, file: str) -> CompilerOptions:
     """Return the ``-I``, ``-isystem``, ``-D``, ``-std`` and ``-include`` that a project compiles a file with.
 
     Raises:
-        InputError: when the database is not there, is none, or does not have the file.
+        InputError: when the database is not there, is none, or does not have the file or a command that can be read.
     """
     wanted = Path(file).resolve()
     for entry in _entries(database):
         folder = Path(entry["directory"])
         if (folder / entry["file"]).resolve() == wanted:
-            words = entry["arguments"] if "arguments" in entry else shlex.split(entry["command"])
-            return _read(_whole(words, folder), folder)
+            try:
+                words = entry["arguments"] if "arguments" in entry else shlex.split(entry["command"])
+                return _read(_whole(words, folder), folder)
+            except (KeyError, ValueError, argparse.ArgumentError) as error:
+                raise InputError(f"{database}: the command of {file} cannot be read: {error}") from None
     raise InputError(f"{database}: says of no {file} how it is compiled; name its folders with -I")
 
 

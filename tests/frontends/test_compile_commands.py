@@ -38,6 +38,20 @@ def test_a_command_may_be_a_list_of_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"output": "k.o"}, "'command'"),
+        ({"command": "nvcc -DNAME='a -c k.cu"}, "No closing quotation"),
+        ({"arguments": ["nvcc", "k.cu", "-I"]}, "expected one argument"),
+    ],
+)
+def test_a_command_that_cannot_be_read_is_one_line(tmp_path: Path, entry: dict[str, object], why: str) -> None:
+    path = database(tmp_path, directory=str(tmp_path), file="k.cu", **entry)
+    with pytest.raises(InputError, match=rf"the command of \S+k\.cu cannot be read: .*{why}"):
+        project_options(path, str(tmp_path / "k.cu"))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[]", "says of no k.cu how it is compiled; name its folders with -I"),

@@ -1,7 +1,7 @@
 """Run a kernel file's main(), or any script, and count what each line of its kernels does.
 
 A .cu file, CUDA C++, runs without a GPU: its own main() is compiled by g++ or clang++ and run in the folder of the
-file, with the words after -- as its arguments, and every launch is made in lockstep. One that is the same as an
+file, with the words after -- as its arguments; launches are made in lockstep, or on a GPU. One that is the same as an
 earlier one, in parameters and in every byte of memory, is counted and not run again. Launches may also stand in
 comments that nvcc ignores, one a line, and main() is not run then:
 `// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.

@@ -1,1 +1,1 @@
-"""A ``.cu`` file's own ``main()``: its host code runs natively in a child, its device is lockstep's here."""
+"""A ``.cu`` file's own ``main()``: its host code runs natively in a child, its device is lockstep's, or a GPU."""

@@ -1,12 +1,11 @@
-"""The launches of a program: checked as a device does, run in lockstep, or copied where one was the same before."""
+"""The launches of a program: checked as a device does, then made, or copied where one was the same before."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,21 +150,21 @@ class _Done:
     left: tuple[tuple[int, NDArray[np.uint8]], ...]
 
 
-class Execute(Protocol):
-    """What makes a launch with a program's memory: ``lockstep.ptx.host.cuda_launch.execute``, or the GPU."""
-
-    def __call__(
-        self,
-        ready: Prepared,
-        configuration: Configuration,
-        memory: DeviceMemory,
-        parameters: dict[str, NDArray[np.uint8]],
-        symbols: Mapping[str, int],
-        arrays: tuple[ArrayInfo, ...],
-        place: Place,
-        options: LaunchOptions,
-    ) -> LaunchOutcome:
-        """Make it and return what it did; ``memory`` is as it left it."""
+# Makes a launch with a program's memory, in lockstep or on the GPU: a kernel, its shape, memory, bytes of parameters,
+# the addresses of variables, the arrays that parameters point to, and where it stands.
+Execute = Callable[
+    [
+        Prepared,
+        Configuration,
+        DeviceMemory,
+        dict[str, NDArray[np.uint8]],
+        Mapping[str, int],
+        tuple[ArrayInfo, ...],
+        Place,
+        LaunchOptions,
+    ],
+    LaunchOutcome,
+]
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A ``.cu`` file's ``main()``, run to its end without a GPU."""
+"""A ``.cu`` file's ``main()``, run to its end with or without a GPU."""
 
 from __future__ import annotations
 

@@ -97,14 +97,12 @@ class ProgramOnGpu:
         ready = replace(ready, entry=replace(ready.entry, variables=_ProgramVariables(memory, symbols)))
         written = written_allocations(ready.kernel, memory, parameters, symbols)
         given = _Given(self._on_gpu, memory, parameters, arrays, written, set(symbols.values()))
+        card, log_bytes, logged = _Card(given), options.log_bytes, options.logged
         try:
             self._on_gpu.take(memory)
             if options.recorded:
-                card = _Card(given)
-                return record_bound(
-                    card, ready, configuration, given, place, options.log_bytes, options.logged
-                ), findings
-            clean(_Card(given), ready, configuration, given)
+                return record_bound(card, ready, configuration, given, place, log_bytes, logged), findings
+            clean(card, ready, configuration, given)
         except DriverError as error:
             raise LaunchError(*place, str(error)) from None
         return None, findings
