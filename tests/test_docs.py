@@ -21,13 +21,21 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What opens a browser or needs the network, and is only looked at.
 READ = re.compile(r"smemviz( [^-]\S*\.(py|cu|npz))*$|smemviz --host|pip install|mkdocs")
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for name, text in BLOCK.findall(page.read_text("utf-8")) if name == language]
+    return [text for name, file, text in BLOCK.findall(page.read_text("utf-8")) if name == language and not file]
+
+
+def save_files(page: Path, folder: Path) -> None:
+    """Write the files that a page shows, those whose block has a title."""
+    for _language, file, text in BLOCK.findall(page.read_text("utf-8")):
+        if file:
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(text, encoding="utf-8")
 
 
 def prose(page: Path) -> str:
@@ -51,6 +59,7 @@ def test_the_commands_of_a_page_do_what_they_say(
     page: Path, checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran = 0
+    save_files(page, checkout)
     for block in blocks(page, "sh"):
         for command in commands(block):
             if block.startswith("# needs a GPU"):

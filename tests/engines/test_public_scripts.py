@@ -66,7 +66,7 @@ def test_the_share_that_runs_is_what_the_docs_say() -> None:
     repositories = len({row["repository"] for row in rows()})
     held = [row for row in rows() if row["h200"]]
     equal = [int(row["sites"]) for row in held if row["h200"] == EQUAL]
-    text = " ".join(Path("docs/how-to/record.md").read_text(encoding="utf-8").split())
+    text = " ".join(Path("docs/explanation/what-runs.md").read_text(encoding="utf-8").split())
     assert (
         f"Of {len(rows())} scripts and notebooks of {repositories} public repositories that use Numba for CUDA, "
         f"{accepted} launch kernels that Numba accepts; {found['runs']} of them run in lockstep, {smaller} with "

@@ -268,7 +268,7 @@ def test_the_documentation_counts_the_programs_of_the_table() -> None:
     assert {row["half"] for row in rows} == {"seen", "held out"}
     assert all((row["kind"] == "") == (row["result"] == "end") for row in rows)
     assert all((row["kind"] == "slow") == (row["result"] == "over") for row in rows)
-    text = " ".join(Path("docs/how-to/record.md").read_text(encoding="utf-8").split())
+    text = " ".join(Path("docs/explanation/what-runs.md").read_text(encoding="utf-8").split())
     repositories = len({row["repository"] for row in rows})
     assert f"{len(rows)} public programs of {repositories} repositories" in text
     for half in ("seen", "held out"):
