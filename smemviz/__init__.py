@@ -5,8 +5,7 @@ The public names are loaded when they are first used, so that ``import smemviz``
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from smemviz import errors
 
@@ -15,12 +14,17 @@ if TYPE_CHECKING:
     from smemviz.engines import cuda_cpp, record, run
     from smemviz.engines.script import recording
     from smemviz.model.counting.service import sectors, wavefronts
+    from smemviz.recordings.data import Launch, Site
     from smemviz.recordings.file import load
+    from smemviz.recordings.findings import Finding
     from smemviz.recordings.recording import Recording
     from smemviz.version import __version__
 
 __all__ = [
+    "Finding",
+    "Launch",
     "Recording",
+    "Site",
     "__version__",
     "create_app",
     "cuda_cpp",
@@ -34,10 +38,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Finding": "smemviz.recordings.findings",
+    "Launch": "smemviz.recordings.data",
     "Recording": "smemviz.recordings.recording",
+    "Site": "smemviz.recordings.data",
     "create_app": "smemviz.app.factory",
     "cuda_cpp": "smemviz.engines",
     "load": "smemviz.recordings.file",
+    "load_ipython_extension": "smemviz.cli.ipython",  # which %load_ext smemviz calls
     "record": "smemviz.engines",
     "recording": "smemviz.engines.script",
     "run": "smemviz.engines",
@@ -47,11 +55,15 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'smemviz' has no attribute {name!r}")
+if not TYPE_CHECKING:  # or a name that is misspelt passes for one that is loaded later
+
+    def __getattr__(name):
+        if name in _HOMES:
+            from importlib import import_module
+
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'smemviz' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

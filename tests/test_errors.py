@@ -81,17 +81,6 @@ def test_whatever_is_imported_is_declared() -> None:
     assert roots - set(sys.stdlib_module_names) - {"smemviz", "_typeshed"} <= declared  # which is for mypy alone
 
 
-def test_every_public_name_is_there_and_typed() -> None:
-    names = ["Recording", "__version__", "create_app", "cuda_cpp", "errors", "load", "record", "recording", "run"]
-    names += ["sectors", "wavefronts"]
-    assert smemviz.__all__ == names
-    assert [name for name in names if not hasattr(smemviz, name)] == []
-    assert set(names) <= set(dir(smemviz))
-    with pytest.raises(AttributeError, match="module 'smemviz' has no attribute 'wavefront'"):
-        _ = smemviz.wavefront
-    assert (Path(smemviz.__file__).parent / "py.typed").is_file()
-
-
 def test_the_gallery_is_there_with_its_recordings() -> None:
     assert sorted(path.stem for path in resources.gallery()) == [
         *("histogram", "latency", "matmul", "mistakes", "rectangle", "reduce", "reverse", "square", "stencil"),

@@ -11,6 +11,7 @@ from helpers.gallery import h200
 from helpers.strategies import a_recording, totals
 
 import smemviz
+from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 
 
@@ -19,7 +20,7 @@ def square() -> Recording:
     return h200("square")
 
 
-def read(recording: Recording) -> ET.Element:
+def read(recording: Recording | Launch) -> ET.Element:
     """Parse what a notebook gets; table attributes are quoted nowhere else, so HTML is made XML first."""
     text = recording._repr_html_().replace("<br>", "<br/>")
     for name, value in (("scope", "col"), ("class", "conflict"), ("class", "finding")):
@@ -107,3 +108,18 @@ def test_at_a_prompt_and_in_a_failed_test_a_recording_is_one_line(square: Record
     assert repr(square).startswith(f"<Recording of {square.file} by gpu: 6 launches of set_row_read_row, set_col_")
     assert repr(pad) == "<Launch of set_row_read_col_pad: grid (1, 1, 1), block (32, 32, 1), 96 requests>"
     assert repr(pad.requests) == "<Requests: 96 logged>"
+
+
+def test_a_launch_shows_its_row_and_its_worst_request(square: Recording) -> None:
+    page = read(square["set_row_read_col"])
+    text = "".join(page.itertext())
+    assert "Wavefronts by the rule for compute capability 9.0, measured." in text
+    assert [cell.text for cell in page.iter("td")][:5] == [
+        "set_row_read_col",
+        "1 x 1 x 1",
+        "32 x 32 x 1",
+        "64",
+        "1,056",
+    ]
+    assert "line 53, tile[tx, ty]: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do." in text
+    assert len(list(page.iter("svg"))) == 1

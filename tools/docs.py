@@ -17,6 +17,7 @@ from typing import Any
 
 import smemviz
 from smemviz import errors
+from smemviz.cli import ipython
 from smemviz.cli.ending import FAILED
 from smemviz.cli.main import VERBS
 from smemviz.engines.lockstep.coverage import ptx_rows, python_rows
@@ -35,6 +36,7 @@ from smemviz.views.published_findings import published
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _MADE = "<!-- Written by tools/docs.py from the code. -->"
 _MIB = 1024 * KIB
+_WRITTEN_WITH_SIGNS = ("__getitem__", "__iter__", "__len__", "__contains__")
 _LIMITS = (
     "Counts are exact over the whole grid of a launch of any size, in both engines. What is logged request by request, "
     "which the pictures need, is everything where it fits the log; else the first, the middle and the last block, or "
@@ -98,7 +100,7 @@ def python_api() -> str:
         if inspect.isfunction(value):
             parts += [f"## `smemviz.{name}`", f"```text\n{name}{_signature(value)}\n```", _text(value.__doc__)]
         elif inspect.isclass(value):
-            parts += [f"## `smemviz.{name}`", _text(value.__doc__), _methods(value)]
+            parts += [f"## `smemviz.{name}`", _text(value.__doc__), _methods(value), *_at_length(value)]
         elif inspect.ismodule(value):
             rows = [
                 (f"`{one.__name__}`", _cell(_first(one.__doc__)))
@@ -106,6 +108,9 @@ def python_api() -> str:
                 if inspect.isclass(one) and issubclass(one, errors.SmemvizError)
             ]
             parts += [f"## `smemviz.{name}`", _text(value.__doc__), _table(("error", "when"), rows)]
+    parts += ["## `%%smemviz`", _text(ipython.__doc__), "```text\n%load_ext smemviz\n```"]
+    parts += ["```text\n%%smemviz mine --engine lockstep\ntranspose[grid, block](out, given)\n```"]
+    parts += [_table(("argument", "what it does"), [_argument(one) for one in ipython.options()._actions])]
     return "\n\n".join(parts)
 
 
@@ -261,10 +266,16 @@ def _text(doc: str | None) -> str:
     """Write a docstring as Markdown: its paragraphs, and what is indented as it stands."""
     found = inspect.cleandoc(doc or "").replace("``", "`")
     paragraphs = [
-        f"```text\n{inspect.cleandoc(one)}\n```" if one.startswith("  ") or "+--" in one else one
+        f"```text\n{inspect.cleandoc(one)}\n```" if one.startswith("  ") or "+--" in one else _example(one)
         for one in found.split("\n\n")
     ]
     return "\n\n".join(_listed(one) for one in paragraphs)
+
+
+def _example(paragraph: str) -> str:
+    """Write ``Example:`` as code, which the tests run."""
+    head, _, code = paragraph.partition("\n")
+    return f"```python\n{inspect.cleandoc(code)}\n```" if head == "Example:" else paragraph
 
 
 def _listed(paragraph: str) -> str:
@@ -308,14 +319,29 @@ def _signature(function: Callable[..., Any]) -> str:
 
 def _methods(kind: type) -> str:
     rows = []
-    for name, value in vars(kind).items():
-        if name.startswith("_") and name != "__getitem__":
+    parts = {name: value for one in reversed(kind.__mro__[:-1]) for name, value in vars(one).items()}
+    for name, value in parts.items():
+        if name.startswith("_") and name not in _WRITTEN_WITH_SIGNS:
             continue
         if isinstance(value, property):
             rows.append((f"`{name}`", _cell(_first(value.__doc__))))
         elif inspect.isfunction(value):
             rows.append((f"`{name}{_signature(value)}`", _cell(_first(value.__doc__))))
     return _table(("name", "what it does"), rows)
+
+
+def _at_length(kind: type) -> list[str]:
+    """Write the methods that have more to say than a sentence."""
+    return [
+        part
+        for name, value in vars(kind).items()
+        if inspect.isfunction(value) and not name.startswith("_") and "\n\n" in (value.__doc__ or "")
+        for part in (
+            f"### `{kind.__name__}.{name}`",
+            f"```text\n{name}{_signature(value)}\n```",
+            _text(value.__doc__),
+        )
+    ]
 
 
 def _fields(kind: type) -> str:

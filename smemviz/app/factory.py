@@ -137,6 +137,14 @@ def create_app(
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
     ``prefix`` is a path below which a proxy shows all of it. ``started`` says how programs are compiled and started.
+
+    Example:
+        import smemviz
+        app = smemviz.create_app()
+        server = app.server  # for gunicorn and its like; app.run() serves it on this machine
+
+    Raises:
+        InputError: for a file that is no kernel file and no recording.
     """
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None

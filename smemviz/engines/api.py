@@ -57,6 +57,12 @@ def run(
         view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
         target: the compute capability that kernels of Triton are compiled for where there is no GPU, (8, 0) without.
 
+    Example:
+        import smemviz
+        recording = smemviz.run("kernels/square.py", constants={"IPAD": 2}, engine="lockstep")
+        launch = recording["set_row_read_col"]
+        print(launch.sites[0].source, launch.sites[0].wavefronts)
+
     Raises:
         CutShortError: for Ctrl-C, a KeyboardInterrupt whose ``recording`` is what was recorded before.
         InputError: for a file, a constant, a block or a launch that cannot be used.
@@ -78,7 +84,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
 
     ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
     NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
-    line ends and braces.
+    line ends and braces. ``constants`` replaces macros and constants by name; ``view`` is as for ``run``.
 
     Raises:
         InputError: for a file or a constant that cannot be used.
@@ -102,7 +108,23 @@ def record(
     """Record one launch of a kernel: a ``@cuda.jit`` function, or the plain function under it.
 
     ``args`` are what the kernel would be launched with: arrays of NumPy or of the device, numbers, tuples. In lockstep
-    NumPy arrays are written as the kernel would; on the GPU every array ends as it began. ``blocks`` as for ``run``.
+    NumPy arrays are written as the kernel would; on the GPU every array ends as it began. ``grid`` and ``block`` are
+    a number or up to three, ``dynamic_shared`` and ``log_bytes`` bytes; ``engine`` and ``blocks`` are as for ``run``.
+
+    Example:
+        import numpy as np
+        import smemviz
+        from numba import cuda, float32
+        @cuda.jit
+        def transpose(out, given):
+            tile = cuda.shared.array((32, 32), float32)
+            x, y = cuda.threadIdx.x, cuda.threadIdx.y
+            tile[y, x] = given[y, x]
+            cuda.syncthreads()
+            out[y, x] = tile[x, y]
+        given = np.ones((32, 32), np.float32)
+        launch = smemviz.record(transpose, 1, (32, 32), [np.zeros_like(given), given], engine="lockstep")["transpose"]
+        assert [site.wavefronts for site in launch.sites] == [None, 32, 1024, None]
 
     Raises:
         InputError: when it is no kernel, or its source cannot be found.

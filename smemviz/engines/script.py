@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smemviz.engines.backend import Engine, assembled, chosen, cut_short_as, gpu_engine, recording_of
 from smemviz.engines.launch_shape import is_library
@@ -171,7 +171,13 @@ def _seeing(
         _running.pop()
 
 
-class Recorded:
+if TYPE_CHECKING:
+    _AsRecording = Recording  # what it has once it is one, so that a name that is misspelt is told
+else:
+    _AsRecording = object
+
+
+class Recorded(_AsRecording):
     """What ``recording()`` gives: once the ``with`` statement has ended, it is the recording.
 
     Every attribute, and ``[kernel]``, is that of ``recording``.
@@ -191,10 +197,12 @@ class Recorded:
             raise InputError("nothing is recorded; launch a kernel in the with statement, and read after its end")
         return self._recording
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.recording, name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return getattr(self.recording, name)
 
     def __repr__(self) -> str:
         return "<Recorded: nothing yet>" if self._recording is None else repr(self._recording)
@@ -233,7 +241,21 @@ def recording(
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
     launched before it is recorded. The recording is named after the file of the first kernel launched that is not
     Numba's own. What is recorded can be chosen as for ``run``. One inside another is recorded by the engine of the
-    outer one, which has the arrays.
+    outer one, which has the arrays. ``log_bytes`` is the most that its log may take.
+
+    Example:
+        import numpy as np
+        import smemviz
+        from numba import cuda, float32
+        @cuda.jit
+        def reverse(out):
+            tile = cuda.shared.array(64, float32)
+            tile[cuda.threadIdx.x] = out[cuda.threadIdx.x]
+            cuda.syncthreads()
+            out[cuda.threadIdx.x] = tile[63 - cuda.threadIdx.x]
+        with smemviz.recording(engine="lockstep") as recorded:
+            reverse[1, 64](np.arange(64, dtype=np.float32))
+        assert "reverse" in recorded and len(recorded) == 1
 
     Raises:
         InputError: when no launch is of those asked for, or the engine is another than the outer recording's.

@@ -8,10 +8,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smemviz.recordings.counted import Counted, counted_in
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
 
 Dim3 = tuple[int, int, int]
 Space = Literal["shared", "global"]
@@ -21,13 +27,16 @@ SECTOR_BYTES = 32  # the unit in which memory is loaded and stored
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(Counted):
     """One place in the source that loads, stores or updates an array element.
 
     ``line`` is 1-based and ``column`` 0-based, as in ``ast``. A site inside a device function exists once
     for every chain of calls that reaches it; ``calls`` is that chain as (line, column) pairs, outermost first,
     and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type: where it is
     wider, an element takes several requests. ``file`` is empty for a site in the file of its kernel.
+
+    One of ``launch.sites`` has its counts too, over the whole grid, as compute capability 9.0 serves its requests; they
+    are None where there is nothing to count. ``launch.summary`` counts for others.
     """
 
     line: int
@@ -293,11 +302,89 @@ class Launch:
         """Warps in a block, the last one possibly partly filled."""
         return -(-self.block[0] * self.block[1] * self.block[2] // WARP_SIZE)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sites", counted_in(self, self.sites))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)  # its sites have left behind what they are counted by
+        self.__post_init__()
+
     def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
-        """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
+        """Return the counts of every site, a row each in the order of ``sites``, as a compute capability serves it.
+
+        Wavefronts, requests and sectors are numbers of passes, of executions by a warp and of pieces of 32 bytes, over
+        the whole grid. What a site cannot have is None, wavefronts in global memory for one.
+
+        Example:
+            import smemviz
+            launch = smemviz.run("kernels/square.py", engine="lockstep")["set_row_read_col"]
+            for site, row in zip(launch.sites, launch.summary(cc=(8, 6))):
+                print(site.line, site.source, row.wavefronts)
+
+        Raises:
+            InputError: for a compute capability that is not known.
+        """
         counting = importlib.import_module("smemviz.model.counting.summary")  # which stands above what it counts
         rows: tuple[SiteSummary, ...] = counting.summarize(self, counting.Hardware(cc))
         return rows
+
+    def to_pandas(self, cc: tuple[int, int] = (9, 0)) -> pandas.DataFrame:
+        """Return a pandas table with a row per site: kernel, line, column, source and every count.
+
+        Counts are integers, or ``<NA>`` where there is nothing to count; ``efficiency`` is 0 to 1, ``bytes_used`` and
+        ``bytes_wasted`` are bytes. The file and the number of the launch are columns of ``Recording.to_pandas``.
+
+        Example:
+            import smemviz
+            launch = smemviz.run("kernels/square.py", engine="lockstep")["set_row_read_col"]
+            print(launch.to_pandas().sort_values("excess", ascending=False).head())
+
+        Raises:
+            InputError: for a compute capability that is not known.
+            MissingError: when pandas is not installed.
+        """
+        table: pandas.DataFrame = importlib.import_module("smemviz.reports.frames").launch_frame(self, cc)
+        return table
+
+    def figure(
+        self,
+        name: str = "tile",
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        block: int | None = None,
+        warp: int | None = None,
+        step: int | None = None,
+        array: str | None = None,
+        view: str | None = None,
+        banks: int | None = None,
+        cc: tuple[int, int] = (9, 0),
+        theme: Literal["light", "dark"] = "light",
+    ) -> go.Figure:
+        """Draw one of the figures of ``smemviz export`` with Plotly: tile, banks, warps, sectors, timeline, degrees.
+
+        It is of the request that ``line`` (from 1), ``column`` (from 0), ``block``, ``warp`` and ``step`` name; without
+        them of the one that wastes the most. ``array`` is the shared array of a tile, its ``view`` declared or
+        physical, and ``banks`` draws it for another number of banks.
+
+        Example:
+            import smemviz
+            launch = smemviz.run("kernels/square.py", engine="lockstep")["set_row_read_col"]
+            launch.figure("tile", line=53, theme="dark").write_html("tile.html")
+
+        Raises:
+            InputError: when there is no such figure, request or array, or nothing to draw.
+            MissingError: when Plotly is not installed.
+        """
+        launch = importlib.import_module("smemviz.reports.launch_figure")
+        choice = launch.Choice(line=line, column=column, block=block, warp=warp, step=step)
+        drawn: go.Figure = launch.figure(self, name, choice, launch.Look(array, view, banks, theme), cc)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; see ``smemviz.reports.notebook``."""
+        shown: str = importlib.import_module("smemviz.reports.notebook").launch_html(self)
+        return shown
 
 
 @dataclass(frozen=True)

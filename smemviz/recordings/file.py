@@ -51,7 +51,13 @@ def unpacked(content: bytes, name: str) -> Recording:
 
 
 def load(path: str | Path) -> Recording:
-    """Read a recording, trusting nothing in it.
+    """Read a recording, a ``*.smem.npz`` file, trusting nothing in it.
+
+    Example:
+        import smemviz
+        smemviz.run("kernels/square.py", engine="lockstep").save("square.smem.npz")
+        for launch in smemviz.load("square.smem.npz"):
+            print(launch.kernel, sum(site.excess or 0 for site in launch.sites))
 
     Raises:
         RecordingError: when there is no such file, or it is not a complete recording of a schema known here.

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from smemviz.recordings.archive import write_members, writing
 from smemviz.recordings.data import Calibration, Device, Launch, Requests, Site, Totals
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.vocabulary import ConstantValue
+
+if TYPE_CHECKING:
+    import pandas
 
 EngineName = Literal["gpu", "lockstep"]
 
@@ -123,6 +126,27 @@ class Recording:
     def __contains__(self, kernel: object) -> bool:
         """Tell whether a kernel of this name was launched, or a launch is one of these."""
         return any(kernel == launch.kernel or kernel is launch for launch in self.launches)
+
+    def to_pandas(
+        self, rows: Literal["sites", "requests", "lanes"] = "sites", cc: tuple[int, int] | None = None
+    ) -> pandas.DataFrame:
+        """Return a pandas table with a row per site of every launch, per logged request, or per lane of each.
+
+        Its columns are those of ``smemviz export -o data.csv``: launch, kernel, file, line, column, source and every
+        count. Addresses are bytes, counts integers, or ``<NA>`` where there is nothing to count. ``cc`` is the compute
+        capability to count for, without it the one of the card that ran the launches, else 9.0.
+
+        Example:
+            import smemviz
+            recording = smemviz.run("kernels/square.py", engine="lockstep")
+            print(recording.to_pandas().groupby("kernel")["excess"].sum())
+
+        Raises:
+            InputError: for other rows, or a compute capability that is not known.
+            MissingError: when pandas is not installed.
+        """
+        table: pandas.DataFrame = importlib.import_module("smemviz.reports.frames").recording_frame(self, rows, cc)
+        return table
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows; see ``smemviz.reports.notebook``."""

@@ -35,8 +35,8 @@ COLUMNS: dict[Rows, tuple[str, ...]] = {
     "requests": (*_LAUNCH, *_SITE, *_REQUEST, "lanes", *_COSTS),
     "sites": (*_LAUNCH, *_SITE, *(column.name for column in COUNTED), "complete"),
 }
-_WORDS = {"kernel", "file", "source", "function", "array", "space", "op"}
-_REAL = {"value", *(column.name for column in COUNTED if column.real)}
+WORDS = {"kernel", "file", "source", "function", "array", "space", "op"}
+REAL = {"value", *(column.name for column in COUNTED if column.real)}
 _CHUNK = 1 << 12  # requests; 131,072 rows of lanes
 
 Column = Sequence[Any]
@@ -44,12 +44,13 @@ Table = dict[str, Column]
 
 
 def tables(
-    recording: Recording, launches: Sequence[tuple[int, Launch]], rows: Rows = "lanes", hardware: Hardware = H200
+    recording: Recording | None, launches: Sequence[tuple[int, Launch]], rows: Rows = "lanes", hardware: Hardware = H200
 ) -> Iterator[Table]:
     """Return the rows of launches, each with its number in the recording, in pieces: column by column, None for null.
 
     ``launch_requests`` is how many requests the launch made, ``launch_missing`` how many of them were not logged and
-    have no row. ``address`` is in bytes, ``value`` what a store to shared memory wrote.
+    have no row. ``address`` is in bytes, ``value`` what a store to shared memory wrote. Without a recording no ``file``
+    is told.
     """
     for number, launch in launches:
         if rows == "sites":
@@ -66,7 +67,7 @@ def write_csv(path: Path, pieces: Iterator[Table], rows: Rows) -> None:
         writer = csv.writer(file)
         writer.writerow(COLUMNS[rows])
         for piece in pieces:
-            columns = [map(spreadsheet_cell, piece[n]) if n in _WORDS else piece[n] for n in COLUMNS[rows]]
+            columns = [map(spreadsheet_cell, piece[n]) if n in WORDS else piece[n] for n in COLUMNS[rows]]
             writer.writerows(zip(*columns, strict=True))
 
 
@@ -87,7 +88,7 @@ def write_parquet(path: Path, pieces: Iterator[Table], rows: Rows, facts: dict[s
     import pyarrow.parquet as pq
 
     kinds = {
-        name: pa.string() if name in _WORDS else pa.float64() if name in _REAL else pa.int64() for name in COLUMNS[rows]
+        name: pa.string() if name in WORDS else pa.float64() if name in REAL else pa.int64() for name in COLUMNS[rows]
     }
     if "complete" in kinds:
         kinds["complete"] = pa.bool_()
@@ -103,16 +104,16 @@ def _launch_columns(number: int, launch: Launch, rows: int) -> Table:
     return {name: [value] * rows for name, value in zip(_LAUNCH, values, strict=True)}
 
 
-def _site_columns(recording: Recording, launch: Launch, site: Sequence[int]) -> Table:
+def _site_columns(recording: Recording | None, launch: Launch, site: Sequence[int]) -> Table:
     """Return what the sites say, a row for each number of one."""
     facts = [
-        {name: recording.file_of(launch, site) if name == "file" else getattr(site, name) for name in _SITE}
+        {name: getattr(site, name) for name in _SITE} | {"file": recording and recording.file_of(launch, site)}
         for site in launch.sites
     ]
     return {name: [facts[i][name] for i in site] for name in _SITE}
 
 
-def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware) -> Table:
+def _sites(recording: Recording | None, number: int, launch: Launch, hardware: Hardware) -> Table:
     sites = range(len(launch.sites))
     return {
         **_launch_columns(number, launch, len(sites)),
@@ -123,7 +124,13 @@ def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware
 
 
 def _requests(
-    recording: Recording, number: int, launch: Launch, which: NDArray[np.intp], hardware: Hardware, *, of_lanes: bool
+    recording: Recording | None,
+    number: int,
+    launch: Launch,
+    which: NDArray[np.intp],
+    hardware: Hardware,
+    *,
+    of_lanes: bool,
 ) -> Table:
     requests = launch.requests.select(which)
     active = requests.addresses >= 0

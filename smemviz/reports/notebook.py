@@ -5,7 +5,7 @@ Nothing in it is loaded from anywhere or runs; it follows the colours of Jupyter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -15,9 +15,9 @@ from smemviz.figures.drawing.style import THEMES, blend, css_variables
 from smemviz.i18n import _
 from smemviz.model.counting.diff import duplicates, times_made
 from smemviz.model.hardware.compute_capability import known
-from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import BankService, RequestView, bank_layout, bank_service, worst_request
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html.page import rendered
 from smemviz.views.columns import columns_in
@@ -35,27 +35,47 @@ _CELL, _ROW, _LEFT, _BOTTOM = 20, 20, 34, 32  # pixels
 def to_html(recording: Recording) -> str:
     """Return the recording as a piece of HTML: facts of every launch, and the banks under the worst request."""
     hardware = Hardware.of(recording)
-    sums = [facts(launch, hardware) for launch in recording.launches]
-    heads, rows, more = _table(recording.launches, sums, hardware)
+    written = {"file": escape(recording.file), "origin": escape(origin(recording))}
+    counted = escape(rule(hardware, recording.launches))
+    said = _("<b>{file}</b>: requests {origin}; {rule}.", **written, rule=counted)
+    notes, findings = list(_missing(recording)), list(_findings(recording))
+    return _page(said, recording.launches, hardware, recording.file_of, notes, findings)
+
+
+def launch_html(launch: Launch) -> str:
+    """Return a launch as a piece of HTML; the recording that it is of is not at hand."""
+    counted = rule(H200, [launch])
+    said = escape(_("{sentence}.", sentence=counted[:1].upper() + counted[1:]))
+    return _page(said, [launch], H200, lambda launch, site: site.file or launch.file, [], [])
+
+
+def _page(
+    said: str,
+    launches: Sequence[Launch],
+    hardware: Hardware,
+    file_of: Callable[[Launch, Site], str],
+    notes: Sequence[str],
+    findings: Sequence[str],
+) -> str:
+    sums = [facts(launch, hardware) for launch in launches]
+    heads, rows, more = _table(launches, sums, hardware)
     shown: dict[str, Any] = {"title": "", "picture": None}
     if any(total.wavefronts for total in sums):
         worst = max(range(len(sums)), key=lambda i: sums[i].excess)
-        shown |= _worst(recording, worst_request(recording.launches[worst], hardware), hardware)
+        shown |= _worst(worst_request(launches[worst], hardware), hardware, file_of)
     light, dark = (
         css_variables(THEMES[name], _COLOURS, b=blend(THEMES[name].ramp, _BANKS)) for name in ("light", "dark")
     )
-    written = {"file": escape(recording.file), "origin": escape(origin(recording))}
-    counted = escape(rule(hardware, recording.launches))
     return rendered(
         "notebook.html",
         light=light,
         dark=dark,
         banks=_BANKS,
-        origin=Markup(_("<b>{file}</b>: requests {origin}; {rule}.", **written, rule=counted)),
+        origin=Markup(said),
         heads=heads,
         rows=rows,
-        notes=[*more, *_missing(recording)],
-        findings=list(_findings(recording)),
+        notes=[*more, *notes],
+        findings=findings,
         **shown,
     )
 
@@ -100,14 +120,15 @@ def _findings(recording: Recording) -> Iterator[str]:
         yield _("and {more}", more=count(more, "more finding"))
 
 
-def _worst(recording: Recording, now: RequestView, hardware: Hardware) -> dict[str, Any]:
+def _worst(now: RequestView, hardware: Hardware, file_of: Callable[[Launch, Site], str]) -> dict[str, Any]:
     """Say what the worst request is and draw it: a column per bank, a row per wavefront, the lanes in the cells."""
     site = now.site
     if site is None:
         return {}
     where = bank_layout(now.launch, hardware)
     service = bank_service(now, where, hardware)
-    place = f"{recording.file_of(now.launch, site)}:{site.line}"
+    file = file_of(now.launch, site)
+    place = f"{file}:{site.line}" if file else _("line {line}", line=site.line)
     title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
     sentence = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
     label = sentences(_("{sentence}.", sentence=title), sentence)

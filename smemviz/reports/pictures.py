@@ -65,7 +65,7 @@ def picture(
         if chosen.needs == "launches":
             return _comparison(recording, chosen, choice, FigureInput(recording, hardware, theme, view=view))
         launch, now = choose(recording, choice, hardware, chosen.space)
-        pictured = _array(launch, now, array) if "array" in chosen.options else None
+        pictured = array_shown(launch, now, array) if "array" in chosen.options else None
         lines = partial(kernel_lines, recording, launch)
         inputs = FigureInput(recording, hardware, theme, now, view=view, array=pictured, banks=drawn_banks, lines=lines)
         return Picture(chosen.draw(inputs), _caption(inputs, chosen), missing(recording, [launch]))
@@ -91,7 +91,7 @@ def missing(recording: Recording, launches: Sequence[Launch]) -> str:
     return sentences(*parts) if parts else ""
 
 
-def _array(launch: Launch, now: RequestView, name: str | None) -> str:
+def array_shown(launch: Launch, now: RequestView, name: str | None) -> str:
     """Return the shared array to draw: the one named, else the one the present request goes to, else the first."""
     names = [array.name for array in launch.shared_arrays]
     if name is not None and name not in names:

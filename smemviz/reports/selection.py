@@ -96,15 +96,20 @@ def choose(
     launch = max(
         chosen, key=lambda launch: (any(s.space == space for s in launch.sites), facts(launch, hardware).excess)
     )
-    return launch, _request_view(recording, launch, choice, hardware, space).spelled(recording)
+    now = request_view(launch, choice, hardware, space, f"{recording.file}: {launch.kernel}")
+    return launch, now.spelled(recording)
 
 
-def _request_view(
-    recording: Recording, launch: Launch, choice: Choice, hardware: Hardware, space: str | None
+def request_view(
+    launch: Launch, choice: Choice, hardware: Hardware = H200, space: str | None = None, where: str = ""
 ) -> RequestView:
-    """Return the request of a launch that is meant."""
+    """Return the request of a launch that is meant, as ``choose`` does; ``where`` is what errors call the launch.
+
+    Raises:
+        InputError: when no logged request fits.
+    """
     logged = blocks(launch)
-    where = f"{recording.file}: {launch.kernel}"
+    where = where or launch.kernel
     if choice.block is not None and choice.block not in logged:
         raise InputError(f"{where}: block {choice.block} is not in the log; it has {_listed(logged) or 'none'}")
     requests = launch.requests

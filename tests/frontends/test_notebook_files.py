@@ -44,6 +44,7 @@ def test_cells_follow_each_other_under_their_numbers() -> None:
         ("%%timeit\nf()", "pass  # %%timeit\nf()"),
         ("%%timeit x = 2\nf(x)", "x = 2\nf(x)"),
         ("%%capture out\nf()", "pass  # %%capture out\nf()"),
+        ("%%smemviz mine --engine lockstep\nf()", "pass  # %%smemviz mine --engine lockstep\nf()"),
         ("cuda.grid?", "pass  # cuda.grid?"),
         ("?cuda.grid", "pass  # ?cuda.grid"),
         ("  x = 1\n  %time f(x)", "x = 1\nf(x)"),

@@ -19,7 +19,8 @@ from smemviz.messages import english
 NOTEBOOK = ".ipynb"
 
 # Magics whose code is run: ``%time f(x)``, ``%timeit -n 10 f(x)``, and those of a whole cell.
-_RUNNING = "time timeit prun memit lprun mprun capture"
+_RUNNING = "time timeit prun memit lprun mprun capture smemviz"
+_NAMING = ("capture", "smemviz")  # what stands behind them is no code
 _OPTIONS = re.compile(r"\s*(?:-[a-zA-Z]+(?:\s*\d+|\s+[\w.]+(?=\s))?\s+)*")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w.,\s]+=\s*)?(?P<mark>%%?|!!?)(?P<name>\w*)(?P<rest>.*)")
 _MARKED = re.compile(r"^\s*[%!]\w", re.MULTILINE)
@@ -105,7 +106,7 @@ def _plain(line: str) -> str:
         return line
     target, rest = match["target"] or "", match["rest"]
     if match["mark"].startswith("%") and match["name"] in _RUNNING.split():
-        if match["name"] != "capture" and rest.strip():
+        if match["name"] not in _NAMING and rest.strip():
             return match["indent"] + target + _OPTIONS.sub("", rest + " ", count=1).strip()
         return f"{match['indent']}pass  # {line.strip()}"
     if match["mark"] == "%" and not match["name"]:

@@ -203,7 +203,24 @@ def count(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware
 def wavefronts(
     addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
 ) -> NDArray[np.int64]:
-    """Return how many passes through the data stage each request takes, 0 when all its lanes are off."""
+    """Return how many passes through shared memory, wavefronts, each request takes; 0 when all its lanes are off.
+
+    ``addresses`` are (..., 32) integers, the byte address of each lane in shared memory, -1 for a lane that is off;
+    the answer is (...,) int64. ``width`` is bytes per lane: 1, 2, 4, 8 or 16. ``op`` is what the request does, such as
+    ``load``, ``store``, ``atomic_add`` or ``ldmatrix_x4``. ``cc`` is the compute capability that serves it, and
+    ``bank_bytes`` the width of a bank: 4, or 8 on 3.x.
+
+    Example:
+        import numpy as np
+        import smemviz
+        column = np.arange(32) * 32 * 4  # of a tile of 32 x 32 floats: every lane in the same bank
+        assert smemviz.wavefronts(column, width=4) == 32
+        assert smemviz.wavefronts(np.arange(32) * 33 * 4, width=4) == 1  # with a pad of one float a row
+
+    Raises:
+        InputError: for a wrong shape, width or operation, a negative or misaligned address, an unknown compute
+            capability or bank width, and for ``wmma_load`` and ``wmma_store``, whose addresses nobody tells.
+    """
     _check_known(op)
     return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
 
@@ -228,7 +245,14 @@ def _check_known(op: str) -> None:
 def sectors(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
     """Return how many different sectors each request touches: (..., 32) byte addresses, -1 = off, to (...,).
 
-    An aligned access never straddles two. Measured on an H200 for 4, 8 and 16 bytes, loads and stores alike.
+    A sector is 32 aligned bytes of global memory. ``width`` is bytes per lane; an aligned access never straddles two
+    sectors. Measured on an H200 for 4, 8 and 16 bytes, loads and stores alike.
+
+    Example:
+        import numpy as np
+        import smemviz
+        assert smemviz.sectors(np.arange(32) * 4, width=4) == 4  # side by side
+        assert smemviz.sectors(np.arange(32) * 128, width=4) == 32  # a sector for each lane
 
     Raises:
         InputError: for a wrong shape or width, a negative or misaligned address.
