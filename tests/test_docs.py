@@ -15,6 +15,8 @@ import pytest
 
 import smemviz
 from smemviz.cli import main as cli
+from smemviz.engines.lockstep.coverage import ptx_rows, python_rows
+from smemviz.recordings.findings import KINDS
 from smemviz.reports.recording import facts
 
 ROOT = Path(__file__).parents[1]
@@ -217,6 +219,34 @@ def test_the_json_is_what_run_prints() -> None:
     real["launches"][0]["file"] = printed["file"]
     assert printed == real | volatile
     assert list(launch["sites"][0]) == list(real["launches"][0]["sites"][0])
+
+
+def test_the_kinds_of_findings_are_those_of_the_program() -> None:
+    page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE)
+    assert rows == [(name, "no" if kind.severity == "harmless" else "yes") for name, kind in KINDS.items()]
+
+
+def test_every_name_that_lockstep_executes_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "reference" / "features.md").read_text("utf-8")
+    shown: set[str] = set()
+    for prefix, names in re.findall(r"^(?:All begin with `(.+)`\.\n\n)?((?:\|.*\n)+|`.*\n)", page, re.MULTILINE):
+        for name in re.findall(r"`([^`]+)`", names):
+            stem, endings = re.fullmatch(r"([^{\[]*)(?:\{(.+)\}|\[(f)\])?", name).groups()[:2]  # type: ignore[union-attr]
+            several = endings.split(",") if endings else ["", "f"] if name.endswith("[f]") else [""]
+            shown |= {f"{prefix}{stem}{ending}" for ending in several}
+    rows = [row for row in (*python_rows(), *ptx_rows()) if row.executed and not row.otherwise]
+    assert {row.feature for row in rows if row.group != "language"} - shown == set()
+    assert all(f"- {row.feature}\n" in page for row in rows if row.group == "language")
+
+
+def test_the_glossary_has_the_same_words_in_each_language() -> None:
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text("utf-8")
+    _, english, *others = page.split("\n## ")
+    words = re.findall(r"^\| (?!word|---)(.+?) \|", english, re.MULTILINE)
+    assert len(words) >= 20
+    for language in others:
+        assert re.findall(r"^\| (?!用|용|词|---).+? \| (.+?) \| .+[.。다] ?\|$", language, re.MULTILINE) == words
 
 
 def test_times_are_those_of_the_recording() -> None:

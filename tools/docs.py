@@ -15,12 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from feature_tables import features
+
 import smemviz
 from smemviz import errors
 from smemviz.cli import ipython
 from smemviz.cli.ending import FAILED
 from smemviz.cli.main import VERBS
-from smemviz.engines.lockstep.coverage import ptx_rows, python_rows
 from smemviz.engines.options import LOG_BYTES
 from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
@@ -147,26 +148,9 @@ def recording_format() -> str:
     return "\n\n".join(parts)
 
 
-def features() -> str:
+def executed() -> str:
     """Write what lockstep executes of CUDA."""
-    found = [*python_rows(), *ptx_rows()]
-    plain = [row for row in found if row.executed and not row.otherwise]
-    groups = dict.fromkeys(row.group for row in plain)
-    inside = [(group, _cell(", ".join(row.feature for row in plain if row.group == group))) for group in groups]
-    return "\n\n".join(
-        [
-            "# What lockstep executes",
-            "What `smemviz features` prints. CUDA C++ is executed as the PTX that NVRTC makes of it.",
-            "## Executed",
-            _table(("group", "features"), inside),
-            "## Executed, and perhaps otherwise on a GPU",
-            _table(
-                ("feature", "how requests are counted"), [(r.feature, _cell(r.otherwise)) for r in found if r.otherwise]
-            ),
-            "## Refused",
-            _table(("feature", "what a refusal says"), [(r.feature, _cell(r.says)) for r in found if not r.executed]),
-        ]
-    )
+    return features(_table, _cell)
 
 
 def all_numbers() -> str:
@@ -252,7 +236,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "explanation/published.md": published_figures,
     "reference/cli.md": cli,
     "reference/compute-capabilities.md": compute_capabilities,
-    "reference/features.md": features,
+    "reference/features.md": executed,
     "reference/gallery.md": kernels,
     "reference/limits.md": limits,
     "reference/numbers.md": all_numbers,

@@ -360,3 +360,16 @@ def test_the_example_of_the_readme_passes(pytester: pytest.Pytester, run) -> Non
     (pytester.path / "square.py").rename(pytester.path / "kernels" / "square.py")
     run("--strict-markers", in_process=False).assert_outcomes(passed=2)
     assert witness[1] == f"kernels/{WITNESS}"
+
+
+def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester: pytest.Pytester, run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tutorials" / "keep-it-fixed.md").read_text(encoding="utf-8")
+    for file, text in re.findall(r'```python title="(.+?)"\n(.*?)```', page, re.DOTALL):
+        (pytester.path / file).write_text(text, encoding="utf-8")
+    run("test_turn.py").assert_outcomes(passed=1)
+    kernel = pytester.path / "turn.py"
+    kernel.write_text(kernel.read_text("utf-8").replace("PAD = 1", "PAD = 0"), encoding="utf-8")
+    failed = run("test_turn.py")
+    failed.assert_outcomes(failed=1)
+    (said,) = re.findall(r"^turn\.py:15: .+$", page, re.MULTILINE)
+    failed.stdout.fnmatch_lines(f"*{said.replace('[', '[[]')}")
