@@ -91,6 +91,14 @@ CUDA_CPP = Language(
     views=("source", "compiled"),
     is_compiled=True,
 )
+PTX = Language(
+    title="PTX",
+    lexer="ptx",
+    suffixes=(".ptx",),
+    spelling=Spelling("bar.sync 0", "bar.warp.sync", "bar.warp.sync", "atom or red", "membar.gl", "/", "]["),
+    frontend="smemviz.frontends.ptx.ptx_frontend",
+    runner="smemviz.engines.ptx_runner",
+)
 # Of Triton, whose kernels are functions in a Python file: no language of files.
 TRITON = Spelling(
     "tl.debug_barrier()",
@@ -102,7 +110,7 @@ TRITON = Spelling(
     ", ",
     repeats_work=True,
 )
-LANGUAGES: tuple[Language, ...] = (PYTHON, CUDA_CPP)
+LANGUAGES: tuple[Language, ...] = (PYTHON, CUDA_CPP, PTX)
 
 
 def language_of(file: str | PurePath) -> Language:

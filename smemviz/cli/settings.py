@@ -33,7 +33,9 @@ class Declares(Protocol):
 
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     """Declare FILE and ``--set NAME=VALUE``."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels, or a .cu file")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels, a .cu or a .ptx file"
+    )
     add_setting(parser, "replace a constant")
 
 

@@ -13,34 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import is_library
-from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
+from smemviz.engines.lockstep.ptx.code.parse import files_of
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
-from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.cuda_launch import parsed
+from smemviz.engines.lockstep.ptx.host.entry import DefinedElsewhere, Entry
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.shapes import SharedPiece
-from smemviz.frontends.cuda.text.cuda_functions import Function
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
 from smemviz.languages import TRITON
 
-_parsed = lru_cache(maxsize=16)(parse)
 _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
 _FLOATS: Mapping[str, Any] = {"fp16": np.float16, "fp32": np.float32, "f32": np.float32, "fp64": np.float64}
-
-
-@dataclass(frozen=True)
-class TritonKernel:
-    """Where a kernel of Triton is defined, and what its PTX takes."""
-
-    file: str
-    name: str
-    line: int
-    parameters: tuple[str, ...]
-    device_text = ""  # whose blocks never wait for each other
-    spelling = TRITON
-
-    def kernel(self, name: str, line: int) -> Function:
-        """Return its head."""
-        return Function(self.name, self.line, True, True, 0, 0, 0, self.parameters, (), ())
 
 
 @dataclass(frozen=True)
@@ -88,13 +71,13 @@ def entry_of(launcher: Compiling, own_file: str, arguments: Sequence[Passed]) ->
     function, name = launcher.source.fn, launcher.metadata.name
     file = entry_file(launcher, own_file)
     text, texts = _with_texts(launcher.ptx, file, own_file)
-    taken = len(_parsed(text).functions[name].parameters)
+    taken = len(parsed(text).functions[name].parameters)
     names = [one.name for one in arguments]
     names += [f"scratch_{number}" for number in range(taken - len(names))]
     code = function.fn.__code__
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]  # from its first decorator
     first = next((at for at, text in enumerate(lines) if text.lstrip().startswith("def ")), 0)
-    kernel = TritonKernel(file, function.fn.__name__, code.co_firstlineno + first, tuple(names))
+    kernel = DefinedElsewhere(file, function.fn.__name__, code.co_firstlineno + first, tuple(names), TRITON)
     compiled = Compiled(text, {kernel.name: name}, texts, (), {}, launcher.pieces)
     return Entry(kernel, compiled, kernel.name)
 

@@ -133,25 +133,33 @@ class CudaProgram(Program):
         Raises:
             KernelFileError: when the file has none of that name.
         """
-        known = self.kernel_functions
         plain = name.partition("<")[0].strip().rpartition("::")[2]
-        if plain not in known:
-            if not known:
-                raise KernelFileError(self.file, line, english("has no __global__ function; write a kernel"))
-            names = ", ".join(known)
-            what = english("there is no kernel {name}; the file has: {known}", name=plain, known=names)
-            if near := get_close_matches(plain, known, n=1):
-                what = english(
-                    "there is no kernel {name}; did you mean {near}? The file has: {known}",
-                    name=plain,
-                    near=near[0],
-                    known=names,
-                )
-            raise KernelFileError(self.file, line, what)
-        return known[plain]
+        if not self.kernel_functions:
+            raise KernelFileError(self.file, line, english("has no __global__ function; write a kernel"))
+        return kernel_named(self.kernel_functions, plain, (self.file, line))
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
         return read_constants(self.source, overrides)
+
+
+def kernel_named(known: Mapping[str, Function], name: str, place: tuple[str, int]) -> Function:
+    """Return one of a file's kernels by its name, which is named at a place.
+
+    Raises:
+        KernelFileError: when there is none of that name.
+    """
+    if name in known:
+        return known[name]
+    names = ", ".join(known)
+    what = english("there is no kernel {name}; the file has: {known}", name=name, known=names)
+    if near := get_close_matches(name, known, n=1):
+        what = english(
+            "there is no kernel {name}; did you mean {near}? The file has: {known}",
+            name=name,
+            near=near[0],
+            known=names,
+        )
+    raise KernelFileError(*place, what)
 
 
 def parse_cuda(source: str, file: str) -> CudaProgram:

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,17 @@ class LaunchPlan:
     scope: Mapping[str, ConstantValue]
 
 
+class Launching(Protocol):
+    """A program whose launches stand in comments."""
+
+    @property
+    def file(self) -> str:
+        """The file with the comments, as errors name it."""
+
+    def kernel(self, name: str, line: int) -> Function:
+        """Return a kernel by its name; ``line`` is where it is named."""
+
+
 def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
     """Return the launches that a program's comments ask for.
 
@@ -59,7 +70,7 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
     """
     notes = tuple(_notes(program.text))
     scope = program.scope() if notes else {}
-    launches = tuple(_plan(program, text, line, scope) for text, line in notes)
+    launches = tuple(plan_of(program, text, line, scope) for text, line in notes)
     if not launches:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
@@ -86,7 +97,7 @@ def offered(program: CudaProgram) -> list[str]:
 
 def _is_launch(program: CudaProgram, text: str, scope: Mapping[str, ConstantValue]) -> bool:
     try:
-        _plan(program, text, 1, scope)
+        plan_of(program, text, 1, scope)
     except (LaunchError, KernelFileError):
         return False
     return True
@@ -169,7 +180,13 @@ def _notes(source: str) -> Iterator[tuple[str, int]]:
             yield match[1].strip(), lines.place(token.start)[0]
 
 
-def _plan(program: CudaProgram, text: str, line: int, scope: Mapping[str, ConstantValue]) -> LaunchPlan:
+def plan_of(program: Launching, text: str, line: int, scope: Mapping[str, ConstantValue]) -> LaunchPlan:
+    """Read a launch in a comment at a line; ``scope`` is what names in it stand for.
+
+    Raises:
+        KernelFileError: when it names a kernel that the program does not have.
+        LaunchError: when it cannot be read.
+    """
     match = _LAUNCH.fullmatch(text)
     if match is None:
         raise LaunchError(program.file, line, english("{text} is no launch; write {how}", text=text, how=_HOW))
@@ -210,8 +227,8 @@ def _arguments(text: str) -> list[ast.expr]:
     return call.args
 
 
-def _with_structures(text: str, kernel: Function, program: CudaProgram) -> list[ast.expr | Structure]:
-    if "{" not in text:
+def _with_structures(text: str, kernel: Function, program: Launching) -> list[ast.expr | Structure]:
+    if "{" not in text or not isinstance(program, CudaProgram):
         return [*_arguments(text)]
     fields = _structure_fields(program)
     arguments: list[ast.expr | Structure] = []

@@ -21,7 +21,7 @@ _CALLER = re.compile(r"@\[ (?P<name>[^\n]+?):(?P<line>\d+):(?P<column>\d+)")  # 
 _FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+"(?:[^"]*/)?(?P<name>[^"]+)"', re.MULTILINE)
 # The compiler counts lines on from one instruction to the next of what it takes for the lines of an asm.
 _ASM = re.compile(r"// begin inline asm\n(?P<first>\s*\.loc[^\n]*\n)(?P<rest>.*?)// end inline asm", re.DOTALL)
-_LOCATION_LINE = re.compile(r"^\s*\.loc[^\n]*\n", re.MULTILINE)
+_LOCATION_LINE = re.compile(r"^\s*\.loc[^\n]*", re.MULTILINE)
 _Point = tuple[int, int, int]  # a file's number, a line and a column
 
 

@@ -33,7 +33,7 @@ from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.findings import Finding
 
-_parsed = lru_cache(maxsize=16)(parse)
+parsed = lru_cache(maxsize=16)(parse)
 
 # Makes one launch of a kernel with its arguments, at a place.
 Make = Callable[[Entry, Configuration, Sequence[Any], Place, LaunchOptions], LaunchOutcome]
@@ -159,7 +159,7 @@ def execute(
 
 @lru_cache(maxsize=64)
 def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
-    kernel = Kernel(_parsed(ptx), symbol)
+    kernel = Kernel(parsed(ptx), symbol)
     return kernel, steps_of(kernel)
 
 

@@ -118,6 +118,22 @@ class Defining(Protocol):
 
 
 @dataclass(frozen=True)
+class DefinedElsewhere:
+    """Where a kernel that is given as PTX is defined, and what it takes."""
+
+    file: str
+    name: str
+    line: int
+    parameters: tuple[str, ...]
+    spelling: Spelling
+    device_text = ""  # its blocks are not known to wait for each other
+
+    def kernel(self, name: str, line: int) -> Function:
+        """Return its head."""
+        return Function(self.name, self.line, True, True, 0, 0, 0, self.parameters, (), ())
+
+
+@dataclass(frozen=True)
 class Entry:
     """A kernel ready to be launched: its name as it was asked for, and what was made of it.
 

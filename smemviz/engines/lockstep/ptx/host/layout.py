@@ -147,7 +147,7 @@ def written_allocations(
 
 def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[int]) -> set[int]:
     """Return the numbers of the allocations that an entry may write."""
-    origins = _origins(kernel.body)
+    origins = origins_of(kernel.body)
     written: set[int] = set()
     for instruction in kernel.body:
         if not (instruction.opcode in _WRITING or instruction.has("store")) or instruction.has(
@@ -168,7 +168,7 @@ def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[i
     return written
 
 
-def _origins(body: Sequence[Instruction]) -> dict[str, set[str]]:
+def origins_of(body: Sequence[Instruction]) -> dict[str, set[str]]:
     """Return the parameters and variables that the values of registers may be made of."""
     origins: dict[str, set[str]] = {}
     changed = True
