@@ -171,8 +171,14 @@ class Recorder:
         return not self.launches and not self.findings
 
     @contextmanager
-    def recording(self, failed: Callable[[PlaceError], Finding] = main_failed) -> Iterator[None]:
+    def recording(
+        self,
+        failed: Callable[[PlaceError], Finding] = main_failed,
+        line_of: Callable[[BaseException], int] = running_line,
+    ) -> Iterator[None]:
         """Let what launches kernels run; once it has launched one, what ends it is a finding.
+
+        ``line_of`` says which line Ctrl-C stopped.
 
         Raises:
             CutShortError: when Ctrl-C or SIGTERM ends it after that.
@@ -181,7 +187,7 @@ class Recorder:
             UnsupportedError: when the first kernel cannot be recorded.
         """
         try:
-            with self.stoppable():
+            with self.stoppable(line_of):
                 yield
         except KernelFileError as error:
             if self.is_empty:

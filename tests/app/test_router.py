@@ -56,6 +56,11 @@ def test_what_is_no_page_is_not_found_and_a_page_that_says_so(client: FlaskClien
     assert "There is no such page." in said or "no lesson" in said
 
 
+def test_the_gallery_says_that_its_cards_are_on_their_way(client: FlaskClient) -> None:
+    first = client.get("/").text.partition('id="first-words"')[2].partition("</main>")[0]
+    assert re.findall('<p class="origin" role="status">(.*?)</p>', first) == ["Loading"]
+
+
 def test_every_address_is_of_one_page() -> None:
     named = {value for name, value in vars(addresses).items() if name.isupper()}
     assert {page.path for page in pages(editor=True)} == named

@@ -116,7 +116,8 @@ def run(
         options = options or RunOptions()
         recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
         launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder, execute)
-        with recorder.recording(), _started(executable, program, arguments, folder) as (process, channel):
+        stoppable = recorder.recording(line_of=lambda error: main[1])  # which of its lines ran nobody knows
+        with stoppable, _started(executable, program, arguments, folder) as (process, channel):
             progress = recorder.options.progress
             Conversation(process, channel, launches, main, progress, output or Output()).hold()
             _check_end(process.returncode, program, main, executable, own, arguments)

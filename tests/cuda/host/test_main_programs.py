@@ -164,7 +164,9 @@ def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
-    assert [launch.kernel for launch in smemviz.load(output).launches] == ["k"]
+    recording = smemviz.load(output)
+    assert [launch.kernel for launch in recording.launches] == ["k"]
+    assert [finding.line for finding in recording.findings] == [4]  # that of main()
 
 
 CUB = """\
@@ -192,8 +194,14 @@ int main() {
 
 
 def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    smemviz.run(write(p_cu=CUB))
+    launch = smemviz.run(write(p_cu=CUB))["k"]
     assert capsys.readouterr().out == "8128 31\n"  # 0 + ... + 127, and the most of the first warp
+    # What the library does in registers is no memory: only what it keeps in the arrays that it is given.
+    assert {(site.array, site.space, site.width) for site in launch.sites} == {
+        ("block", "shared", 4),
+        ("in", "global", 4),
+        ("out", "global", 4),
+    }
 
 
 NAMED = """\
