@@ -13,6 +13,7 @@ import numpy as np
 
 from smemviz.app.cache import Cache, visitor
 from smemviz.app.file_names import COMPILED, beside, in_other_languages, names_of
+from smemviz.app.script_run import run_as_script
 from smemviz.app.server.requests import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
@@ -106,10 +107,14 @@ class ShownRun:
 
 @dataclass(frozen=True)
 class Started:
-    """How programs in CUDA C++ are compiled, and the arguments that their ``main()`` gets."""
+    """How programs in CUDA C++ are compiled, and the arguments that their ``main()`` gets, and scripts.
+
+    ``script_options`` are those of ``smemviz run`` that scripts are run with.
+    """
 
     compiled: Callable[[Program], Program] = lambda program: program
     arguments: Sequence[str] | None = None
+    script_options: Sequence[str] = ()
 
 
 class Library:
@@ -341,6 +346,8 @@ class Library:
     def _run_here(self, program: Program) -> Recording:
         self.now = TimeLimit(program.file)
         try:
+            if program.is_script:
+                return run_as_script(program, self._started.script_options, self._started.arguments or (), self.now)
             arguments = self._started.arguments if program.language.is_compiled else None
             return run(program, engine="lockstep", progress=self.now, arguments=arguments)
         finally:

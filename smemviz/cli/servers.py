@@ -37,10 +37,11 @@ def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None
     parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
 
 
-def check(path: Path, compiled: Callable[[Program], Program] | None = None) -> None:
+def check(path: Path, compiled: Callable[[Program], Program] | None = None, *, scripts: bool = False) -> bool:
     """Read a path as the dashboard will, so that what is wrong with it is said before anything starts.
 
-    ``compiled`` gives a program the compiler's options.
+    ``compiled`` gives a program the compiler's options; ``scripts`` is whether scripts are run. Returns whether this is
+    one.
     """
     if path.suffix == ".npz":
         from smemviz.recordings.file import load
@@ -51,10 +52,13 @@ def check(path: Path, compiled: Callable[[Program], Program] | None = None) -> N
 
         program = read_program(path)
         program = compiled(program) if compiled else program
-        if program.kernels and not program.has_main:
+        if scripts and program.is_script and "import" in program.source:
+            return True
+        if program.is_script:
             saved = path.with_suffix(".smem.npz").name
             raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
         check_runnable(program)
+    return False
 
 
 def memory_is_bounded() -> bool:

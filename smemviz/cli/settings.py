@@ -140,6 +140,11 @@ def add_target(parser: Declares) -> None:
     )
 
 
+def target_words(arguments: argparse.Namespace) -> list[str]:
+    """Return what ``add_target`` declares as it is written on a command line."""
+    return ["--target", "sm_{}{}".format(*arguments.target)] if arguments.target else []
+
+
 def target(text: str) -> tuple[int, int]:
     """Read an architecture such as ``sm_80``, for argparse."""
     from smemviz.model.hardware.compute_capability import known

@@ -89,9 +89,9 @@ def test_a_launch_has_its_own_time_where_kernels_run_that_are_not_recorded() -> 
     assert [one.time.median_us for one in with_times(launches, timed) if one.time] == [1, 3, 5]
 
 
-def test_a_script_is_opened_by_its_recording(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The page runs kernel files that have a ``main()`` to call, no script."""
+def test_a_script_is_opened_as_it_was_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     script = MISSING.format(harmless="", launch="pass").partition("@cuda.jit\ndef refused")[0]
     path.write_text(f"{script}fine[1, 64](np.zeros(64))\n", encoding="utf-8")
-    assert last_line(capsys, str(path)).endswith("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
+    assert last_line(capsys, str(path)).endswith(f"smemviz {path}")
+    assert last_line(capsys, str(path), "--target", "sm_90").endswith(f"smemviz {path} --target sm_90")

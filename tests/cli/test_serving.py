@@ -91,10 +91,10 @@ def test_serve_opens_the_page_of_a_file_named_alone() -> None:
         assert server.line() == f"browser at {url}\n"
 
 
-def test_serve_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
+def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
     script = tmp_path / "train.py"
     script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
-    written = command(script, "--no-browser", code=2)
+    written = command(script, "--no-browser", "--host", "0.0.0.0", code=2)
     recorded = f"record it, smemviz run {script} -o train.smem.npz, and show that\n"
     assert written == ("", f"smemviz: {script}: has no main() to run; {recorded}")
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from smemviz.app.server.settings import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
-from smemviz.cli.settings import add_compiler, compiled_as, compiler_words
+from smemviz.cli.settings import add_compiler, add_target, compiled_as, compiler_words, target_words
 from smemviz.errors import InputError
 from smemviz.languages import language_of
 
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_server(parser, port="first port to try", host="this machine")
     add_compiler(parser)
+    add_target(parser)
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
@@ -27,11 +28,12 @@ def execute(arguments: argparse.Namespace) -> int:
     local = is_loopback(arguments.host)
     paths = arguments.paths
     compiled = compiled_as(arguments)
-    given = [*compiler_words(arguments), *(arguments.arguments or ())]
-    if given and not any(language_of(path).is_compiled for path in paths):
-        raise InputError(f"{given[0]} is for CUDA C++; name a file that ends in .cu")
-    for path in paths:
-        check(path, compiled)
+    words = compiler_words(arguments)
+    if words and not any(language_of(path).is_compiled for path in paths):
+        raise InputError(f"{words[0]} is for CUDA C++; name a file that ends in .cu")
+    scripts = [path for path in paths if check(path, compiled, scripts=local)]
+    if arguments.arguments and not scripts and not any(language_of(path).is_compiled for path in paths):
+        raise InputError(f"{arguments.arguments[0]} is for scripts and CUDA C++; name a file that ends in .cu")
     editor = not arguments.no_editor and (local or memory_is_bounded())
     listening = listen(arguments.host, arguments.port)
     with listening:
@@ -45,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app.server.serving import server_on
 
         names = (arguments.host, *arguments.allow_host)
-        started = Started(compiled, arguments.arguments)
+        started = Started(compiled, arguments.arguments, target_words(arguments))
         follow = bool(paths) and local
         app = create_app(paths, editor=editor, follow=follow, local=local, names=names, started=started)
         server = server_on(listening, arguments.host, app.server)

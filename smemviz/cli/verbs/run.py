@@ -36,6 +36,7 @@ from smemviz.cli.settings import (
     compiler_words,
     main_output,
     require_output,
+    target_words,
     with_compiler,
 )
 from smemviz.errors import CutShortError, SmemvizError, stop_code
@@ -124,7 +125,7 @@ def _command(arguments: argparse.Namespace, recording: Recording) -> str:
         return shlex.join(["smemviz", str(arguments.output)])
     is_compiled = language_of(arguments.file).is_compiled
     is_script = not is_compiled and parse_program(recording.source, recording.file).is_script
-    if arguments.set or is_script or (arguments.arguments and not is_compiled):  # the page would run it otherwise
+    if arguments.set or (arguments.arguments and not is_compiled and not is_script):  # the page would run it otherwise
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
     passed = ["--", *arguments.arguments] if arguments.arguments else []
-    return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *passed])
+    return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *target_words(arguments), *passed])
