@@ -1,1 +1,1 @@
-"""A course of sixteen short lessons on shared memory, whose answers are counted and never written down."""
+"""A course of nineteen short lessons on shared memory, whose answers are counted and never written down."""

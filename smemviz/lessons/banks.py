@@ -94,7 +94,7 @@ BANK = Lesson(
     "banks",
     N_("What a bank is"),
     N_("Find the bank of an element."),
-    4,
+    6,
     (
         Text(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
         Text(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
@@ -108,6 +108,7 @@ BANK = Lesson(
     ({}, {"COLUMNS": "32"}, {"COLUMNS": "33"}),
     ("5", "45", "2"),
     "file=square&kernel=set_row_read_row",
+    builds_on=("why",),
 )  # fmt: skip
 
 
@@ -143,7 +144,7 @@ ROW = Lesson(
     "rows",
     N_("A warp asks at once"),
     N_("Count the wavefronts that a request along a row takes."),
-    4,
+    6,
     (
         Text(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
         Text(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
@@ -154,6 +155,7 @@ ROW = Lesson(
     ({}, {"WIDTH": "8"}, {"WIDTH": "16"}),
     ("32", "4", "128"),
     "file=square&kernel=set_row_read_row",
+    builds_on=("banks", "lanes"),
 )  # fmt: skip
 
 
@@ -200,7 +202,7 @@ COLUMN = Lesson(
     "columns",
     N_("Down a column"),
     N_("Count the wavefronts that a request down a column takes."),
-    5,
+    7,
     (
         Text(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank collide and wait "
                 "in turn: that is a bank conflict, n-way where n different words of one bank are wanted.")),
@@ -211,6 +213,7 @@ COLUMN = Lesson(
     ({}, {"COLUMNS": "16"}, {"COLUMNS": "8"}, {"COLUMNS": "12"}),
     ("1", "16", "31"),
     "file=square&kernel=set_row_read_col",
+    builds_on=("rows",),
 )  # fmt: skip
 
 
@@ -270,7 +273,7 @@ SHARED_WORD = Lesson(
     "words",
     N_("One word for many lanes"),
     N_("Tell lanes that collide from lanes that share a word, which is broadcast to them."),
-    5,
+    6,
     (
         Text(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
         Text(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
@@ -284,4 +287,5 @@ SHARED_WORD = Lesson(
     ({}, {"SHARE": "1"}, {"SHARE": "32"}),
     ("0-2", "none", "16"),
     "file=matmul&kernel=tiled",
+    builds_on=("columns",),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lessons import lesson_scene
 from smemviz.i18n import N_, _, ngettext
@@ -62,7 +64,7 @@ BARRIER = Lesson(
     "barrier",
     N_("Declare, fill, barrier, read"),
     N_("Write the four steps of a kernel with shared memory, and say what the third is for."),
-    5,
+    7,
     (
         Text(N_("A shared array is declared in the kernel. Each block has its own, for as long as the block runs, and "
                 "what is in it at first is undefined.")),
@@ -74,6 +76,7 @@ BARRIER = Lesson(
     ({}, {"THREAD": "31"}, {"THREAD": "40"}),
     ("5", "59", "63"),
     "file=reverse&kernel=static_reverse",
+    builds_on=("why", "lanes"),
 )  # fmt: skip
 
 
@@ -135,7 +138,7 @@ RACE = Lesson(
     "race",
     N_("Race and barrier"),
     N_("Say which loads need a barrier before them."),
-    5,
+    7,
     (
         Text(N_("The warps of a block run in any order. If one stores an element that another loads, and no barrier "
                 "stands between, the result depends on who comes first: a race.")),
@@ -148,4 +151,83 @@ RACE = Lesson(
     ({}, {"RADIUS": "1"}, {"RADIUS": "4"}),
     ("none", "31", "0-31"),
     "file=stencil&kernel=from_shared_memory",
+    builds_on=("barrier",),
+)  # fmt: skip
+
+
+# The barrier before a tile is overwritten
+
+
+def _overwritten(values: Values) -> Stage:
+    tile, name = int(values["TILE"]), values["ARRAY"]
+    recording = recorded("matmul", {"TILE": tile}, ("tiled",))
+    launch = recording["tiled"]
+    requests = launch.requests
+    array = next(array for array in launch.shared_arrays if array.name == name)
+    loads = [i for i, site in enumerate(launch.sites) if (site.op, site.array) == ("load", name)]
+    here = np.isin(requests.site, loads) & (requests.block == 0)
+    warps = int(requests.warp[requests.block == 0].max()) + 1
+    row = array.address + array.itemsize * np.arange(tile)
+    loaded = {
+        (int(warp), column)
+        for warp, addresses in zip(requests.warp[here], requests.addresses[here], strict=True)
+        for column in np.flatnonzero(np.isin(row, addresses)).tolist()
+    }
+    right = sum(column == 0 for _warp, column in loaded)
+    element = code(f"{name}[0, 0]")
+
+    def hint(answer: str) -> str:
+        number = int(answer)
+        if number > warps:
+            return _("The block has {n} threads, and 32 of them are a warp.", n=tile * tile)
+        if number > right:
+            return _(
+                "A warp has threads of {rows} values of ty. Which warp has ty = 0?", rows=max(1, WARP_SIZE // tile)
+            )
+        return _("Each thread loads b_tile[k, tx] for all k, whatever its ty. Which warps have a thread with tx = 0?")
+
+    if right > 1:
+        because = _("All {n} warps load {element}. Without the second barrier the first warp to finish stores the next "
+                    "tile while others still load this one: a race.", n=right, element=element)  # fmt: skip
+    else:
+        because = _("Only warp 0 loads it, the warp that overwrites it. For {name} alone {sync} would do; {other} "
+                    "needs the barrier.",
+                    name=name, sync=code("cuda.syncwarp()"), other="b_tile")  # fmt: skip
+    question = _("{n} warps multiply tiles of {tile} x {tile}. Warp 0 has finished its sums and is about to store the "
+                 "next tile over {element}. How many warps load that element for the sums of this tile?",
+                 n=warps, tile=tile, element=element)  # fmt: skip
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        marks = dict.fromkeys(loaded, "•")
+        titles = _("element of row 0 of {name}", name=name), _("warp")
+        strong = [cell for cell in marks if cell[1] == 0]
+        figure = lesson_scene((warps, tile), marks, titles, because, strong=strong, theme=theme)
+        return (Panel(_("Which warps load row 0"), figure, because),)
+
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
+        lambda theme: code_of(recording, launch, theme),
+    )  # fmt: skip
+
+
+REUSE = Lesson(
+    "reuse",
+    N_("A second barrier before a tile is overwritten"),
+    N_("Say which warps must have finished before a tile is overwritten."),
+    7,
+    (
+        Text(N_("A kernel that goes tile by tile stores over the tile that its threads have just read. So its loop "
+                "needs two barriers: one between storing and loading, and one before the next tile is stored.")),
+        Text(N_("Without the second, a fast warp overwrites what a slow warp still needs. Such a kernel is right on "
+                "many runs and wrong on some. smemviz reports it as a race.")),
+    ),
+    (
+        Knob("ARRAY", ("a_tile", "b_tile"), "b_tile", N_("Array in question")),
+        Knob("TILE", ("8", "16", "32"), "16", N_("Side of a tile")),
+    ),
+    _overwritten,
+    ({}, {"TILE": "32"}, {"ARRAY": "a_tile"}),
+    ("1", "7", "256"),
+    "file=matmul&kernel=tiled",
+    builds_on=("race", "tiles"),
 )  # fmt: skip

@@ -9,8 +9,9 @@ from functools import cached_property
 from smemviz.errors import InputError
 from smemviz.i18n import N_
 from smemviz.lessons.banks import BANK, COLUMN, ROW, SHARED_WORD
-from smemviz.lessons.barriers import BARRIER, RACE
-from smemviz.lessons.impact import COMPILER
+from smemviz.lessons.barriers import BARRIER, RACE, REUSE
+from smemviz.lessons.hardware import COMPILER, OCCUPANCY
+from smemviz.lessons.impact import MATTER
 from smemviz.lessons.lesson import Lesson
 from smemviz.lessons.mapping import REDUCTION, SWIZZLE
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
@@ -19,8 +20,9 @@ from smemviz.lessons.traffic import SECTORS, TILES
 from smemviz.paths import kernels_dir
 
 LESSONS = (
-    *(WHY, LANES, SECTORS, BARRIER, RACE, TILES),
-    *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION, COMPILER),
+    *(WHY, LANES, SECTORS, BARRIER, RACE, TILES, REUSE),
+    *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION),
+    *(COMPILER, OCCUPANCY, MATTER),
 )
 
 

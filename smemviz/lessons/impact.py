@@ -1,160 +1,116 @@
-"""The last lesson: whether a count matters. The compiler merges loads, and shared memory limits the blocks that fit."""
+"""The last lesson: whether a conflict matters. It asks for a share of time that was measured on an H200."""
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import pairwise
+from typing import NamedTuple
 
 from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
-from smemviz.figures.source import source
-from smemviz.frontends.reading import kernel_lines
-from smemviz.i18n import N_, _, ngettext
-from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values
-from smemviz.lessons.scenes import by_model, by_recording, code, code_of, recorded, recorded_access
-from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device
-from smemviz.model.hardware.hardware import H200
+from smemviz.figures.lessons import Bar, lesson_bars
+from smemviz.i18n import N_, _
+from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
+from smemviz.lessons.scenes import by_recording, code_of, recorded
+from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.recording import Recording
+from smemviz.wording.impact import clock_mhz
+from smemviz.wording.labels import duration, percent
 
-_LOADS = ("a_tile[ty, k]", "b_tile[k, tx]")  # from shared memory, in the innermost loop
+# Of each file a kernel with conflicts, and one that does the same without.
+_PAIRS = {
+    "square": ("set_row_read_col", "set_row_read_col_pad"),
+    "transpose": ("tile", "padded_tile"),
+    "rectangle": ("set_row_read_col", "set_row_read_col_pad"),
+    "reduce": ("neighbours_by_close_threads", "halves"),
+}
+_LIMITS = (0, 5, 20, 50, 100)  # percent, between the answers that are offered
 
 
-def _merged(load: str) -> Stage:
-    recording = recorded("matmul")
-    access = recorded_access(recording, "tiled", "load", "shared", _LOADS.index(load))
-    if not access.launch.hardware:
-        raise RecordingError(f"{recording.file}: the hardware's counters are not in the recording")
-    site, counted = access.launch.sites[access.site], access.launch.hardware[access.site]
-    requests = access.launch.summary()[access.site].requests
-    right = counted.requests
-    rows = access.launch.requests.addresses[access.launch.requests.site == access.site]
-    warp = access.launch.requests.warp[access.launch.requests.site == access.site]
-    apart = int(np.diff(rows[warp == warp[0]][:2, 0])[0])
+class _Timed(NamedTuple):
+    launch: Launch
+    time: Timing
+    mhz: float
+
+
+def _timed(recording: Recording, kernel: str) -> _Timed:
+    launch = recording[kernel]
+    mhz = clock_mhz(launch.time) if launch.time else None
+    if launch.time is None or mhz is None:
+        raise RecordingError(f"{recording.file}: the time of {kernel} is not in the recording")
+    return _Timed(launch, launch.time, mhz)
+
+
+def _answer(share: float) -> str:
+    """Return the option that a share of the time belongs to, by its lower limit."""
+    return str(max(limit for limit in _LIMITS[:-1] if 100 * share >= limit))
+
+
+def _option(low: int, high: int) -> Option:
+    if low == 0:
+        return Option(str(low), _("under {limit} %", limit=high))
+    if high == 100:
+        return Option(str(low), _("over {limit} %", limit=low))
+    return Option(str(low), _("{low} to {high} %", low=low, high=high))
+
+
+def _saved(values: Values) -> Stage:
+    recording = recorded(values["FILE"])
+    slow, fast = (_timed(recording, kernel) for kernel in _PAIRS[values["FILE"]])
+    blocks = slow.launch.grid[0] * slow.launch.grid[1] * slow.launch.grid[2]
+    excess = sum(row.excess or 0 for row in slow.launch.summary()) // blocks
+    before_us, after_us = slow.time.median_us, fast.time.median_us
+    lost_us = excess / slow.mhz
+    right = _answer(1 - after_us / before_us)
 
     def hint(answer: str) -> str:
-        number = int(answer)
-        if number == requests:
-            return _("That is how often the source asks for it. From k to k + 1 the address moves on by {apart} bytes, "
-                     "and one instruction loads up to 16.", apart=apart)  # fmt: skip
-        if apart * 2 > 16:
-            return _("From k to k + 1 the address moves on by {apart} bytes. Can one instruction load two of them?",
-                     apart=apart)  # fmt: skip
-        return _("An element is {width} bytes, and one instruction loads up to 16. How many are left of {requests:,}?",
-                 width=site.width, requests=requests)  # fmt: skip
+        if int(answer) > int(right):
+            return _("A cycle for each wavefront too many: {excess:,} at {mhz:,.0f} MHz are {lost}. The rest of {time} "
+                     "is the launch and the way to global memory, which stay.", excess=excess, mhz=slow.mhz,
+                     lost=duration(lost_us), time=duration(before_us))  # fmt: skip
+        return _("A cycle for each wavefront too many: {excess:,} at {mhz:,.0f} MHz are {lost}. Which part of {time} "
+                 "is that?", excess=excess, mhz=slow.mhz, lost=duration(lost_us), time=duration(before_us))  # fmt: skip
 
-    if right == requests:
-        because = _("{n:,}, as in the source: the elements lie {apart} bytes apart, and no instruction loads two.",
-                    n=right, apart=apart)  # fmt: skip
-    else:
-        because = ngettext(
-            "{n:,} instruction for {requests:,} loads of the source: the compiler made one load of {times}.",
-            "{n:,} instructions for {requests:,} loads of the source: the compiler made one load of {times}.",
-            right, requests=requests, times=requests // right,
-        )  # fmt: skip
-
-    lines = kernel_lines(recording, access.launch)
-
-    def panels(theme: ThemeName) -> tuple[Panel, ...]:
-        bars = [Bar(_("requests of the source"), requests), Bar(_("requests of the hardware"), right, answers=True)]
-        if counted.wavefronts is not None:
-            modelled = access.launch.summary()[access.site].wavefronts or 0
-            bars += [Bar(_("wavefronts of the source"), modelled)]
-            bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
-        sentence = _("Source and hardware. {said}", said=because)
-        picture = source(recording, access.launch, lines, site=access.site, theme=theme)
-        return (
-            Panel(
-                _("Source and hardware"),
-                lesson_bars(bars, "", _("count"), sentence, theme=theme),
-                sentence,
-                narrow=True,
-            ),
-            Panel(_("The kernel"), picture, because, narrow=True),
-        )
-
+    because = _("{fast} took {after}, {share} less. {excess:,} cycles at {mhz:,.0f} MHz are {lost}, {most} of "
+                "{before}. An empty kernel takes {floor}; most of the rest is latency.",
+                fast=fast.launch.kernel, after=duration(after_us), share=percent(1 - after_us / before_us),
+                excess=excess, mhz=slow.mhz, lost=duration(lost_us), most=percent(lost_us / before_us),
+                before=duration(before_us), floor=duration(slow.time.floor_us))  # fmt: skip
     gpu = recording.device.name if recording.device else ""
-    question = _("An element has {width} bytes. In the source, warps load {code} {requests:,} times. How many load "
-                 "instructions did Nsight Compute count on the {gpu}?",
-                 width=site.width, code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
-    return Stage(
-        Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
-        lambda theme: code_of(recording, access.launch, theme),
-    )  # fmt: skip
-
-
-# What fits a multiprocessor
-
-_THREADS = 256
-
-
-def _fitting(kib: int) -> Stage:
-    limits = device(H200.cc)
-    whole, reserved = limits.multiprocessor.shared_bytes // KIB, limits.reserved_shared // KIB
-    by_threads = blocks_per_multiprocessor(0, H200.cc, _THREADS)
-    right = blocks_per_multiprocessor(kib * KIB, H200.cc, _THREADS)
-
-    def hint(answer: str) -> str:
-        number = int(answer)
-        if number == by_threads:
-            return _("So many have room for their threads. But they would take {n} KiB of shared memory.",
-                     n=number * (kib + reserved))  # fmt: skip
-        if number == whole // kib:
-            return _("Each block takes {n} KiB more than it declares.", n=reserved)
-        return _("A block takes {each} KiB of {whole} KiB, and {threads} of {most} threads.", each=kib + reserved,
-                 whole=whole, threads=_THREADS, most=limits.multiprocessor.threads)  # fmt: skip
-
-    because = ngettext(
-        "{whole} KiB hold {n} block of {each} KiB; threads alone would allow {most}. Fewer warps are left to work "
-        "while others wait: less occupancy.",
-        "{whole} KiB hold {n} blocks of {each} KiB; threads alone would allow {most}. Fewer warps are left to work "
-        "while others wait: less occupancy.",
-        right, whole=whole, each=kib + reserved, most=by_threads,
-    )  # fmt: skip
-    question = _("A multiprocessor of compute capability {cc} has {whole} KiB of shared memory and takes {most:,} "
-                 "threads. A block has {threads} threads and declares {kib} KiB; {reserved} KiB is taken on top. How "
-                 "many blocks fit at once?", cc=limits.name, whole=whole, most=limits.multiprocessor.threads,
-                 threads=_THREADS, kib=kib, reserved=reserved)  # fmt: skip
-
-    def before(theme: ThemeName) -> Panel:
-        sentence = _("Shared memory of a multiprocessor in KiB, and what one block takes of it.")
-        cells = {(0, column): "" for column in range(kib + reserved)}
-        figure = lesson_scene((1, whole), cells, (_("KiB"), ""), sentence, theme=theme)
-        return Panel(_("One block"), figure, sentence)
+    question = _("On an {gpu} {kernel} took {time}. Each block has a multiprocessor of its own and {excess:,} "
+                 "wavefronts too many; a wavefront takes a cycle, at {mhz:,.0f} MHz. {fast} does the same without a "
+                 "conflict. How much less time did it take?", gpu=gpu, kernel=slow.launch.kernel,
+                 time=duration(before_us), excess=excess, mhz=slow.mhz, fast=fast.launch.kernel)  # fmt: skip
 
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
-        limiting = [
-            Bar(_("blocks by threads"), by_threads),
-            Bar(_("blocks by shared memory"), blocks_per_multiprocessor(kib * KIB, H200.cc)),
-            Bar(_("blocks at once"), right, answers=True),
+        bars = [
+            Bar(slow.launch.kernel, round(1000 * before_us)),
+            Bar(fast.launch.kernel, round(1000 * after_us), answers=True),
+            Bar(_("an empty kernel"), round(1000 * slow.time.floor_us)),
         ]
-        figure = lesson_bars(limiting, "", _("blocks"), because, theme=theme)
-        return (Panel(_("What limits the blocks"), figure, because),)
+        figure = lesson_bars(bars, "", _("time in ns"), because, theme=theme)
+        return (Panel(_("Measured times"), figure, because),)
 
-    return Stage(Question("number", question), frozenset([str(right)]), hint, because, by_model(), panels, before)
-
-
-_ABOUT = {"32": N_("blocks of 32 KiB"), "100": N_("blocks of 100 KiB")}
-
-
-def _compiler(values: Values) -> Stage:
-    about = values["LOAD"]
-    return _merged(about) if about in _LOADS else _fitting(int(about))
+    return Stage(
+        Question("choice", question, tuple(_option(*limits) for limits in pairwise(_LIMITS))), frozenset([right]),
+        hint, because, by_recording(recording), panels, lambda theme: code_of(recording, slow.launch, theme),
+    )  # fmt: skip
 
 
-COMPILER = Lesson(
-    "compiler",
+MATTER = Lesson(
+    "matter",
     N_("Does it matter?"),
-    N_("Say why hardware may count less than the source, and how shared memory limits the blocks that run."),
+    N_("Estimate from its excess how much time a conflict can cost."),
     7,
     (
-        Text(N_("The source says which elements are loaded. The compiler chooses the instructions: neighbours in "
-                "memory, as {a} for k = 0, 1, 2, ..., can be loaded together, up to 16 bytes a lane."),
-             {"a": _LOADS[0]}),
-        Text(N_("A conflict costs time where a kernel waits for shared memory, and hardly any where it waits for "
-                "global memory. A pad may even cost more than it saves, if fewer blocks fit.")),
+        Text(N_("A wavefront takes a cycle of shared memory. So the wavefronts in excess say how much time conflicts "
+                "can cost at most. They cost it only where a kernel waits for shared memory.")),
+        Text(N_("The rest of the time stays: the launch, the wait for global memory, the arithmetic. Compare before "
+                "you optimize: excess in cycles with the time of the kernel.")),
     ),
-    (Knob("LOAD", (*_LOADS, *_ABOUT), _LOADS[0], N_("In question"), _ABOUT),),
-    _compiler,
-    ({}, {"LOAD": _LOADS[1]}, {"LOAD": "32"}),
-    ("8192", "1", "4096"),
-    "file=matmul&kernel=tiled",
+    (Knob("FILE", tuple(_PAIRS), "square", N_("Kernel file")),),
+    _saved,
+    ({}, {"FILE": "rectangle"}, {"FILE": "reduce"}),
+    ("50", "5", "0"),
+    "file=square&kernel=set_row_read_col",
+    builds_on=("padding", "occupancy"),
 )  # fmt: skip

@@ -109,7 +109,8 @@ class Lesson:
 
     ``goal`` says in a sentence what one can do after it, ``minutes`` how long it takes. ``scenes`` are the knobs that a
     presenter steps through, the first one being the question's. ``wrong`` are answers to that question that a class
-    gives, and ``kernel`` is the query of the kernel page where one can go on.
+    gives, and ``kernel`` is the query of the kernel page where one can go on. ``builds_on`` are the slugs of lessons
+    that should come first.
     """
 
     slug: str
@@ -122,6 +123,7 @@ class Lesson:
     scenes: tuple[Values, ...]
     wrong: tuple[str, ...]
     kernel: str
+    builds_on: tuple[str, ...] = ()
 
     def set_to(self, values: Values) -> str:
         """Write the knobs as they stand, in the spoken language."""

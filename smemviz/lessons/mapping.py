@@ -52,7 +52,7 @@ SWIZZLE = Lesson(
     "swizzle",
     N_("A swizzle instead of a pad"),
     N_("Find the bank of an element in a swizzled tile."),
-    7,
+    9,
     (
         Text(N_("A swizzle keeps every element in its row and changes the order within the row, by another order for "
                 "each row: the column is XORed with the row, in Python and C {code}."), {"code": "c ^ r"}),
@@ -64,6 +64,7 @@ SWIZZLE = Lesson(
     ({}, {"WARP": "1"}, {"WARP": "31"}),
     ("11", "5", "6"),
     "file=transpose&kernel=swizzled_tile",
+    builds_on=("padding",),
 )  # fmt: skip
 
 
@@ -121,7 +122,7 @@ REDUCTION = Lesson(
     "reduction",
     N_("A reduction"),
     N_("Choose which threads add which elements, so that they do not collide."),
-    7,
+    9,
     (
         Text(N_("A sum of many numbers is made in rounds: each halves how many are left. If neighbours are added and "
                 "the first threads do it, their elements lie further apart in each round.")),
@@ -136,4 +137,5 @@ REDUCTION = Lesson(
     ({}, {"ROUND": "4"}, {"KERNEL": "halves"}),
     ("32", "1", "4"),
     "file=reduce&kernel=neighbours_by_close_threads",
+    builds_on=("words", "barrier"),
 )  # fmt: skip

@@ -106,7 +106,7 @@ PADDING = Lesson(
     "padding",
     N_("A pad of one"),
     N_("Say what a pad does to a column, and what it costs."),
-    6,
+    8,
     (
         Text(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
              {"code": "tile[32, 32 + IPAD]"}),
@@ -120,6 +120,7 @@ PADDING = Lesson(
     ({}, {"IPAD": "2"}, {"IPAD": "3"}, {"IPAD": "4"}),
     ("32", "2", "33"),
     "file=square&kernel=set_row_read_col_pad",
+    builds_on=("columns",),
 )  # fmt: skip
 
 
@@ -204,7 +205,7 @@ RECTANGLE = Lesson(
     "rectangles",
     N_("Rectangles need another pad"),
     N_("Find the smallest pad for a tile that is not square."),
-    7,
+    8,
     (
         Text(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
         Text(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
@@ -215,6 +216,7 @@ RECTANGLE = Lesson(
     ({}, {"BDIMY": "8"}, {"BDIMY": "32"}),
     ("1", "0", "16"),
     "file=rectangle&kernel=set_row_read_col_pad",
+    builds_on=("padding",),
 )  # fmt: skip
 
 
@@ -269,7 +271,7 @@ BY_HAND = Lesson(
     "by-hand",
     N_("Padding by hand"),
     N_("Write a padded index for dynamic shared memory, which has one dimension."),
-    6,
+    7,
     (
         Text(N_("Shared memory whose size is given at launch has no rows: the kernel computes every index itself.")),
         Text(N_("The store and the load have to skip the unused words alike. The output has none, and its own index.")),
@@ -279,4 +281,5 @@ BY_HAND = Lesson(
     ({}, {"IPAD": "2"}),
     ("flat", "row", "after"),
     "file=square&kernel=set_row_read_col_dyn_pad",
+    builds_on=("padding",),
 )

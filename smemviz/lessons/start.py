@@ -91,7 +91,7 @@ WHY = Lesson(
     "why",
     N_("Why shared memory"),
     N_("Tell how often threads of a block load the same data from global memory."),
-    4,
+    7,
     (
         Text(N_("Global memory is large and far away. Each multiprocessor has a little shared memory of its own, which "
                 "all threads of a block reach and which answers much sooner.")),
@@ -172,7 +172,7 @@ LANES = Lesson(
     "lanes",
     N_("Warp, lane, thread"),
     N_("Find the warp and the lane of a thread."),
-    4,
+    7,
     (
         Text(N_("A kernel runs once for each thread. Threads come in blocks, and a GPU runs a block in warps of 32. "
                 "The number of a thread in its warp, 0 to 31, is its lane.")),

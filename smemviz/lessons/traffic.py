@@ -64,7 +64,7 @@ SECTORS = Lesson(
     "sectors",
     N_("Coalescing: neighbours load neighbours"),
     N_("Count the sectors that a load of a warp moves."),
-    5,
+    7,
     (
         Text(N_("Global memory is moved in sectors, aligned pieces of 32 bytes, and a load fetches every sector that "
                 "it touches, whole. An access is coalesced when it touches as few as possible.")),
@@ -80,6 +80,7 @@ SECTORS = Lesson(
     ({}, {"TILE": "8"}, {"KERNEL": "copy"}),
     ("4", "1", "128"),
     "file=transpose&kernel=load_columns_store_rows",
+    builds_on=("lanes",),
 )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ TILES = Lesson(
     "tiles",
     N_("What a tile saves"),
     N_("Work out how much less a tiled kernel loads from global memory."),
-    6,
+    7,
     (
         Text(N_("For a matrix product without tiles each thread loads a whole row of a and a whole column of b.")),
         Text(
@@ -141,4 +142,5 @@ TILES = Lesson(
     ({}, {"TILE": "8"}, {"TILE": "32"}),
     ("256", "2", "8"),
     "file=matmul&kernel=tiled",
+    builds_on=("why", "sectors"),
 )

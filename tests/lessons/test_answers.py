@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from math import gcd
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -43,8 +44,16 @@ def answer(slug: str, **knobs: str) -> str:
         ("reduction", {}, "8"),  # 32 lanes 8 words apart: 4 banks
         ("reduction", {"ROUND": "4"}, "8"),  # 8 lanes left, 32 words apart
         ("reduction", {"KERNEL": "halves"}, "1"),
-        ("compiler", {"LOAD": "32"}, "6"),  # 228 KiB / 33 KiB
-        ("compiler", {"LOAD": "100"}, "2"),
+        ("occupancy", {}, "6"),  # 228 KiB / 33 KiB
+        ("occupancy", {"KIB": "100"}, "2"),
+        ("occupancy", {"KIB": "8", "THREADS": "128"}, "16"),  # 2,048 / 128
+        ("reuse", {}, "8"),  # all warps of 256 threads load row 0 of b_tile
+        ("reuse", {"TILE": "32"}, "32"),
+        ("reuse", {"ARRAY": "a_tile"}, "1"),  # ty = 0 is in warp 0 alone
+        ("matter", {}, "20"),  # 1.271 us and 0.864 us in the recording of square.py
+        ("matter", {"FILE": "transpose"}, "20"),  # 1.870 us and 1.419 us
+        ("matter", {"FILE": "rectangle"}, "5"),  # 0.899 us and 0.801 us
+        ("matter", {"FILE": "reduce"}, "0"),  # 1.407 us and 1.351 us
         ("banks", {}, "13"),  # (2 x 20 + 5) % 32
         ("banks", {"ROW": "3", "COLUMNS": "33"}, "8"),  # (3 x 33 + 5) % 32
         ("rows", {}, "1"),
@@ -144,9 +153,36 @@ def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> Non
         assert (excess == 0) == (pad == smallest)
 
 
-@pytest.mark.parametrize("kib", [32, 100])
-def test_as_many_blocks_fit_as_share_memory_and_threads(kib: int) -> None:
-    assert int(answer("compiler", LOAD=str(kib))) == min(228 // (kib + 1), 2048 // 256)
+@pytest.mark.parametrize("knobs", combinations(lesson_of("occupancy")), ids=str)
+def test_as_many_blocks_fit_as_share_memory_and_threads(knobs: dict[str, str]) -> None:
+    right = min(228 // (int(knobs["KIB"]) + 1), 2048 // int(knobs["THREADS"]))
+    assert int(answer("occupancy", **knobs)) == right
+    share = right * int(knobs["THREADS"]) / 2048
+    assert f"an occupancy of {100 * share:.0f} %." in lesson_of("occupancy").stage(knobs).because
+
+
+@pytest.mark.parametrize("file", ["square", "transpose", "rectangle", "reduce"])
+def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost(file: str) -> None:
+    """What a reader can work out from the question leads to the range that was measured."""
+    stage = lesson_of("matter").stage({"FILE": file})
+    time, excess, mhz = re.findall(
+        r"took ([\d.]+) µs.* and ([\d,]+) wavefronts.* at ([\d,]+) MHz", stage.question.text
+    )[0]
+    most = 100 * int(excess.replace(",", "")) / int(mhz.replace(",", "")) / float(time)
+    assert {str(max(limit for limit in (0, 5, 20, 50) if most >= limit))} == stage.right
+
+
+def test_a_tiled_product_without_its_second_barrier_races(tmp_path: Path) -> None:
+    source = (kernels_dir() / "matmul.py").read_text("utf-8")
+    loop = source[source.index("def tiled(c, a, b):") :]
+    (tmp_path / "matmul.py").write_text(
+        source.replace(
+            loop, loop.replace("            k += 1\n        cuda.syncthreads()\n", "            k += 1\n", 1)
+        )
+    )
+    recording = smemviz.run(tmp_path / "matmul.py", engine="lockstep", kernels=["tiled"])
+    assert {finding.kind for finding in recording.findings} == {"race"}
+    assert "b_tile" in " ".join(finding.message for finding in recording.findings)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +193,9 @@ def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "lesson", [lesson_of(slug) for slug in ("race", "words", "by-hand", "compiler")], ids=lambda lesson: lesson.slug
+    "lesson",
+    [lesson_of(slug) for slug in ("race", "words", "by-hand", "compiler", "matter")],
+    ids=lambda lesson: lesson.slug,
 )
 def test_no_question_says_what_is_right(lesson: Lesson) -> None:
     for knobs in combinations(lesson):
@@ -165,7 +203,7 @@ def test_no_question_says_what_is_right(lesson: Lesson) -> None:
         told = " ".join([stage.question.text, lesson.set_to(knobs)]).replace("\N{NO-BREAK SPACE}", " ")
         if stage.question.kind != "number":
             assert stage.answer not in told
-        elif knobs["LOAD"] in ("a_tile[ty, k]", "b_tile[k, tx]"):  # where nothing is merged the counts are the same
+        else:  # where nothing is merged the counts are the same
             assert (stage.answer in told) == (knobs["LOAD"] == "b_tile[k, tx]")
 
 
@@ -269,8 +307,10 @@ def asked(lesson: Lesson) -> str:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer(lesson: Lesson) -> None:
     assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
-    assert 3 <= lesson.minutes <= 8
     stage = lesson.stage(lesson.values({}))
+    words = " ".join([text_of(lesson.slug), stage.question.text, stage.because]).split()
+    # Three for the first question, one for each further setting, and the words at a hundred a minute.
+    assert 3 + len(lesson.scenes) - 1 + len(words) / 100 <= lesson.minutes <= 10
     assert stage.answer not in lesson.goal
     before, *after = [stage.before("light"), *stage.panels("light")]
     assert before.figure != after[0].figure

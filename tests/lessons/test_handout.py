@@ -29,7 +29,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     out = tmp_path / "columns.pdf"
     command("handout", "columns", "-o", out)
     first, answer = pages(out)  # two pictures of 32 rows each
-    assert "Lesson 9 of 16 Down a column" in first
+    assert "Lesson 10 of 19 Down a column" in first
     assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
     assert "32 wavefronts" not in first
     assert "It is 32." in answer
@@ -83,9 +83,9 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["17", "-o", "a.pdf"], "no lesson '17'; there are 1 why, 2 lanes, 3 sectors"),
+        (["20", "-o", "a.pdf"], "no lesson '20'; there are 1 why, 2 lanes, 3 sectors"),
         (["3", "-o", "a.svg"], "a.svg: a handout ends in .pdf"),
-        (["9", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
+        (["10", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
         (["--all", "--set", "COLUMNS=8", "-o", "a.pdf"], "--set turns a knob of one lesson; name it instead of --all"),
         (["3", "-o", "there.pdf"], "there.pdf: is there already; --force overwrites it"),
     ],

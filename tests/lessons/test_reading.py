@@ -50,12 +50,20 @@ def test_what_is_no_answer_is_told_in_one_line(slug: str, text: str, said: str) 
 
 def test_lessons_are_found_by_number_and_name() -> None:
     assert [lesson.slug for lesson in LESSONS] == [
-        *("why", "lanes", "sectors", "barrier", "race", "tiles"),
-        *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction", "compiler"),
+        *("why", "lanes", "sectors", "barrier", "race", "tiles", "reuse"),
+        *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction"),
+        *("compiler", "occupancy", "matter"),
     ]
-    assert lesson_of("9") is lesson_of("columns") is LESSONS[8]
-    with pytest.raises(InputError, match="no lesson '17'; there are 1 why, 2 lanes"):
-        lesson_of("17")
+    assert lesson_of("10") is lesson_of("columns") is LESSONS[9]
+    with pytest.raises(InputError, match="no lesson '20'; there are 1 why, 2 lanes"):
+        lesson_of("20")
+
+
+def test_a_lesson_builds_on_lessons_before_it() -> None:
+    slugs = [lesson.slug for lesson in LESSONS]
+    for number, lesson in enumerate(LESSONS):
+        assert set(lesson.builds_on) <= set(slugs[:number])
+        assert lesson.builds_on or lesson.slug in ("why", "lanes")
 
 
 def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_line_is_refused() -> None:
@@ -102,7 +110,25 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ("race", {}, "0", "Lane 0 loads held[6], which thread 6 stored, of its own warp."),
         ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
         ("reduction", {}, "1", "Lane 0 asks word 0, in bank 0. Lane 4 asks word 32, in bank 0 as well."),
-        ("compiler", {"LOAD": "32"}, "7", "Each block takes 1 KiB more than it declares."),
+        ("occupancy", {}, "7", "Each block takes 1 KiB more than it declares."),
+        ("reuse", {}, "256", "The block has 256 threads, and 32 of them are a warp."),
+        (
+            "reuse", {}, "1",
+            "Each thread loads b_tile[k, tx] for all k, whatever its ty. Which warps have a thread with tx = 0?",
+        ),
+        (
+            "reuse", {"ARRAY": "a_tile"}, "8",
+            "A warp has threads of 2 values of ty. Which warp has ty = 0?",
+        ),
+        (
+            "matter", {}, "50",
+            "A cycle for each wavefront too many: 992 at 1,980 MHz are 0.501 µs. The rest of 1.271 µs is the launch "
+            "and the way to global memory, which stay.",
+        ),
+        (
+            "matter", {}, "0",
+            "A cycle for each wavefront too many: 992 at 1,980 MHz are 0.501 µs. Which part of 1.271 µs is that?",
+        ),
         ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
         (
             "rows", {"WIDTH": "16"}, "1",

@@ -66,7 +66,13 @@ def _list(editor: bool) -> list[Component]:
     after = _("After {n} of them there is a kernel to fix.", n=fixes) if fixes else ""
     return [
         page_title(
-            _("Learn"), sentences(course, after, _("Each can be presented to a class, and printed as a handout."))
+            _("Learn"),
+            sentences(
+                course,
+                after,
+                _("You need to read Python, and to know what a thread, a block and a grid are."),
+                _("Each can be presented to a class, and printed as a handout."),
+            ),
         ),
         html.Div(
             [
@@ -112,6 +118,15 @@ def _to_fix(task: Task) -> Component:
     return html.P([dcc.Link(_("Fix this kernel"), href=task_href(task), className="learn-fix"), " ", status])
 
 
+def _before(lesson: Lesson) -> list[Component]:
+    """Lead to the lessons that should come first."""
+    if not lesson.builds_on:
+        return []
+    first = (dcc.Link(_(one.title), href=href(one)) for one in map(lesson_of, lesson.builds_on))
+    links = [part for link in first for part in (", ", link)][1:]
+    return [html.P([_("Builds on:"), " ", *links], className="origin learn-before-this")]
+
+
 def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
     at = LESSONS.index(lesson)
     stage = lesson.stage(lesson.values({}))
@@ -131,6 +146,7 @@ def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
                     _("Goal: {goal} {minutes}.", goal=_(lesson.goal), minutes=minutes(lesson)),
                     className="origin learn-goal",
                 ),
+                *_before(lesson),
                 html.P("", className="learn-set", id="learn-set"),
             ],
             className="title learn-title",
