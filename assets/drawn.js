@@ -51,7 +51,7 @@
   function put(figure, picture) {
     figure.innerHTML = picture.svg || "";
     if (!picture.svg) figure.textContent = picture.note;
-    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at, pick: picture.pick, lit: picture.lit });
+    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at, pick: picture.pick, lit: picture.lit, drawn: picture.drawn });
     figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
   }
 

@@ -33,7 +33,7 @@
   function caption(figure) {
     const said = (selector, from) => {
       const found = from && from.querySelector(selector);
-      return found ? found.textContent.trim() : "";
+      return found ? found.innerText.trim() : ""; // what is hidden is left out
     };
     const title = document.querySelector(`#${ids.PAGE} .title`);
     const [what, headline] = [said(".eyebrow", title), said(".headline", title)];

@@ -16,6 +16,8 @@
   const at = (id) => document.getElementById(id);
   const panelOf = (id) => at(id).closest(".panel");
   const last = () => launch.block.warp.length - 1;
+  // The block as it is drawn: as written, or in another layout of its arrays.
+  const drawn = () => window.smemviz.inLayout(launch);
   const siteOf = (i) => launch.sites[launch.block.site[i]];
   const here = () => ({ site: launch.block.site[place], warp: launch.block.warp[place], step: launch.block.step[place] });
 
@@ -65,8 +67,10 @@
       at(ids.POSITION_TEXT).textContent = gettext("No request of this block was logged");
       return;
     }
+    window.smemviz.still();
     drawnIn = rooms(); // measured once, for what is drawn makes the browser lay the page out anew
-    const request = new window.pictures.Request(launch.banks, launch, launch.block, place);
+    const shown = drawn();
+    const request = new window.pictures.Request(launch.banks, shown, shown.block, place);
     const { site } = request;
     const doing = gettext("{access} by warp {warp}, step {step}: {cost}", {
       access: site.does,
@@ -80,9 +84,8 @@
       request: doing,
     });
     if (at(ids.POSITION_TEXT).textContent !== said) at(ids.POSITION_TEXT).textContent = said;
-    const goesTo = site.shared && launch.arrays.find((one) => one.name === site.array);
-    const chosen = launch.arrays.find((one) => one.name === launch.array);
-    array = chosen || goesTo || (launch.arrays.includes(array) ? array : launch.arrays[0]);
+    const named = (name) => shown.arrays.find((one) => one.name === name);
+    array = named(launch.array) || (site.shared && named(site.array)) || (array && named(array.name)) || shown.arrays[0];
     if (array) put(ids.TILE, Object.assign(window.pictures.tile(request, array, drawnIn.tile), { says: sentence(request) }));
     const isBank = site.shared;
     const picture = (isBank ? window.pictures.banks : window.pictures.sectors)(request, drawnIn.request);
@@ -94,10 +97,11 @@
 
   // The present request, and the one that a click on a site would go to, where it is in this block.
   Object.assign(window.smemviz, {
-    presentRequest: () => (launch && place >= 0 ? new window.pictures.Request(launch.banks, launch, launch.block, place) : null),
+    presentRequest: () => (launch && place >= 0 ? new window.pictures.Request(launch.banks, drawn(), drawn().block, place) : null),
+    drawAgain: draw,
     requestAt(site) {
       const i = launch ? placeOf({ site, warp: place < 0 ? null : here().warp, step: null }) : -1;
-      return i < 0 || launch.block.site[i] !== site ? null : new window.pictures.Request(launch.banks, launch, launch.block, i);
+      return i < 0 || launch.block.site[i] !== site ? null : new window.pictures.Request(launch.banks, drawn(), drawn().block, i);
     },
   });
 
@@ -214,10 +218,12 @@
     button.setAttribute("aria-label", on ? gettext("Pause") : gettext("Play"));
     if (!on) return follow();
     if (place >= last()) stepTo(0);
+    window.smemviz.drop(pace());
     let due = performance.now() + pace();
     const next = () => {
       if (!at(ids.TILE)) return;
       stepTo(place + 1);
+      window.smemviz.drop(pace());
       if (place >= last()) return play(false);
       due = Math.max(due + pace(), performance.now()); // none is skipped: who is late plays slower
       timer = window.setTimeout(next, due - performance.now());

@@ -37,10 +37,10 @@ window.pictures = (function () {
     `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" class="${kind}" font-size="${size.toFixed(1)}">${escaped(said)}</text>`;
 
   // The size of a cell, so that so many fill the room that there is beside what stands left of them and below.
-  function sized(room, columns, rows, left = LEFT) {
-    if (!room) return { width: CELL, height: ROW };
+  function sized(room, columns, rows, left = LEFT, widest = WIDEST) {
+    if (!room) return { width: (CELL * widest) / WIDEST, height: ROW };
     const fit = (pixels, count, most) => Math.min(Math.max(pixels / count, 3), most);
-    return { width: fit(room.width - left - 4, columns, WIDEST), height: fit(room.height - FOOT, rows, HIGHEST) };
+    return { width: fit(room.width - left - 4, columns, widest), height: fit(room.height - FOOT, rows, HIGHEST) };
   }
 
   // The type at which so many letters fit a cell, 0 where they do not: smemviz/views/grid.py has the rule.
@@ -80,14 +80,14 @@ window.pictures = (function () {
   }
 
   // A veil over a picture: cells that are lit show through it, rimmed; a bank's others have its colour.
-  function veil(cells, { left, width, height, bank }, isFull, isPart) {
+  function veil(cells, { left, width, height, bank, top = (row) => row * height }, isFull, isPart) {
     const spots = { full: [], part: [] };
     cells.forEach((one, row) => one.forEach((cell, column) => {
       const kind = cell && (isFull(cell, column) ? "full" : isPart(cell, column) && "part");
-      if (kind) spots[kind].push(`M${(left + column * width).toFixed(1)} ${(row * height).toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h-${width.toFixed(1)}z`);
+      if (kind) spots[kind].push(`M${(left + column * width).toFixed(1)} ${top(row).toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h-${width.toFixed(1)}z`);
     }));
     const [across, down] = [Math.max(...cells.map((one) => one.length)) * width, cells.length * height];
-    const whole = `M${left} 0h${across.toFixed(1)}v${down.toFixed(1)}h-${across.toFixed(1)}z`;
+    const whole = `M${left} ${Math.min(top(0), top(cells.length - 1)).toFixed(1)}h${across.toFixed(1)}v${down.toFixed(1)}h-${across.toFixed(1)}z`;
     const part = spots.part.length ? `<path fill="var(--bank${bank})" fill-opacity="0.6" d="${spots.part.join("")}"/>` : "";
     return `<g class="veil"><path class="cloth" d="${whole}${spots.full.join("")}"/>${part}<path class="rim" d="${spots.full.join("")}"/></g>`;
   }
@@ -111,5 +111,5 @@ window.pictures = (function () {
   // Numbers along an axis: each that there is room for, in steps that people count in.
   const step = (pixels) => [1, 2, 4, 8, 16, 32].find((n) => n * pixels >= 22) || 64;
 
-  return { CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fills, put, veil, upright, svg, pointed, step };
+  return { WIDEST, CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fill, fills, put, veil, upright, svg, pointed, step };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fills, put, veil, upright, svg, step } = window.pictures;
+  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fill, fills, put, veil, upright, svg, step } = window.pictures;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -61,22 +61,25 @@
     const rows = Math.min(shape.wavefronts, MOST);
     const cells = cellsOf(request, rows);
     const { width, height } = sized(room, banks, rows);
+    const down = Math.max(rows * height, room ? room.height - FOOT : 0);
+    const top = (row) => down - (row + 1) * height;
+    const stacked = cells.flatMap((one, row) => one.flatMap((cell, bank) =>
+      cell.lanes.length ? [{ ...cell, bank, row, x: LEFT + bank * width, y: top(row), width, height }] : []));
     const places = new Map();
-    cells.forEach((one, row) => one.forEach(({ lanes }, bank) =>
-      put(places, lanes.length ? `fill="var(--bank${bank})"` : 'class="idle"', LEFT + bank * width, row * height)));
-    const said = cells.flatMap((one, row) => one.flatMap(({ lanes, hot }, bank) =>
-      lanes.length ? [{ x: LEFT + bank * width, y: row * height, said: badge(lanes), kind: hot ? "hot" : "here" }] : []));
-    const parts = [fills(places, width, height), named(said, width, height)];
+    for (const { bank, x, y } of stacked) put(places, `fill="var(--bank${bank})"`, x, y);
+    const said = stacked.map(({ x, y, lanes, hot }) => ({ x, y, said: badge(lanes), kind: hot ? "hot" : "here" }));
+    const bins = fill(counted(banks).map((bank) => [LEFT + bank * width, 0]), width, down, 'class="idle"');
+    const parts = [bins, fills(places, width, height), named(said, width, height)];
     for (let row = 0; row < rows; row += step(height * 1.1)) {
-      parts.push(text(LEFT - 14, (row + 0.5) * height + 4, row + 1, "axis"));
+      parts.push(text(LEFT - 14, top(row) + height / 2 + 4, row + 1, "axis"));
     }
     for (let bank = 0; bank < banks; bank += step(width)) {
-      parts.push(text(LEFT + (bank + 0.5) * width, rows * height + 13, bank, "axis"));
+      parts.push(text(LEFT + (bank + 0.5) * width, down + 13, bank, "axis"));
     }
     const across = LEFT + banks * width;
-    parts.push(text((LEFT + across) / 2, rows * height + FOOT - 4, gettext("bank"), "axis"));
-    parts.push(upright(rows * height, gettext("wavefront")));
-    const note = gettext("A row per wavefront, from 1; in each cell the lanes it serves.");
+    parts.push(text((LEFT + across) / 2, down + FOOT - 4, gettext("bank"), "axis"));
+    parts.push(upright(down, gettext("wavefront")));
+    const note = gettext("A bin per bank, a row per wavefront, the first at the bottom; in each cell the lanes it serves.");
     const more = gettext("The first {n} of {total} are shown.", { n: rows, total: shape.wavefronts });
     const table = () => ({
       down: gettext("wavefront"),
@@ -86,7 +89,8 @@
       rows: cells.map((one) => one.map((cell) => told(cell).join("; "))),
     });
     return {
-      svg: svg(across, rows * height + FOOT, parts),
+      svg: svg(across, down + FOOT, parts),
+      drawn: { left: LEFT, width, height, columns: banks, down, cells: stacked },
       says: shape.cost,
       note: shape.wavefronts > rows ? `${note} ${more}` : note,
       part: shape.wavefronts > rows ? more : "",
@@ -96,20 +100,20 @@
         ...(cells.flat().some(({ lanes }) => !lanes.length) ? [["idle", gettext("idle")]] : []),
       ],
       at(x, y) {
-        const [wavefront, bank] = [Math.floor(y / height), Math.floor((x - LEFT) / width)];
+        const [wavefront, bank] = [Math.floor((down - y) / height), Math.floor((x - LEFT) / width)];
         const cell = (cells[wavefront] || [])[bank];
         return cell ? [gettext("bank {bank}, wavefront {wavefront}", { bank, wavefront: wavefront + 1 }), ...told(cell)] : null;
       },
       pick(x, y) {
         const bank = Math.floor((x - LEFT) / width);
-        const cell = (cells[Math.floor(y / height)] || [])[bank];
+        const cell = (cells[Math.floor((down - y) / height)] || [])[bank];
         return cell ? { lanes: cell.lanes, bank } : null;
       },
       lit({ request: other, lanes: those, bank: only }) {
         const used = new Set(other.lanes().map(([, address]) => other.bank(address)));
         const isHere = (cell) => cell.lanes.some((lane) => those.includes(lane));
         const isFull = (cell, bank) => (other.place === request.place ? isHere(cell) : other.site.shared && used.has(bank));
-        return veil(cells, { left: LEFT, width, height, bank: only }, isFull, (_, bank) => bank === only);
+        return veil(cells, { left: LEFT, width, height, bank: only, top }, isFull, (_, bank) => bank === only);
       },
       tables: () => [table(), banksByLane(request)],
     };

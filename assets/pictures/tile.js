@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, svg, step } =
+  const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, svg, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
   const SMALLEST = 7.5; // pixels of type of what a cell holds, which it also says when one points at it
@@ -87,6 +87,10 @@
     return frames.join("") + named(said, width, height);
   }
 
+  // The cells with where they are drawn, for what sets them in motion.
+  const placed = (cells, width, height) => cells.flatMap((one, row) => one.map((cell, column) =>
+    cell && { ...cell, row, column, x: LEFT + column * width, y: row * height })).filter(Boolean);
+
   // The values, where all of them can be read.
   function values(cells, width, height) {
     const longest = Math.max(0, ...cells.flat().map((cell) => (cell && cell.kept ? String(cell.kept.value).length : 0)));
@@ -129,7 +133,8 @@
     const [left, right] = windowOf(columns, where.map((i) => i % columns));
     const counted = (first, end) => Array.from({ length: end - first }, (_, i) => first + i);
     const cells = cellsOf(request, array, lanes, counted(top, bottom), counted(left, right));
-    const { width, height } = sized(room, right - left, bottom - top);
+    const apart = array.step || 1; // the numbers of columns
+    const { width, height } = sized(room, right - left, bottom - top, LEFT, WIDEST * apart);
     const [across, down] = [LEFT + (right - left) * width, (bottom - top) * height];
     const places = new Map();
     cells.forEach((one, row) =>
@@ -140,7 +145,8 @@
       parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, firstRow + row, "axis"));
     }
     for (let column = left; column < right; column += across_step) {
-      parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, firstColumn + column, "axis"));
+      const number = (firstColumn + column) * apart;
+      if (Number.isInteger(number)) parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, number, "axis"));
     }
     parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
     const named = { array: array.name, cost: request.shape.cost };
@@ -148,6 +154,7 @@
     const cellAt = (x, y) => (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
     return {
       svg: svg(across + 2, down + FOOT, parts),
+      drawn: { left: LEFT, width, height, columns: right - left, down, size: array.size, cells: placed(cells, width, height) },
       says: where.length
         ? gettext("{array} with the lanes of this request: {cost}", named)
         : gettext("{array}, where this request has no lane", named),

@@ -91,4 +91,5 @@ def add_callbacks(app: Dash) -> None:
     playback = of_script(app, "smemviz_playback")
     playback("pick_cell", Output(ids.WARPS, "clickData"), Input(ids.WARPS, "clickData"), initially=False)
     playback("show", Output(ids.POSITION, "className"), Input("played", "data"), Input("present", "data"))
+    of_script(app, "smemviz_stage")("offer", Output(ids.LAYOUTS, "className"), Input("layouts", "data"))
     playback("mark", Input(ids.SOURCE, "html"), Input(ids.WHY, "html"), Input(ids.WARPS, "figure"))

@@ -22,7 +22,7 @@ _TOP, _BOTTOM = 12, 44
 def banks(
     now: RequestView, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light"
 ) -> go.Figure:
-    """Draw the present request: a column per bank, a row per wavefront, in each cell a lane (``L5``) above its word."""
+    """Draw the present request: a bin per bank, a row per wavefront from below, a lane (``L5``) and word in a cell."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
     service = bank_service(now, where, hardware)
@@ -45,7 +45,7 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
     palette = [*blend(colours.ramp, banks), colours.idle]
     x, y = np.arange(banks), np.arange(1, rows + 1)
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
-    lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
+    lines = np.stack([y + 0.2, y - 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
     badges = np.vectorize(lane_label, otypes=[object])(lanes)
     lanes_fit = label_size(max(map(len, badges.ravel().tolist())), PLOT_WIDTH / banks, row_height / 2)
@@ -72,7 +72,7 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
             around=(_TOP, _BOTTOM),
             meta=alternative(says),
             xaxis=axis(colours, _("bank"), range=[-0.5, banks - 0.5], tickvals=x[::every]),
-            yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
+            yaxis=axis(colours, title, range=[0.5, rows + 0.5], tickvals=_ticks(rows)),
         ),
     )
 

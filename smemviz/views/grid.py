@@ -31,7 +31,7 @@ class Grid:
 
     ``address`` is a cell's first byte, -1 where there is no cell, ``size`` its bytes; ``value`` and ``thread`` are
     what it holds and who stored that, as in ``Contents``; ``touched`` is False where no request of the launch goes;
-    ``longest`` is the length of the longest value that is ever stored.
+    ``longest`` is the length of the longest value that is ever stored, ``step`` how far apart columns are numbered.
     """
 
     address: NDArray[np.int64]
@@ -43,6 +43,7 @@ class Grid:
     longest: int
     x_title: str
     y_title: str
+    step: float = 1
 
     def window(self, rows: slice, columns: slice) -> Grid:
         """Return a part of the grid."""

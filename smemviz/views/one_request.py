@@ -87,6 +87,7 @@ def cells_data(grid: Grid, name: str, itemsize: int) -> dict[str, Any]:
         "names": grid.name.ravel().tolist(),
         "touched": grid.touched.ravel().astype(int).tolist(),
         "titles": [grid.x_title, grid.y_title],
+        **({"step": grid.step} if grid.step != 1 else {}),
     }
 
 

@@ -26,7 +26,7 @@ def lit(page: Page, figure: str) -> tuple[int, int]:
 def point_at_bank(page: Page, bank: int) -> None:
     box = page.locator("#request svg").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 44 + (box["width"] - 46) / 32 * (bank + 0.5), box["y"] + 8)
+    page.mouse.move(box["x"] + 44 + (box["width"] - 46) / 32 * (bank + 0.5), box["y"] + box["height"] - 34 - 8)
 
 
 def test_a_bank_lights_its_elements_its_lane_and_the_access(page: Page) -> None:

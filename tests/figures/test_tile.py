@@ -31,8 +31,9 @@ RECORDING = square_recording()
 
 def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word() -> None:
     figure = banks(request_view(RECORDING["set_row_read_col"], warp=3, step=1))
-    lanes = {(x, round(y + 0.2)): text for (x, y), text in written(figure).items() if y % 1 > 0.5}
-    words = {(x, round(y - 0.22)): text for (x, y), text in written(figure).items() if y % 1 < 0.5}
+    lanes = {(x, round(y - 0.2)): text for (x, y), text in written(figure).items() if y % 1 < 0.5}
+    words = {(x, round(y + 0.22)): text for (x, y), text in written(figure).items() if y % 1 > 0.5}
+    assert tuple(figure.layout.yaxis.range) == (0.5, 32.5)  # the first is at the bottom
     assert lanes == {(3, lane + 1): f"L{lane}" for lane in range(32)}
     assert words == {(3, lane + 1): str(32 * lane + 3) for lane in range(32)}
     assert {f"L{lane}" for lane in range(32)} <= bold(figure)
@@ -44,7 +45,7 @@ def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word
 
 def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
     figure = banks(request_view(RECORDING["set_row_read_col_pad"], warp=3, step=1))
-    lanes = {x: text for (x, y), text in written(figure).items() if y < 1}
+    lanes = {x: text for (x, y), text in written(figure).items() if y > 1}
     assert lanes == {(33 * lane + 3) % 32: f"L{lane}" for lane in range(32)}
     assert bold(figure) == set()
     assert cells(figure).z.tolist() == [list(range(32))]
@@ -53,7 +54,7 @@ def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
 def test_a_broadcast_whose_lanes_do_not_fit_their_cell_names_them_to_who_points_at_it() -> None:
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
     figure = banks(request_view(launch, warp=7, step=1))
-    assert {text for (x, y), text in written(figure).items() if y < 1} == set()
+    assert {text for (x, y), text in written(figure).items() if y > 1} == set()
     assert cells(figure).hovertext[0, 7] == "<b>bank 7, wavefront 1</b><br>lanes 0-31<br>word 7"
     assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 

@@ -28,6 +28,7 @@ from smemviz.reports.selection import Choice, launches
 
 Export = Callable[..., Text]
 TRANSPOSE = Choice(kernel="set_row_read_col", line=53)
+_NOTE = "A bin per bank, a row per wavefront, the first at the bottom; in each cell the lanes it serves."
 LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans": "存储体冲突、波前、线程束。"}
 MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter
 
@@ -105,9 +106,9 @@ def test_a_report_speaks_the_language(
     with speaking(tag):
         gettext = language.gettext
         titles = [gettext("Request by request"), gettext("Source"), gettext("Tile"), gettext("Banks by wavefront")]
-        spoken = language.script_messages(tag).get("A row per wavefront, from 1; in each cell the lanes it serves.")
+        spoken = language.script_messages(tag).get(_NOTE)
     assert page.locator("h2:visible, h3:visible").all_text_contents() == titles  # of shared memory: no sectors
-    note = spoken or "A row per wavefront, from 1; in each cell the lanes it serves."
+    note = spoken or _NOTE
     assert page.locator("#banks-note").inner_text() == note
 
 

@@ -27,12 +27,13 @@ from smemviz.model.playback import (
     playback_order,
     worst_request,
 )
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared, physical
 from smemviz.views.one_request import cells_data, shape_of
+from smemviz.views.stage import staged_layouts
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.first_look import first_mistake, reason_and_remedy
 from smemviz.wording.labels import number
@@ -103,6 +104,32 @@ def played_block(now: RequestView, hardware: Hardware, *, banks: int | None = No
         "block": part,
         "left_out": max(len(rows) - _MOST_OF_BLOCK, 0),
     }
+
+
+def played_layouts(now: RequestView, explaining: Explaining) -> list[Played]:
+    """Return the block of a request in every layout that was found for its arrays, ready for JSON, as written first.
+
+    They have in place of what ``played_block`` has what differs from that: the requests' shapes and where they start,
+    and the cells of the arrays.
+    """
+    hardware, where = explaining.hardware, bank_layout(now.launch, explaining.hardware)
+    rows = now.rows[:_MOST_OF_BLOCK]
+    now = replace(now, position=0 if len(rows) else -1)
+    layouts = []
+    for layout in staged_layouts(explaining):
+        facts: Played = {"name": layout.name, "title": layout.title, "says": layout.says}
+        facts |= {"wavefronts": layout.wavefronts, "excess": layout.excess}
+        if layout.changes:
+            launch = layout.moved(rows)
+            shapes = _Shapes(launch, where, hardware)
+            block = _block(launch, now.block, np.arange(len(rows)), shapes)
+            facts |= {"shapes": shapes.played, "shape": block["shape"], "base": block["base"]}
+            facts["arrays"] = [
+                cells_data(layout.cells(now, array, where), array.name, array.itemsize)
+                for array in _drawn(now, _MOST_CELLS)
+            ]
+        layouts.append(facts)
+    return layouts
 
 
 def _block(launch: Launch, block: int, rows: NDArray[np.intp], shapes: _Shapes) -> Played:
@@ -182,12 +209,17 @@ def _arrays(now: RequestView, where: BankLayout, room: int, view: View = "declar
     arrays = [array for array in now.launch.shared_arrays if array.nbytes]
     if view == "physical" and arrays:
         return [cells_data(physical(now, arrays, where), arrays[-1].name, arrays[-1].itemsize)]
+    return [cells_data(declared(now, array, where), array.name, array.itemsize) for array in _drawn(now, room)]
+
+
+def _drawn(now: RequestView, room: int) -> list[ArrayInfo]:
+    """Return the shared arrays that so many cells have room for."""
     drawn = []
-    for array in arrays:
+    for array in now.launch.shared_arrays:
         cells = math.prod(array.shape)
-        if cells <= room:
+        if array.nbytes and cells <= room:
             room -= cells
-            drawn.append(cells_data(declared(now, array, where), array.name, array.itemsize))
+            drawn.append(array)
     return drawn
 
 

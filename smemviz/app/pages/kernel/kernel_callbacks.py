@@ -20,7 +20,8 @@ from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global
-from smemviz.app.pages.kernel.kernel_page import explained, folded, kernel_page, looked, touched
+from smemviz.app.pages.kernel.kernel_page import explained, folded, kernel_page, laid_out, looked, touched
+from smemviz.app.pages.kernel.layouts_view import LAYOUTS_PROPERTIES
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES
 from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
@@ -72,6 +73,9 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     def why(run: Query, block: object, look: Query) -> Filling:
         return explained(library, run, look)
 
+    def lay_out(run: Query, block: object, look: Query) -> Filling:
+        return laid_out(library, run, look)
+
     stores = (Input(name, "data") for name in ("run", "look", ids.VERSION))
     # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
     place = (State(ids.STEPPED, "data"),) if followed else ()
@@ -82,6 +86,7 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, State(ids.GLOBAL_OPEN, "data"), look, initially=False)
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
     fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
+    fill(app, LAYOUTS_PROPERTIES, lay_out, drawn, block, look, initially=False)
 
     def show_knobs(shown_run: dict[str, Any] | None, run: Query, before: object) -> Filling:
         """Place the knobs of a source with other constants; those that stay are filled as ever."""

@@ -27,6 +27,7 @@ from smemviz.app.pages.kernel.controls import (
 from smemviz.app.pages.kernel.folded import folded_panels, view_folded
 from smemviz.app.pages.kernel.follow import follower, version
 from smemviz.app.pages.kernel.global_view import closed_global, global_memory, view_global
+from smemviz.app.pages.kernel.layouts_view import view_layouts
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
 from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
@@ -49,8 +50,8 @@ _WARPS_NOTE = N_(
     "colour, the higher the degree."
 )
 _PICTURES = Pictures()
-looked, touched, folded, explained = (
-    _PICTURES.cached(view) for view in (view_look, view_global, view_folded, view_why)
+looked, touched, folded, explained, laid_out = (
+    _PICTURES.cached(view) for view in (view_look, view_global, view_folded, view_why, view_layouts)
 )
 
 
@@ -79,7 +80,7 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = explained(library, drawn, look) | folded(library, drawn, look)
+    later = explained(library, drawn, look) | laid_out(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
     later |= touched(library, drawn, look) if closed is None else closed
     filling = view_run(library, drawn) | looked(library, drawn, look) | later | measured
@@ -106,6 +107,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
         dcc.Store(id="shown-look"),
         dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
         dcc.Store(id="played"),  # the requests of a block
+        dcc.Store(id="layouts"),  # the same in other layouts of its arrays
         dcc.Store(id="present"),  # the one that was asked for; from there on the browser steps
         dcc.Store(id=ids.STEPPED),  # the one that it has stepped to
         dcc.Store(id=ids.STEPPED_GLOBALLY),  # the same, while global memory is shown
@@ -155,7 +157,10 @@ def _title() -> Component:
                 ],
                 className="eyebrow-line",
             ),
-            html.H1(id="headline", className="headline"),
+            html.H1(
+                [html.Span(id=ids.HEADLINE), Written(html.Span(id=ids.STAGED_HEADLINE, hidden=True))],
+                className="headline",
+            ),
             why_panel(),
         ],
         className="title",
@@ -190,12 +195,21 @@ def _player() -> Component:
 
 def _pictures() -> Component:
     """Lay out the pictures of the present request."""
-    pictures = [
-        picture_panel(FIGURES["tile"].title, ids.TILE, choice("array", _("Shared array")), drawing_options()),
-        picture_panel(FIGURES["banks"].title, ids.REQUEST),
-    ]
+    controls = _layouts(), choice("array", _("Shared array")), drawing_options()
+    tile = picture_panel(FIGURES["tile"].title, ids.TILE, *controls)
+    tile.children.insert(1, Written(html.P(id=ids.LAYOUT_SAYS, role="status", className="layout-says")))
+    pictures = [tile, picture_panel(FIGURES["banks"].title, ids.REQUEST)]
     lit = html.P(id=ids.LIT, role="status", className="visually-hidden")
     return html.Div([*pictures, lit], className="pictures")
+
+
+def _staged_headline() -> Component:
+    return Written(html.Span(id=ids.STAGED_HEADLINE, hidden=True))
+
+
+def _layouts() -> Component:
+    """Leave room for the choice of layouts, which the script lays out."""
+    return Written(html.Div(id=ids.LAYOUTS, className="layouts", role="radiogroup", **{"aria-label": _("Layout")}))
 
 
 def _facts() -> Component:

@@ -73,7 +73,7 @@ def _apart(of: Recording, filling: Filling) -> _Drawn:
     figures = {
         name: compress((value.to_json() if isinstance(value, go.Figure) else json.dumps(value)).encode(), level=1)
         for name, value in filling.items()
-        if isinstance(value, go.Figure) or name == "played.data"
+        if isinstance(value, go.Figure) or name in ("played.data", "layouts.data")
     }
     rest: dict[str, Any] = {name: value for name, value in filling.items() if name not in figures}
     return _Drawn(ref(of), rest, figures)

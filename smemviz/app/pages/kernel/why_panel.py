@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
@@ -14,17 +12,14 @@ from smemviz.app.components.launches import Filling, Query, access_query
 from smemviz.app.components.rich import rich
 from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
+from smemviz.app.pages.kernel.explaining import explaining_of
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.frontends.reading import loaded_sites
 from smemviz.i18n import _
-from smemviz.languages import spelling_of
 from smemviz.lessons.course import lesson_of
-from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
-from smemviz.recordings.recording import Recording
-from smemviz.wording.explanations import Explained, Explaining
+from smemviz.wording.explanations import Explained
 from smemviz.wording.first_look import first_mistake, left_alone, reason_and_remedy
 from smemviz.wording.labels import capital, finding_name
 
@@ -49,7 +44,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     mistake = first_mistake(view.shown_run.recording, launch)
     if mistake:
         return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch), className="why-mistake")]}
-    explaining = _explaining(_Same(view.shown_run.recording, launch), view.hardware)
+    explaining = explaining_of(view.shown_run.recording, launch, view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     other_query = {
         name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")
@@ -106,23 +101,3 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, site: int, block: int
     requests = launch.requests
     request = {name: str(getattr(requests, name)[now.row]) for name in ("site", "block", "warp", "step")}
     return html.A(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | request)}", className="on-gpus")
-
-
-class _Same:
-    """A launch as a key: equal only to itself, so that a step on the page explains nothing twice."""
-
-    def __init__(self, recording: Recording, launch: Launch) -> None:
-        self.recording = recording
-        self.launch = launch
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.launch is self.launch
-
-    def __hash__(self) -> int:
-        return id(self.launch)
-
-
-@lru_cache(maxsize=2)
-def _explaining(same: _Same, hardware: Hardware) -> Explaining:
-    spelling = spelling_of(same.recording.file_of(same.launch))
-    return Explaining(same.launch, hardware, loaded_sites(same.recording, same.launch), spelling)

@@ -1,0 +1,71 @@
+"""The stage: a launch's block in other layouts of its arrays, on its page."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.fitting import axe
+from helpers.pages import headline
+from helpers.waiting import settle
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
+
+
+def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(TRANSPOSE)
+    settle(page)
+    choice = page.get_by_role("radiogroup", name="Layout")
+    expect(choice.locator("label")).to_have_text(["As written 1,056", "Padded 64", "Swizzled 64"])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    choice.get_by_role("radio", name="As written").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("h1 :not([hidden])")).to_have_text("Padded: wavefronts down from 1,056 to 64")
+    expect(page.locator("#layout-says")).to_have_text(
+        "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): 0 in excess, 992 as written"
+    )
+    expect(page.locator("#position-text")).to_have_text("33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
+    expect(page.locator("#tile-key li").last).to_have_text("never touched")
+    expect(page.locator(".motion")).to_be_hidden()
+    axe(page)
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")  # the next request, in the same layout
+    expect(page.locator("#position-text")).to_have_text("34 of 96: load by warp 1, step 1: 32 lanes, 1 wavefront")
+    assert asked == []
+    assert "layout=padded" in page.url
+    page.reload()
+    expect(page.locator("#position-text")).to_have_text("34 of 96: load by warp 1, step 1: 32 lanes, 1 wavefront")
+    page.get_by_role("radio", name="As written").check(force=True)
+    headline(page, "992 excess wavefronts, all in line 53, 32-way")
+    expect(page.locator("#position-text")).to_contain_text("32 wavefronts where 1 would do")
+
+
+def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(TRANSPOSE)
+    settle(page)
+    page.get_by_role("radio", name="Swizzled").check(force=True)
+    expect(page.locator("#position-text")).to_contain_text("32 lanes, 1 wavefront")
+    expect(page.locator(".motion")).to_have_count(0)
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("#position-text")).to_contain_text("3 of 96")
+    expect(page.locator(".motion")).to_have_count(0)
+
+
+def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{TRANSPOSE}&speed=1")
+    settle(page)
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".motion")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".motion")).to_be_hidden()
+
+
+def test_without_conflict_there_is_no_choice(page: Page) -> None:
+    page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
+    settle(page)
+    expect(page.get_by_role("radiogroup", name="Layout")).to_be_hidden()
