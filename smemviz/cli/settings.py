@@ -130,6 +130,23 @@ def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
     return compiled
 
 
+def add_format(parser: argparse.ArgumentParser, what: str, *more: str) -> None:
+    """Declare ``--format``, which is ``form`` of the arguments, and ``--json``; ``more`` are forms of a verb."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument(
+        "--format",
+        dest="form",
+        choices=("table", "json", *more, "github", "sarif"),
+        default="table",
+        help=f"print {what} as tables, as JSON, as annotations of GitHub's workflows or as SARIF (default: table)",
+    )
+    for form in ("json", *more):
+        name = "JSON" if form == "json" else form.capitalize()
+        forms.add_argument(
+            f"--{form}", dest="form", action="store_const", const=form, default="table", help=f"the same in {name}"
+        )
+
+
 def add_target(parser: Declares) -> None:
     """Declare ``--target`` of Triton."""
     parser.add_argument(

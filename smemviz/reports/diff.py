@@ -21,7 +21,7 @@ from smemviz.wording.sentences import described, folded
 SCHEMA = 1
 ARROW = "→"
 TOTALS = ("requests", "wavefronts", "excess", "max_degree", "sectors")
-_GROWN = {"wavefronts": N_("wavefronts"), "sectors": N_("sectors"), "time": N_("time")}
+GROWN = {"wavefronts": N_("wavefronts"), "sectors": N_("sectors"), "time": N_("time")}
 Form = Literal["json", "markdown", "table"]
 
 
@@ -198,7 +198,7 @@ def verdict(diff: Diff) -> str:
         return _("No launch is worse in B by more than {percent:g} %.", percent=percent)
     launches = items(
         *(
-            _("{launch} in {counts}", launch=name, counts=listed(_(_GROWN[count]) for count in grown))
+            _("{launch} in {counts}", launch=name, counts=listed(_(GROWN[count]) for count in grown))
             for name, grown in worse.items()
         )
     )

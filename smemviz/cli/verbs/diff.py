@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from smemviz.cli.settings import add_engine, add_hardware, add_setting, main_output, real, recorded
+from smemviz.cli.settings import add_engine, add_format, add_hardware, add_setting, main_output, real, recorded
 from smemviz.errors import InputError
 
 
@@ -35,23 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much more B may cost than A (default: 0)",
     )
     add_hardware(parser, "as for show (default: B's own)")
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    output.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
+    add_format(parser, "what has changed", "markdown")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load both, compare, print."""
     from smemviz.model.counting.diff import diff
     from smemviz.model.hardware.hardware import Hardware
-    from smemviz.reports.diff import Diff, Form, Side, print_diff
+    from smemviz.reports.annotations import of_diff, print_annotations
+    from smemviz.reports.diff import Diff, Side, print_diff
 
     both = dict(arguments.set)
     changes = {**both, **dict(arguments.set_a)}, {**both, **dict(arguments.set_b)}
     names = arguments.before, arguments.after or arguments.before
     if names[0] == names[1] and changes[0] == changes[1]:
         raise InputError(f"{names[0]}: A and B are the same; name two, or give --set-a or --set-b")
-    with main_output(arguments.json or arguments.markdown):
+    with main_output(arguments.form != "table"):
         before, after = (
             recorded(name, constants, arguments.engine) for name, constants in zip(names, changes, strict=True)
         )
@@ -60,7 +59,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if not any(pair.before and pair.after for pair in pairs):
         raise InputError(f"{names[0]} and {names[1]}: no kernel is launched in both; nothing can be compared")
     sides = Side(names[0], changes[0], before), Side(names[1], changes[1], after)
-    form: Form = "json" if arguments.json else "markdown" if arguments.markdown else "table"
     compared = Diff(*sides, pairs, counted, arguments.tolerance / 100)
-    print_diff(compared, form)
+    if arguments.form in ("github", "sarif"):
+        print_annotations(of_diff(compared), arguments.form)
+    else:
+        print_diff(compared, arguments.form)
     return 1 if compared.worse else 0

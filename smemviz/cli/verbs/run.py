@@ -30,6 +30,7 @@ from smemviz.cli.settings import (
     add_compiler,
     add_engine,
     add_file_and_settings,
+    add_format,
     add_output,
     add_target,
     add_view,
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-launches", metavar="N", type=int, help="record no more launches than that")
     parser.add_argument("--no-fail", action="store_true", help="exit 0 in spite of mistakes found in a kernel")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_format(parser, "what was found")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -79,12 +80,12 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines import run
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
-    from smemviz.reports.recording import print_recording
+    from smemviz.reports.annotations import print_found
     from smemviz.wording.first_look import closing
 
     require_output(arguments.output, ".npz")
     stop: CutShortError | None = None
-    with main_output(arguments.json), progress_bar() as progress, crash_told(arguments.file.as_posix()):
+    with main_output(arguments.form != "table"), progress_bar() as progress, crash_told(arguments.file.as_posix()):
         try:
             recording = run(
                 with_compiler(arguments),
@@ -106,13 +107,13 @@ def execute(arguments: argparse.Namespace) -> int:
         if arguments.output:
             recording.save(arguments.output)
     except SmemvizError:  # what cannot be saved is shown all the same
-        print_recording(recording, hardware, as_json=arguments.json)
+        print_found(recording, hardware, arguments.form)
         raise
-    print_recording(recording, hardware, as_json=arguments.json)
+    print_found(recording, hardware, arguments.form)
     if stop:
         print(one_line(f"smemviz: {cut_short(recording, arguments.output)}"), file=sys.stderr)
         return stop_code(stop)
-    if not arguments.json:
+    if arguments.form == "table":
         print(f"\n{closing(recording, _command(arguments, recording), hardware)}")
     return 1 if recording.mistakes and not arguments.no_fail else 0
 
