@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_DIGITS = 9  # of a number that counts
 _OLDEST_OF_TRITON = (7, 5)
+_MOST_CONFIGURATIONS = 9999
 
 
 class Declares(Protocol):
@@ -147,19 +148,27 @@ def add_format(parser: argparse.ArgumentParser, what: str, *more: str) -> None:
         )
 
 
-def add_target(parser: Declares) -> None:
-    """Declare ``--target`` of Triton."""
+def add_triton(parser: Declares) -> None:
+    """Declare what decides how kernels of Triton are compiled."""
     parser.add_argument(
         "--target",
         metavar="sm_NN",
         type=target,
         help="of Triton: what its kernels are compiled for where there is no GPU (default: sm_80)",
     )
+    parser.add_argument(
+        "--config",
+        metavar="N",
+        type=whole(0, _MOST_CONFIGURATIONS, "the number of a configuration, from 0"),
+        help="of Triton: the configuration that autotune takes, from 0 (default: on a GPU the fastest, without one the "
+        "first that compiles)",
+    )
 
 
-def target_words(arguments: argparse.Namespace) -> list[str]:
-    """Return what ``add_target`` declares as it is written on a command line."""
-    return ["--target", "sm_{}{}".format(*arguments.target)] if arguments.target else []
+def triton_words(arguments: argparse.Namespace) -> list[str]:
+    """Return what ``add_triton`` declares as it is written on a command line."""
+    words = ["--target", "sm_{}{}".format(*arguments.target)] if arguments.target else []
+    return words if arguments.config is None else [*words, "--config", str(arguments.config)]
 
 
 def target(text: str) -> tuple[int, int]:

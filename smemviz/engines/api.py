@@ -33,6 +33,7 @@ def run(
     max_launches: int | None = None,
     view: str | None = None,
     target: tuple[int, int] | None = None,
+    config: int | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -56,6 +57,8 @@ def run(
         max_launches: how many launches to record at most. Launches that are not recorded happen all the same.
         view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
         target: the compute capability that kernels of Triton are compiled for where there is no GPU, (8, 0) without.
+        config: which configuration Triton's ``autotune`` takes, numbered from 0; without it the fastest on a GPU, and
+            the first that compiles where there is none.
 
     Example:
         import smemviz
@@ -71,7 +74,7 @@ def run(
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
     picker = Picker(selection(blocks, kernels, launch, max_launches))
-    options = RunOptions(progress, log_bytes, picker, target=target or DEFAULT_TARGET)
+    options = RunOptions(progress, log_bytes, picker, target=target or DEFAULT_TARGET, config=config)
     may_be_script = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)

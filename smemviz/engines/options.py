@@ -119,7 +119,8 @@ class RunOptions:
 
     ``progress`` is called as a launch goes on, ``log_bytes`` bounds the logs of all launches together, ``limits`` are
     those of one launch in lockstep. ``picker`` tells which launches are recorded; the others happen all the same.
-    ``target`` is the compute capability that Triton compiles for where there is no GPU.
+    ``target`` is the compute capability that Triton compiles for where there is no GPU, ``config`` the number of the
+    configuration that its ``autotune`` takes.
     """
 
     progress: Progress | None = None
@@ -127,6 +128,7 @@ class RunOptions:
     picker: Picker = field(default_factory=Picker)
     limits: Limits = DEFAULT_LIMITS
     target: tuple[int, int] = DEFAULT_TARGET
+    config: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A kernel file as data: constants are knobs, mistakes are one line that names the place."""
 
+import ast
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smemviz.errors import ConstantError, InputError, KernelFileError
+from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.frontends.reading import parse_program, read_program
 
 SOURCE = """\
@@ -248,3 +250,35 @@ def test_a_number_in_a_kernel_that_python_does_not_write_is_named():
     with pytest.raises(KernelFileError) as caught:
         parse_program(source, "f.py")
     assert str(caught.value) == "f.py:4: a whole number of more than 8,192 bits"
+
+
+LAUNCHING = """import triton
+import triton.language as tl
+TILE = 32
+@triton.jit
+def k(x, BLOCK: tl.constexpr, HALF: tl.constexpr, TILE: tl.constexpr, n): pass
+def start(x, h):
+    k[4,](x, BLOCK=64, HALF=h, TILE=TILE, n=3, num_warps=4)
+    k[4,](x, BLOCK=64, HALF=2, TILE=16, n=3, num_stages=2)
+    k[4,](x, BLOCK=64, HALF=2, TILE=16, n=3, num_stages=3)
+"""
+
+
+def test_what_launches_of_triton_pass_by_name_is_a_constant_where_they_agree() -> None:
+    program = parse_program(LAUNCHING, "f.py")
+    assert {name: (one.value, one.line) for name, one in program.constants.items()} == {
+        "BLOCK": (64, 7),
+        "num_warps": (4, 7),
+        "TILE": (32, 3),
+    }
+    assert isinstance(program, PythonProgram)
+    changed = program.with_constants({"BLOCK": "128", "num_warps": 8, "TILE": 8})
+    assert isinstance(changed, PythonProgram)
+    calls = [ast.unparse(call) for call in changed.statements()[-1].body]  # type: ignore[attr-defined]
+    assert calls == [
+        "k[4,](x, BLOCK=128, HALF=h, TILE=TILE, n=3, num_warps=8)",
+        "k[4,](x, BLOCK=128, HALF=2, TILE=16, n=3, num_stages=2)",
+        "k[4,](x, BLOCK=128, HALF=2, TILE=16, n=3, num_stages=3)",
+    ]
+    with pytest.raises(ConstantError, match="BLOCK is an integer"):
+        program.with_constants({"BLOCK": "1.5"})

@@ -165,3 +165,58 @@ def test_threads_that_repeat_the_work_of_others_do_not_race_with_them_and_others
     assert [launch.kernel for launch in recording.launches] == ["double", "turn"]
     assert {(one.kernel, one.line) for one in recording.findings} == {("turn", 15)}
     assert re.search(r"tl\.(debug_barrier|atomic_add)\(\)", recording.findings[0].message)  # as it is one line or two
+
+
+TWO = """
+import numpy as np
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"B": 32}, num_warps=1), triton.Config({"B": 64}, num_warps=2)], key=["n"])
+@triton.jit
+def turn(x, out, n, B: tl.constexpr):
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    columns = tl.program_id(1) * B + tl.arange(0, B)
+    tile = tl.load(x + rows[:, None] * n + columns[None, :])
+    tl.store(out + columns[:, None] * n + rows[None, :], tl.trans(tile))
+
+
+x = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+out = np.empty_like(x)
+turn[lambda meta: (64 // meta["B"], 64 // meta["B"])](x, out, 64)
+assert (out == x.T).all()
+"""
+
+
+def test_the_configuration_that_is_asked_for_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (first,), (second,) = recorded(tmp_path, TWO), recorded(tmp_path, TWO, config=1)
+    assert (first.grid, first.block, second.grid, second.block) == ((2, 2, 1), (32, 1, 1), (1, 1, 1), (64, 1, 1))
+    assert capsys.readouterr().err.startswith("smemviz: of 2 configurations turn is run with B: 32, num_warps: 1,")
+    with pytest.raises(SmemvizError, match=r"script\.py:18: turn has 2 configurations, 0 and up; there is no 2"):
+        recorded(tmp_path, TWO, config=2)
+
+
+def test_what_launches_pass_by_name_is_a_knob(tmp_path: Path) -> None:
+    text = SCALE.replace("BLOCK=256", "BLOCK=256, num_warps=4")
+    (plain,), (wide,) = recorded(tmp_path, text), recorded(tmp_path, text, constants={"BLOCK": 512, "num_warps": "1"})
+    assert (plain.grid, plain.block, wide.grid, wide.block) == ((16, 1, 1), (128, 1, 1), (8, 1, 1), (32, 1, 1))
+
+
+SCALE = """
+import numpy as np
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 2 * tl.load(x + at))
+
+
+x = np.ones(4096, np.float32)
+out = np.empty_like(x)
+scale[lambda meta: (4096 // meta["BLOCK"],)](x, out, BLOCK=256)
+assert (out == 2).all()
+"""

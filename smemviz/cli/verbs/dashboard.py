@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from smemviz.app.server.settings import is_loopback
 from smemviz.cli.servers import add_server, check, listen, memory_is_bounded, say_what_is_off
-from smemviz.cli.settings import add_compiler, add_target, compiled_as, compiler_words, target_words
+from smemviz.cli.settings import add_compiler, add_triton, compiled_as, compiler_words, triton_words
 from smemviz.errors import InputError
 from smemviz.languages import language_of
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_server(parser, port="first port to try", host="this machine")
     add_compiler(parser)
-    add_target(parser)
+    add_triton(parser)
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
@@ -47,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app.server.serving import server_on
 
         names = (arguments.host, *arguments.allow_host)
-        started = Started(compiled, arguments.arguments, target_words(arguments))
+        started = Started(compiled, arguments.arguments, triton_words(arguments))
         follow = bool(paths) and local
         app = create_app(paths, editor=editor, follow=follow, local=local, names=names, started=started)
         server = server_on(listening, arguments.host, app.server)

@@ -32,12 +32,12 @@ from smemviz.cli.settings import (
     add_file_and_settings,
     add_format,
     add_output,
-    add_target,
+    add_triton,
     add_view,
     compiler_words,
     main_output,
     require_output,
-    target_words,
+    triton_words,
     with_compiler,
 )
 from smemviz.errors import CutShortError, SmemvizError, stop_code
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_view(parser)
     add_compiler(parser)
-    add_target(parser)
+    add_triton(parser)
     add_output(parser, "save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",
@@ -99,6 +99,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 max_launches=arguments.max_launches,
                 view=arguments.view,
                 target=arguments.target,
+                config=arguments.config,
             )
         except CutShortError as error:
             stop, recording = error, error.recording
@@ -129,4 +130,4 @@ def _command(arguments: argparse.Namespace, recording: Recording) -> str:
     if arguments.set or (arguments.arguments and not is_compiled and not is_script):  # the page would run it otherwise
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
     passed = ["--", *arguments.arguments] if arguments.arguments else []
-    return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *target_words(arguments), *passed])
+    return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *triton_words(arguments), *passed])

@@ -15,14 +15,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.triton.allocation import pieces_of
 from smemviz.engines.triton.stand_in_driver import Driver
 from smemviz.engines.triton.tensors import as_argument
 from smemviz.engines.triton.torch_on_cpu import torch_on_cpu
+from smemviz.errors import LaunchError
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.i18n import _
+from smemviz.messages import english
 
 _CACHE = "TRITON_CACHE_DIR"
 _NAMED = re.compile(r"\b(?:triton|torch)\b")
@@ -46,6 +49,7 @@ def triton_in_lockstep(program: PythonProgram, recorder: Recorder) -> Iterator[N
     with ExitStack() as stack:
         stack.enter_context(having_ptx(program.file))
         stack.enter_context(_first_configuration(driver))
+        stack.enter_context(one_configuration(recorder.options.config))
         stack.enter_context(_taking_arrays())
         stack.enter_context(replaced(testing, dict.fromkeys(("do_bench", "do_bench_cudagraph"), _no_time)))
         stack.enter_context(replaced(testing.Mark, {"run": _no_report}))
@@ -104,6 +108,28 @@ def _first_configuration(driver: Driver) -> Iterator[None]:
 
 
 @contextmanager
+def one_configuration(number: int | None) -> Iterator[None]:
+    """Have ``autotune`` take the configuration of a number, from 0, None for the one that it finds."""
+    tuner: Any = importlib.import_module("triton.runtime.autotuner").Autotuner
+    run = tuner.run
+
+    def run_with(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if number is not None and number >= len(self.configs):
+            values = {"kernel": self.base_fn.__name__, "count": len(self.configs), "number": number}
+            what = english("{kernel} has {count} configurations, 0 and up; there is no {number}", **values)
+            raise LaunchError(*launch_place(""), what)
+        asked = {} if number is None else {"configs": [self.configs[number]]}
+        with replaced(self, asked):
+            result = run(self, *args, **kwargs)
+        if number is None and len(self.configs) > 1:
+            _say_configuration(self.base_fn.__name__, str(self.best_config), len(self.configs))
+        return result
+
+    with replaced(tuner, {"run": run_with}):
+        yield
+
+
+@contextmanager
 def _taking_arrays() -> Iterator[None]:
     """Let a kernel take arrays of NumPy."""
     function: Any = importlib.import_module("triton.runtime.jit").JITFunction
@@ -124,6 +150,13 @@ def _no_time(call: Callable[[], object], *_: Any, quantiles: Any = None, return_
     if quantiles is not None:
         return [math.nan] * len(quantiles)
     return [math.nan] if return_mode == "all" else math.nan
+
+
+@cache
+def _say_configuration(kernel: str, taken: str, count: int) -> None:
+    values = {"kernel": kernel, "taken": taken, "count": count}
+    text = _("smemviz: of {count} configurations {kernel} is run with {taken}; --config N takes another", **values)
+    print(text, file=sys.stderr)
 
 
 def _no_report(*_: Any, **__: Any) -> None:

@@ -26,6 +26,7 @@ from smemviz.messages import english
 from smemviz.recordings.vocabulary import DTYPES, ConstantValue
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_TRITON = "triton"
 _MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits
 
 
@@ -44,7 +45,7 @@ class PythonProgram(Program):
     functions: Mapping[str, ast.FunctionDef] = field(repr=False)
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
-        return _read_constants(self.file, self.tree, overrides)
+        return _constants_of(self.file, self.source, self.tree, overrides)
 
     @property
     def summary(self) -> str:
@@ -146,7 +147,14 @@ class PythonProgram(Program):
 
     def statements(self) -> list[ast.stmt]:
         """Return the module's statements with the overrides in place, as ``code`` compiles them."""
-        return [self._overridden(statement) for statement in self.tree.body]
+        statements = [self._overridden(statement) for statement in self.tree.body]
+        passed = self.overrides.keys() - {_constant_target(statement) for statement in self.tree.body}
+        if not passed:
+            return statements
+        from smemviz.frontends.numba.launch_keywords import with_keywords
+
+        values = {name: self.overrides[name] for name in passed}
+        return [with_keywords(statement, values, self.tree) for statement in statements]
 
     def _overridden(self, statement: ast.stmt) -> ast.stmt:
         """Return a statement of the module, with another value where it assigns an overridden constant."""
@@ -193,7 +201,7 @@ def parse_python(source: str, file: str) -> PythonProgram:
             if kind is not None:
                 check_numbers(file, statement)
                 (functions if kind == "device" else kernels)[statement.name] = statement
-    return PythonProgram(file, source, _read_constants(file, tree, {}), kernels, tree, functions)
+    return PythonProgram(file, source, _constants_of(file, source, tree, {}), kernels, tree, functions)
 
 
 def check_numbers(file: str, tree: ast.AST) -> None:
@@ -262,6 +270,18 @@ def _constant_target(statement: ast.stmt) -> str | None:
     if isinstance(target, ast.Name) and _CONSTANT_NAME.fullmatch(target.id):
         return target.id
     return None
+
+
+def _constants_of(
+    file: str, source: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]
+) -> dict[str, Constant]:
+    """Return the constants of a module and, where it has kernels of Triton, those that their launches pass."""
+    constants = _read_constants(file, tree, overrides)
+    if _TRITON in source:
+        from smemviz.frontends.numba.launch_keywords import launch_constants
+
+        constants = launch_constants(tree, overrides) | constants
+    return constants
 
 
 def _read_constants(file: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:

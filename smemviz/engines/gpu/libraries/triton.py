@@ -13,7 +13,7 @@ from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
 from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.triton.launches import recorded
-from smemviz.engines.triton.seeing_triton import having_ptx
+from smemviz.engines.triton.seeing_triton import having_ptx, one_configuration
 
 
 @contextmanager
@@ -48,6 +48,7 @@ def watched_triton(own_file: str, recorder: Recorder, make: Make) -> Iterator[No
     with ExitStack() as stack:
         stack.enter_context(having_ptx(own_file))
         stack.enter_context(replaced(launchers, {"__call__": launched}))
+        stack.enter_context(one_configuration(recorder.options.config))
         stack.enter_context(replaced(tuner, {"_bench": unrecorded(tuner._bench)}))
         for name in ("do_bench", "do_bench_cudagraph"):
             stack.enter_context(replaced(testing, {name: unrecorded(getattr(testing, name))}))
