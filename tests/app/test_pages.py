@@ -56,10 +56,10 @@ def test_apps_can_be_built_one_after_the_other() -> None:
 def test_a_kernel_file_that_cannot_run_has_a_card_that_says_why(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def main(:\n")
-    page = gallery_page(Library([broken, *gallery()]))
+    page = gallery_page(Library([broken, *gallery()[:2]]))
     first, *others = (part for part in parts(page) if isinstance(part, html.Article))
     assert "is not valid Python" in text(first)
-    assert len(others) == len(gallery())
+    assert len(others) == 2
 
 
 def test_a_page_of_a_file_that_is_not_served_is_refused(served: Library) -> None:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,23 +32,18 @@ KERNELS = resources.kernels_dir()
 SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
 
 
-class PretendedApp:
-    """A Dash app as the server sees it: something with a WSGI application."""
+SERVING = """
+import sys, types, webbrowser
 
+class PretendedApp:  # a Dash app as the server sees it: something with a WSGI application
     @staticmethod
-    def server(_: object, respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
+    def server(_, respond):
         respond("200 OK", [("Content-Type", "text/plain")])
         return [b"the dashboard"]
 
-
-SERVING = """
-import sys, types
 app = types.ModuleType("smemviz.app.factory")
-sys.path.insert(0, {tests!r})
-from cli.test_serving import PretendedApp
 app.create_app = lambda paths, **options: PretendedApp()
 sys.modules["smemviz.app.factory"] = app
-import webbrowser
 webbrowser.open = lambda url: print("browser at", url, flush=True)
 from smemviz.cli.main import main
 sys.exit(main(sys.argv[1:]))
@@ -58,9 +53,7 @@ sys.exit(main(sys.argv[1:]))
 @contextmanager
 def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
     """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
-    served = SERVING.format(tests=str(Path(__file__).parents[1]))
-    code = f"{before}\n{served}"
-    command = [sys.executable, "-c", code, *arguments]
+    command = [sys.executable, "-c", before + SERVING, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

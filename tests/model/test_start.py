@@ -39,6 +39,7 @@ def test_counting_works_where_no_cache_can_be_written(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("32\n", "")
 
 
+@pytest.mark.exhaustive
 def test_compiled_loops_that_name_what_has_moved_are_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "home.py").write_text(
         "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
