@@ -13,12 +13,14 @@ from helpers.waiting import LIMIT
 from playwright.sync_api import Page, expect
 
 from smemviz.app.library import Library
+from smemviz.app.pages.matmul.matmul_data import Products
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import supervisor
 from smemviz.engines.sandbox.processes import Forks
 from smemviz.paths import gallery
+from smemviz.progress import LINES
 
 expect.set_options(timeout=LIMIT)
 
@@ -26,6 +28,12 @@ expect.set_options(timeout=LIMIT)
 @pytest.fixture(scope="session")
 def served() -> Library:
     return Library(gallery())
+
+
+@pytest.fixture(scope="session")
+def products() -> Products:
+    """Give the products as a dashboard that measures nothing has them; a product that is pictured runs once."""
+    return Products(Job(environment=LINES))
 
 
 @pytest.fixture(scope="session")

@@ -120,8 +120,8 @@ def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pyte
     assert filling["products-origin.children"] == "Counted now, in lockstep; nothing was measured."
 
 
-def test_a_step_beyond_the_last_is_the_last(data: Products) -> None:
-    filling = view_step(data, {"PICTURED": "16-8"}, {"step": "9999"})
+def test_a_step_beyond_the_last_is_the_last(products: Products) -> None:
+    filling = view_step(products, {"PICTURED": "16-8"}, {"step": "9999"})
     # 4 blocks, each twice a load, 8 multiplications and 2 barriers, and a store.
     assert filling["step-count.data"] == {"count": 92, "now": 92}
     assert filling["step-text.children"].startswith("Step 92 of 92, block (1, 1): store.")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import matmul
 from helpers.reading import cells, framed, written
 from helpers.synthetic import square_recording
 
@@ -23,7 +24,7 @@ NOT_MOVED, UNUSED, USED = 0, 1, 2
 
 @pytest.fixture(scope="module")
 def product() -> Recording:
-    return smemviz.run(kernels_dir() / "matmul.py", {"M": 64, "K": 64, "N": 64, "TILE": 32}, engine="lockstep")
+    return matmul()
 
 
 def test_a_row_of_b_fills_one_line(product: Recording) -> None:

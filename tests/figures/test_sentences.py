@@ -6,15 +6,14 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from helpers.gallery import matmul
 from helpers.synthetic import square_recording
 
-from smemviz.engines import run
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.tile import thumbnail
 from smemviz.i18n import speaking
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import request_view, worst_request
-from smemviz.paths import kernels_dir
 from smemviz.recordings.findings import MAIN_FAILED, Finding
 from smemviz.wording.labels import (
     count,
@@ -138,7 +137,7 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
 @pytest.mark.exhaustive
 def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_of_one() -> None:
     """A warp of 16 x 16 threads loads an element of each of two rows: 8 of the 64 bytes of two sectors."""
-    launch = run(kernels_dir() / "matmul.py", {"TILE": 16}, engine="lockstep")["naive"]
+    launch = matmul(16)["naive"]
     assert headline(launch) == "2 sectors per request of a[row, k], 12.5 % of their bytes used"
 
 

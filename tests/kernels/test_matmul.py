@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.gallery import h200
+from helpers.gallery import h200, matmul
 
 import smemviz
 from smemviz.paths import kernels_dir
@@ -19,7 +19,7 @@ SIDE = 64
 
 @pytest.fixture(scope="module")
 def run():
-    return smemviz.run(FILE, engine="lockstep")
+    return matmul()
 
 
 def cost(launch, space, op):

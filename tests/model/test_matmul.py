@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
+from helpers.gallery import matmul
 
 from smemviz.engines import run
 from smemviz.model.counting.matmul import (
@@ -21,17 +21,10 @@ from smemviz.model.counting.matmul import (
     traffic,
 )
 from smemviz.paths import kernels_dir
-from smemviz.recordings.recording import Recording
 from smemviz.recordings.sweep import Size, Traffic
 from smemviz.views.matmul_products import products
 
 CUBE = Size(64, 64, 64)
-
-
-@cache
-def product(tile: int, m: int = 64, k: int = 64, n: int = 64) -> Recording:
-    constants = {"M": m, "K": k, "N": n, "TILE": tile}
-    return run(kernels_dir() / "matmul.py", constants, "lockstep")
 
 
 def test_a_cube_is_2_s_cubed_operations_and_3_s_squared_elements() -> None:
@@ -52,7 +45,7 @@ def test_blocks_over_an_edge_load_each_row_and_column_once() -> None:
 
 @pytest.mark.parametrize("tile", [16, *(pytest.param(tile, marks=pytest.mark.exhaustive) for tile in (8, 32))])
 def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
-    recording = product(tile)
+    recording = matmul(tile)
     assert traffic(recording["naive"]).elements_loaded == 2 * 64**3
     assert traffic(recording["naive_swapped"]).elements_loaded == 2 * 64**3
     for kernel in ("tiled", "tiled_dynamic", "tiled_any", "tiled_integer", "tiled_transposed"):
@@ -68,7 +61,7 @@ def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
     [(8, 40960, 8192), (16, 32768, 4096), (32, 40960, 2048)],
 )
 def test_sectors_fall_less_than_elements(tile: int, naive: int, tiled: int) -> None:
-    recording = product(tile)
+    recording = matmul(tile)
     assert traffic(recording["naive"]).load_sectors == naive
     assert traffic(recording["tiled"]).load_sectors == tiled
 
@@ -91,7 +84,7 @@ def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros(size: Size, shapes:
 @pytest.mark.exhaustive
 def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
     size = Size(20, 24, 36)
-    live = {launch.kernel: counted(launch, size) for launch in product(16, 20, 24, 36).launches}
+    live = {launch.kernel: counted(launch, size) for launch in matmul(16, 20, 24, 36).launches}
     rows = {row.kernel: row for row in products(size, 16, live, None)}
     for kernel in ("tiled", "tiled_swapped", "tiled_dynamic", "tiled_any", "tiled_integer", "register_1d"):
         moved = rows[kernel].moved
@@ -101,7 +94,7 @@ def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
 
 
 def test_any_size_loads_what_its_blocks_share() -> None:
-    moved = traffic(product(16, 20, 24, 36)["tiled_any"])
+    moved = traffic(matmul(16, 20, 24, 36)["tiled_any"])
     assert moved.elements_loaded == Size(20, 24, 36).loads(3, 2)
 
 
@@ -114,7 +107,7 @@ def test_a_log_that_is_cut_short_has_no_elements() -> None:
 
 
 def test_intensity_is_operations_by_bytes_of_sectors() -> None:
-    moved = traffic(product(32)["tiled"])
+    moved = traffic(matmul()["tiled"])
     assert moved.global_bytes == 32 * (2048 + 512)
     assert intensity(CUBE, moved) == 2 * 64**3 / (32 * 2560)
     assert best_intensity(CUBE, 4) == pytest.approx(64 / 6)
@@ -134,7 +127,7 @@ def test_shares_are_of_operations_and_of_wavefronts() -> None:
 
 @pytest.mark.exhaustive
 def test_a_cube_of_64_tells_what_larger_ones_move() -> None:
-    small = {launch.kernel: Counted(CUBE, launch.grid, traffic(launch)) for launch in product(32).launches}
+    small = {launch.kernel: Counted(CUBE, launch.grid, traffic(launch)) for launch in matmul().launches}
     size = Size(128, 128, 128)
     large = run(kernels_dir() / "matmul.py", {"M": 128, "K": 128, "N": 128, "TILE": 32}, "lockstep", log_bytes=0)
     assert len(large.launches) == len(small)
@@ -156,13 +149,13 @@ def test_16_bytes_move_at_once_in_shared_memory_and_pairs_of_lanes_save_half_of_
     # Wavefronts that Nsight Compute counted on the H200: stores of a and b, loads of a, loads of b.
     assert [
         (moved.shared_stores, moved.shared_loads, moved.untold)
-        for moved in (traffic(product(32)[kernel]) for kernel in ("vector_loads", "double_buffered", "paired_lanes"))
+        for moved in (traffic(matmul()[kernel]) for kernel in ("vector_loads", "double_buffered", "paired_lanes"))
     ] == [(128 + 128, 512 + 1024, 0), (128 + 128, 512 + 1024, 0), (128 + 128, 512 + 512, 0)]
-    assert traffic(product(32)["vector_loads"]).elements_loaded == CUBE.loads(1, 1)
+    assert traffic(matmul()["vector_loads"]).elements_loaded == CUBE.loads(1, 1)
 
 
 def test_what_cannot_be_told_is_counted_apart() -> None:
-    launch = product(32)["vector_loads"]
+    launch = matmul()["vector_loads"]
     halves = tuple(replace(site, dtype="complex64" if site.width == 16 else site.dtype) for site in launch.sites)
     moved = traffic(replace(launch, sites=halves))
     assert moved.untold == 32 + 2 * 256  # stores of 16 bytes, and loads from both tiles

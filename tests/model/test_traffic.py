@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import matmul
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ S, T = 64, 32  # the side of the matrices and of the blocks
 
 @pytest.fixture(scope="module")
 def product() -> Recording:
-    return smemviz.run(kernels_dir() / "matmul.py", {"M": S, "K": S, "N": S, "TILE": T}, engine="lockstep")
+    return matmul()
 
 
 def test_both_index_orders_of_the_product_move_what_the_formula_says(product: Recording) -> None:
