@@ -3,7 +3,7 @@
   "use strict";
 
   const { ids } = window.smemviz;
-  const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html" };
+  const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html", gif: "image/gif" };
   const SUITES = "/_dash-component-suites/";
 
   // The figure that shares the nearest surroundings with a button.
@@ -151,7 +151,17 @@
     return `<!doctype html>\n${made.documentElement.outerHTML}`;
   }
 
+  // The request in every layout, in motion: as `smemviz export` writes it, in the theme of the page.
+  async function animated() {
+    const { pathname, search } = window.location;
+    const isDark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
+    const answer = await fetch(`${pathname}.gif${search}&theme=${isDark ? "dark" : "light"}`);
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.blob();
+  }
+
   async function content(figure, form, title) {
+    if (form === "gif") return animated();
     if (form === "html") return page(figure, title);
     if (figure.matches(".own-figure")) return form === "png" ? rastered(figure) : drawing(figure).outerHTML;
     const size = { width: figure.offsetWidth, height: figure.offsetHeight, scale: form === "png" ? 3 : 1 };

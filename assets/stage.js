@@ -213,6 +213,17 @@
     return label;
   }
 
+  // What moves can be saved as it does, where the server has what draws that.
+  function offerGif() {
+    const forms = at(ids.TILE).closest(".panel").querySelector(".save-forms");
+    const old = forms.querySelector("[data-save=gif]");
+    if (old) old.remove();
+    if (!layouts.length || !at(ids.LAYOUTS).dataset.gif || window.location.pathname === window.smemviz.names.editor) return;
+    const button = forms.appendChild(forms.lastElementChild.cloneNode());
+    button.dataset.save = "gif";
+    button.textContent = gettext("Video (GIF)");
+  }
+
   window.dash_clientside.smemviz_stage = {
     // The server has found layouts for the launch, or none.
     offer(found) {
@@ -221,6 +232,7 @@
       chosen = (named(new URLSearchParams(window.location.search).get("layout")) || { name: "written" }).name;
       stop();
       at(ids.LAYOUTS).replaceChildren(...layouts.map(offered));
+      offerGif();
       if (layouts.length) say(layouts[0], named(chosen));
       else [at(ids.HEADLINE).hidden, at(ids.STAGED_HEADLINE).hidden, at(ids.LAYOUT_SAYS).textContent] = [false, true, ""];
       if (was !== "written" || chosen !== "written") window.smemviz.drawAgain();

@@ -58,8 +58,10 @@ SHOTS = (
     Shot("chinese", "/learn/columns?COLUMNS=32&ANSWER=32&lang=zh-Hans", "#learn-0-figure .cartesianlayer", height=760),
 )
 
+_TRANSPOSE = ("square.smem.npz", "--kernel", "set_row_read_col")
 FIGURES = {
-    "tile": ("square.smem.npz", "--figure", "tile", "--kernel", "set_row_read_col", "--background", "--width", "17")
+    "stage.gif": (*_TRANSPOSE, "--figure", "stage"),
+    "tile.svg": (*_TRANSPOSE, "--figure", "tile", "--background", "--width", "17"),
 }
 
 
@@ -82,9 +84,9 @@ def main(names: list[str]) -> int:
             print(f"{kept.relative_to(DOCS.parent)}: {kept.stat().st_size / 1024:.0f} KiB")
             page.close()
     for name, arguments in FIGURES.items():
-        if not names or name in names:
+        if not names or Path(name).stem in names:
             recording = str(kernels_dir() / "recordings" / "h200" / arguments[0])
-            code = smemviz(["export", recording, *arguments[1:], "-o", str(DOCS / f"{name}.svg"), "--force"])
+            code = smemviz(["export", recording, *arguments[1:], "-o", str(DOCS / name), "--force"])
             if code:
                 return code
     return 0

@@ -23,9 +23,10 @@ from smemviz.reports.trace import events, write_events
 from smemviz.wording.labels import launch_name
 from smemviz.wording.sentences import origin, rule
 
-Kind = Literal["image", "html", "table", "trace"]
+Kind = Literal["image", "animation", "html", "table", "trace"]
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(FORMATS, "image"),
+    "gif": "animation",
     "html": "html",
     "csv": "table",
     "parquet": "table",

@@ -21,13 +21,13 @@ from smemviz.model.counting.summary import totals_of
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.model.layout.candidates import LayoutChange, Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
-from smemviz.model.playback import BankLayout, RequestView
+from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.views.grid import Grid, declared
+from smemviz.views.grid import Grid, declared, lanes_in
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import capital, items
 from smemviz.wording.layout_changes import pad_text, swizzle_text
-from smemviz.wording.sentences import facts
+from smemviz.wording.sentences import cost, facts
 
 LayoutName = Literal["written", "padded", "swizzled"]
 
@@ -173,3 +173,45 @@ def _in_banks(grid: Grid, where: BankLayout) -> Grid | None:
         y_title=_("row of {banks} banks", banks=where.banks),
         step=size / where.width,
     )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One request in one layout: its array's cells, where its lanes go and when they are served, and what it costs."""
+
+    layout: StagedLayout
+    grid: Grid
+    service: BankService
+    where: BankLayout
+    cost: str
+
+    @cached_property
+    def spots(self) -> dict[str, tuple[int, int]]:
+        """The row and column of each element, by its name."""
+        padding = _("padding")
+        cells = np.argwhere((self.grid.address >= 0) & (self.grid.name != padding)).tolist()
+        return {str(self.grid.name[row, column]): (row, column) for row, column in cells}
+
+    @cached_property
+    def lanes(self) -> dict[tuple[int, int], bool]:
+        """The cells that lanes go to, and whether one of these is in conflict."""
+        labels, conflict = lanes_in(self.grid, self.service)
+        return {(row, column): bool(conflict[row, column]) for row, column in np.argwhere(labels != "").tolist()}
+
+    def bank(self, row: int, column: int) -> int:
+        """Return the bank of a cell."""
+        return int(self.where.bank(self.grid.address[row : row + 1, column])[0])
+
+
+def scenes(explaining: Explaining, now: RequestView) -> tuple[Scene, ...]:
+    """Return a request on a shared array in each layout that was found, none where there are none."""
+    hardware, where = explaining.hardware, bank_layout(now.launch, explaining.hardware)
+    array = next((array for array in now.launch.shared_arrays if now.site and array.name == now.site.array), None)
+    if now.row is None or array is None:
+        return ()
+    staged = []
+    for layout in staged_layouts(explaining):
+        moved = RequestView(layout.moved(np.array([now.row])), now.block, np.array([0]), 0, now.spelling)
+        service = bank_service(moved, where, hardware)
+        staged.append(Scene(layout, layout.cells(now, array, where), service, where, cost(moved, hardware)))
+    return tuple(staged)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 from helpers.fitting import axe
+from helpers.gallery import h200
 from helpers.pages import headline
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.browser
+from smemviz.app.factory import create_app
+from smemviz.model.hardware.hardware import H200
+from smemviz.model.playback import worst_request
+from smemviz.paths import gallery
+from smemviz.reports.animation import stage_animation
+
+in_browser = pytest.mark.browser
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
 
+@in_browser
 def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(TRANSPOSE)
@@ -42,6 +50,7 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
     expect(page.locator("#position-text")).to_contain_text("32 wavefronts where 1 would do")
 
 
+@in_browser
 def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto(TRANSPOSE)
@@ -55,6 +64,7 @@ def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
     expect(page.locator(".motion")).to_have_count(0)
 
 
+@in_browser
 def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
     page.emulate_media(reduced_motion="no-preference")
     page.goto(f"{TRANSPOSE}&speed=1")
@@ -65,7 +75,20 @@ def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
     expect(page.locator(".motion")).to_be_hidden()
 
 
+@in_browser
 def test_without_conflict_there_is_no_choice(page: Page) -> None:
     page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
     settle(page)
     expect(page.get_by_role("radiogroup", name="Layout")).to_be_hidden()
+
+
+def test_the_page_serves_what_the_command_line_exports() -> None:
+    client = create_app(gallery()).server.test_client()
+    answer = client.get("/kernel.gif?file=square&kernel=set_row_read_col&site=1&warp=0&step=1")
+    assert (answer.status_code, answer.mimetype) == (200, "image/gif")
+    recording = h200("square")
+    now = worst_request(recording["set_row_read_col"]).spelled(recording)
+    assert answer.data == stage_animation(recording, now, H200)
+    mended = client.get("/kernel.gif?file=square&kernel=set_row_read_col_pad")
+    assert (mended.status_code, mended.mimetype) == (400, "text/plain")
+    assert "no figure stage: no layout was found" in mended.text

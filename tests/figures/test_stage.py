@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from helpers.gallery import RECORDINGS, h200
+from PIL import Image
 
+from smemviz.errors import InputError
 from smemviz.frontends.reading import loaded_sites
 from smemviz.model.counting.summary import totals_of
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback import bank_layout, bank_service, request_view, worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.reports.animation import stage_animation
 from smemviz.reports.html.playback import played_layouts
 from smemviz.views.stage import StagedLayout, staged_layouts
 from smemviz.wording.explanations import Explaining
@@ -114,3 +118,30 @@ def test_a_browser_gets_the_block_in_each_layout() -> None:
     assert shape["cost"] == "32 lanes, 1 wavefront"
     assert padded["arrays"][0]["columns"] == 32
     assert len(padded["shape"]) == len(padded["base"]) == 96
+
+
+def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> None:
+    recording = h200("square")
+    now = worst_request(recording["set_row_read_col"]).spelled(recording)
+    with Image.open(io.BytesIO(stage_animation(recording, now, H200))) as gif:
+        assert gif.is_animated
+        assert gif.info["loop"] == 0
+        assert gif.size[0] == 720
+        assert gif.n_frames == 61  # still, 27 of the fall, still; for each of two layouts 15 of the slide, still
+        for frame, high, low in ((0, set(), set()), (28, {0}, {0}), (44, set(), set(range(32)))):
+            gif.seek(frame)
+            assert (full(gif, 100), full(gif, 4)) == (high, low)
+
+
+def full(gif: Image.Image, above: int) -> set[int]:
+    """Return the bins that something lies in, so many pixels above their bottom."""
+    pixels = gif.convert("RGB")
+    bottom = 78 + 320 + 48 + 112  # what is above the bins, and they
+    idle = pixels.getpixel((44 + 31 * 660 // 32 + 8, bottom - 110))
+    return {bank for bank in range(32) if pixels.getpixel((44 + bank * 660 // 32 + 8, bottom - above)) != idle}
+
+
+def test_a_launch_without_excess_has_no_animation() -> None:
+    recording = h200("square")
+    with pytest.raises(InputError, match=r"no figure stage: no layout was found .* set_row_read_col_pad; --kernel"):
+        stage_animation(recording, worst_request(recording["set_row_read_col_pad"]), H200)

@@ -33,9 +33,12 @@ def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-o", "a.txt"), "a.txt: exports end in .svg, .pdf, .png, .html, .csv, .parquet, .json"),
+        (("-o", "a.txt"), "a.txt: exports end in .svg, .pdf, .png, .gif, .html, .csv, .parquet, .json"),
         (("-o", "a.svg"), "an image is of one figure; name it with --figure tile|banks|"),
         (("--figure", "tile", "-o", "a.csv"), "a figure ends in .svg, .pdf, .png or .html"),
+        (("--figure", "tile", "-o", "a.gif"), "a.gif: the figure stage ends in .gif, and no other does"),
+        (("--figure", "stage", "-o", "a.svg"), "a.svg: the figure stage ends in .gif, and no other does"),
+        (("--figure", "stage", "--width", "9", "-o", "a.gif"), "--width does not apply to .gif"),
         (("--rows", "sites", "-o", "a.html"), "--rows does not apply to .html"),
         (("--block", "0", "-o", "a.csv"), "--block does not apply to .csv"),
         (("--dpi", "300", "--figure", "tile", "-o", "a.html"), "--dpi does not apply to .html"),

@@ -3,13 +3,15 @@
 What is written follows from the ending of the file and from --figure:
 
   smemviz export square.smem.npz --figure tile --site 53 -o tile.svg   # a figure, also .pdf, .png and .html
+  smemviz export square.smem.npz --figure stage -o stage.gif           # it in every layout that was found, in motion
   smemviz export square.smem.npz -o report.html                        # all of it, played offline in any browser
   smemviz export square.smem.npz -o requests.csv                       # its requests as data, also .parquet
   smemviz export square.smem.npz -o trace.json                         # for Perfetto or chrome://tracing
 
 Images are laid out for print: vectors, no background, 8 cm wide with type of 7 points. They need Chrome or Chromium and
-smemviz[export], Parquet needs smemviz[parquet]; without those it exits 3. What is not named is chosen: the launch, the
-access and the request that waste the most. A file that is there already is kept, unless --force is given.
+smemviz[export], a GIF needs that alone, Parquet smemviz[parquet]; without those it exits 3. What is not named is
+chosen: the launch, the access and the request that waste the most. A file that is there already is kept, unless
+--force is given.
 """
 
 from __future__ import annotations
@@ -33,10 +35,12 @@ if TYPE_CHECKING:
 
 MOST_BANKS = 64
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
+_STAGE = "stage"  # which moves, and so is no image
 _OF_FIGURES = ("theme", "caption")
 _OF_IMAGES = ("width", "font_size", "background")
 _OF_KIND: dict[str, tuple[str, ...]] = {
     "image": ("lang",),
+    "animation": ("site", "block", "warp", "step"),
     "html": ("lang", "theme"),
     "table": ("rows",),
     "trace": ("block",),
@@ -49,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     drawn = "the figure to draw (default for .html: the whole recording)"
-    parser.add_argument("--figure", choices=EXPORTED, help=drawn)
+    parser.add_argument("--figure", choices=(*EXPORTED, _STAGE), help=drawn)
     natural = whole(0, sys.maxsize, "a number from 0 on")
     banks = whole(1, MOST_BANKS, f"a number of banks from 1 to {MOST_BANKS}")
     what = parser.add_argument_group("what is shown")
@@ -96,6 +100,10 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.reports.images import require_browser
 
         require_browser()
+    if kind == "animation":
+        from smemviz.reports.animation import require_pillow
+
+        require_pillow()
     if output.suffix.lower() == ".parquet":
         from smemviz.reports.data_tables import require_parquet
 
@@ -111,7 +119,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
     """Refuse options that the file asked for does not have."""
-    if arguments.figure and kind not in ("image", "html"):
+    if (arguments.figure == _STAGE) != (kind == "animation"):
+        raise InputError(f"{arguments.output}: the figure stage ends in .gif, and no other does")
+    if arguments.figure and kind not in ("image", "html", "animation"):
         raise InputError(f"{arguments.output}: a figure ends in .svg, .pdf, .png or .html")
     if not arguments.figure and kind == "image":
         raise InputError(f"{arguments.output}: an image is of one figure; name it with --figure {'|'.join(EXPORTED)}")
@@ -121,7 +131,7 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         *(_OF_FIGURES if arguments.figure else ()),
         *(_OF_IMAGES if kind == "image" else ()),
         *(("dpi",) if arguments.output.suffix.lower() == ".png" else ()),
-        *(FIGURES[arguments.figure].options if arguments.figure else ()),
+        *(FIGURES[arguments.figure].options if arguments.figure in FIGURES else ()),
         *_OF_KIND[kind],
     }
     wrong = next((name for name in options if name not in here), None)
@@ -145,7 +155,13 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     where = arguments.block, arguments.warp, arguments.step
     choice = Choice(arguments.kernel, arguments.launch, line, column, *where)
     counted = arguments.cc or Hardware.of(recording)
-    if arguments.figure:
+    if kind == "animation":
+        from smemviz.reports.animation import stage_animation
+        from smemviz.reports.selection import choose
+
+        _launch, now = choose(recording, choice, counted, "shared")
+        files.write_bytes(output, stage_animation(recording, now, counted, theme, arguments.caption))
+    elif arguments.figure:
         drawn = picture(
             recording,
             arguments.figure,

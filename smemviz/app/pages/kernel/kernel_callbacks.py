@@ -21,7 +21,7 @@ from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global
 from smemviz.app.pages.kernel.kernel_page import explained, folded, kernel_page, laid_out, looked, touched
-from smemviz.app.pages.kernel.layouts_view import LAYOUTS_PROPERTIES
+from smemviz.app.pages.kernel.layouts_view import LAYOUTS_PROPERTIES, serve_gif
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES
 from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
@@ -38,6 +38,7 @@ def register(app: Dash, services: Services) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
     library = services.library
     _add_callbacks(app, library, followed=services.follow)
+    serve_gif(app, library)
     measured_panels.add_callbacks(app, library, services.stopwatch)
     suggest_panel.add_callbacks(app, library, Suggester(services.job))
     if services.follow:

@@ -27,7 +27,7 @@ from smemviz.app.pages.kernel.controls import (
 from smemviz.app.pages.kernel.folded import folded_panels, view_folded
 from smemviz.app.pages.kernel.follow import follower, version
 from smemviz.app.pages.kernel.global_view import closed_global, global_memory, view_global
-from smemviz.app.pages.kernel.layouts_view import view_layouts
+from smemviz.app.pages.kernel.layouts_view import can_draw, view_layouts
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
 from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
@@ -209,7 +209,8 @@ def _staged_headline() -> Component:
 
 def _layouts() -> Component:
     """Leave room for the choice of layouts, which the script lays out."""
-    return Written(html.Div(id=ids.LAYOUTS, className="layouts", role="radiogroup", **{"aria-label": _("Layout")}))
+    more = {"aria-label": _("Layout")} | ({"data-gif": "yes"} if can_draw() else {})
+    return Written(html.Div(id=ids.LAYOUTS, className="layouts", role="radiogroup", **more))
 
 
 def _facts() -> Component:

@@ -1,15 +1,26 @@
-"""The layouts that were found for the arrays of a launch, which the browser draws its block in."""
+"""The layouts that were found for the arrays of a launch, which the browser draws its block in; and these as a GIF."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from threading import Lock
+
+from dash import Dash
+from flask import Response, request
+
+from smemviz.app.addresses import KERNEL
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.explaining import explaining_of
 from smemviz.app.pages.kernel.look_view import looked_at
+from smemviz.errors import InputError
+from smemviz.reports.animation import stage_animation
 from smemviz.reports.html.playback import played_layouts
 from smemviz.wording.first_look import first_mistake
 
 LAYOUTS_PROPERTIES = ("layouts.data",)
+GIF_PATH = f"{KERNEL}.gif"
+_DRAWING = Lock()  # it takes seconds of a core: one at a time
 
 
 def view_layouts(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -22,3 +33,26 @@ def view_layouts(library: Library, run_query: Query, look_query: Query) -> Filli
     if other or first_mistake(recording, launch):
         return {"layouts.data": []}
     return {"layouts.data": played_layouts(view.now, explaining_of(recording, launch, view.hardware))}
+
+
+def can_draw() -> bool:
+    """Tell whether this machine can make a GIF."""
+    return find_spec("PIL") is not None
+
+
+def serve_gif(app: Dash, library: Library) -> None:
+    """Serve what ``smemviz export --figure stage`` writes, of the request that the query of the kernel page names."""
+
+    def serve() -> Response:
+        query = request.args.to_dict()
+        view = looked_at(library, query, query) if can_draw() else None
+        if view is None:
+            return Response("smemviz: nothing to draw\n", 400, mimetype="text/plain")
+        try:
+            with _DRAWING:
+                drawn = stage_animation(view.shown_run.recording, view.now, view.hardware, view.look.theme)
+        except InputError as error:
+            return Response(f"{error}\n", 400, mimetype="text/plain")
+        return Response(drawn, mimetype="image/gif")
+
+    app.server.add_url_rule(GIF_PATH, "kernel_gif", serve)
