@@ -34,6 +34,11 @@ def gallery() -> list[Path]:
     )
 
 
+def triton_gallery() -> list[Path]:
+    """Return the gallery's files with kernels of Triton, which their recordings show where Triton is not installed."""
+    return sorted((kernels_dir() / "triton").glob(f"*{PYTHON.suffixes[0]}"))
+
+
 def recording_for(kernel_file: Path) -> Path | None:
     """Return the recording made from a kernel file on a real GPU, ``recordings/<gpu>/<stem>.smem.npz`` beside it."""
     return min(kernel_file.parent.glob(f"recordings/*/{plain_name(kernel_file)}.smem.npz"), default=None)

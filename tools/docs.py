@@ -27,7 +27,7 @@ from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
-from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.paths import gallery, kernels_dir, recording_for, triton_gallery
 from smemviz.recordings import data, findings
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
@@ -205,14 +205,18 @@ def limits() -> str:
 def kernels() -> str:
     """Write the kernel files of the gallery."""
     parts = ["# Gallery", "The kernel files that smemviz opens with; their docstrings."]
-    for path in gallery():
+    for path in (*gallery(), *triton_gallery()):
         tree = ast.parse(path.read_text("utf-8"))
         rows = [
             (f"`{one.name}`", _cell(_first(ast.get_docstring(one))))
             for one in tree.body
             if isinstance(one, ast.FunctionDef) and any("jit" in ast.unparse(d) for d in one.decorator_list)
         ]
-        parts += [f"## `{path.name}`", _text(ast.get_docstring(tree)), _table(("kernel", "what it does"), rows)]
+        parts += [
+            f"## `{path.relative_to(kernels_dir()).as_posix()}`",
+            _text(ast.get_docstring(tree)),
+            _table(("kernel", "what it does"), rows),
+        ]
     return "\n\n".join(parts)
 
 

@@ -23,14 +23,17 @@ _ACCESSING = ("ld", "ldu", "st", "atom", "red", "cp")
 def pointed_types(kernel: Kernel) -> dict[str, str]:
     """Return the NumPy type of what each parameter points to, empty where nothing tells it; a number has none."""
     origins = origins_of(kernel.body)
-    computed = _computed_as(kernel.body)
-    known = {variable.name: set[str]() for variable in kernel.function.parameters}
+    read, made = _computed_as(kernel.body)
+    known = {variable.name for variable in kernel.function.parameters}
     found: dict[str, set[str]] = {}
     for instruction in kernel.body:
         if instruction.opcode not in _ACCESSING:
             continue
+        loads = instruction.opcode in ("ld", "ldu")
         values = [name for operand in instruction.operands for name in _registers(operand)]
-        types = {kind for name in values for kind in computed.get(name, ())}
+        types = {kind for name in values for kind in (read if loads else made).get(name, ())}
+        if instruction.type[0] in "fs":  # older compilers load anything as unsigned
+            types.add(instruction.type)
         for operand in instruction.operands:
             base = operand.base if isinstance(operand, Address) else None
             for name in origins.get(base.name, ()) if isinstance(base, Register) else ():
@@ -45,30 +48,33 @@ def _registers(operand: Operand) -> Iterator[str]:
         yield from (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def _computed_as(body: Sequence[Instruction]) -> dict[str, set[str]]:
-    """Return the types that each register is computed with; those of bits alone tell nothing."""
-    types: dict[str, set[str]] = {}
-    moved: list[list[str]] = []
+def _computed_as(body: Sequence[Instruction]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the types that each register is read as, and made as; those of bits alone tell nothing."""
+    read: dict[str, set[str]] = {}
+    made: dict[str, set[str]] = {}
+    moved: list[tuple[str, str]] = []
     for instruction in body:
-        own = [kind for kind in instruction.types if kind[0] != "b" or kind.startswith("bf")]
+        if instruction.opcode in _ACCESSING or not instruction.operands:
+            continue
+        into, *sources = instruction.operands
         if instruction.opcode in _MOVING:
-            moved.append([name for operand in instruction.operands[:2] for name in _registers(operand)])
-        elif instruction.opcode in _ACCESSING and instruction.type[0] == "u":
-            continue  # older compilers load anything as unsigned
+            values = sources[:2] if instruction.opcode == "selp" else sources[:1]
+            moved += [(one, name) for one in _registers(into) for other in values for name in _registers(other)]
+            continue
+        own = [kind for kind in instruction.types if kind[0] != "b" or kind.startswith("bf")]
         kinds = own if instruction.opcode in ("cvt", "mma") else own[-1:] * len(instruction.operands)
-        for operand, kind in zip(instruction.operands, kinds, strict=False):
+        for number, (operand, kind) in enumerate(zip(instruction.operands, kinds, strict=False)):
             for name in _registers(operand):
-                types.setdefault(name, set()).add(kind)
+                (read if number else made).setdefault(name, set()).add(kind)
     changed = True
     while changed:
         changed = False
-        for names in moved:
-            together = set().union(*(types.get(name, set()) for name in names))
-            for name in names:
-                if together - types.setdefault(name, set()):
-                    types[name] |= together
-                    changed = True
-    return types
+        for to, source in moved:
+            for known, one, other in ((read, source, to), (made, to, source)):
+                new = known.get(other, set()) - known.setdefault(one, set())
+                known[one] |= new
+                changed |= bool(new)
+    return read, made
 
 
 def _numpy_type(types: set[str], instruction: Instruction) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from smemviz.recordings.findings import Finding
 from smemviz.recordings.vocabulary import DTYPES
 
 _Place = tuple[str, int]
+_POINTER_BYTES = 8
 _TYPES = (*DTYPES, "bfloat16")
 
 
@@ -67,8 +68,8 @@ def run(
     def outcome(named: PtxProgram, plan: LaunchPlan, options: LaunchOptions) -> LaunchOutcome:
         place = named.file, plan.line
         shape = configuration(place, (plan.grid, plan.block, 0, plan.dynamic_shared))
-        entry, kernel = _entry(program, ptx, plan, shape, place)
-        values = _arguments(entry, kernel, plan, place)
+        entry, kernel, pointers = _entry(program, ptx, plan, shape, place)
+        values = _arguments(entry, kernel, pointers, plan, place)
         launched = make(entry, shape, values, place, options)
         if after is not None:
             after(plan.kernel, arrays_among(values))
@@ -99,8 +100,8 @@ def _source_of(program: PtxProgram, ptx: PlacedPtx, name: str) -> str:
 
 def _entry(
     program: PtxProgram, ptx: PlacedPtx, plan: LaunchPlan, shape: Configuration, place: _Place
-) -> tuple[Entry, Kernel]:
-    """Return a kernel ready to be launched, and what its PTX says.
+) -> tuple[Entry, Kernel, dict[str, str]]:
+    """Return a kernel ready to be launched, what its PTX says, and the types that its pointers are to.
 
     Raises:
         RefusedLaunchError: for a launch that no device would start.
@@ -116,18 +117,19 @@ def _entry(
         if wanted not in (sizes, f"dim3({sizes})"):
             what = english("{kernel} is compiled for blocks of {wanted}", kernel=name, wanted=wanted)
             raise RefusedLaunchError(*place, what)
-    pointers = pointed_types(kernel)
-    parameters = tuple(
-        Parameter(parameter, True, Element(dtype, 1, np.dtype(dtype or "u1").itemsize))
+    types = pointed_types(kernel)
+    pointers = {
+        parameter: types[variable.name]
         for parameter, variable in zip(own.parameters, kernel.function.parameters, strict=True)
-        if (dtype := pointers.get(variable.name)) is not None and variable.type == "u64"
-    )
+        if variable.name in types and variable.size == _POINTER_BYTES
+    }
+    parameters = tuple(Parameter(name, True, Element("", 1, 1)) for name in pointers)
     source = _source_of(program, ptx, name)
     line = ptx.texts[kernel.module.files[kernel.function.place.file]].place(kernel.function.place.line)
     if source and line:
         here = replace(here, file=source, line=line.line, spelling=_spelling(program, source))
     texts = {path: replace(text, file="" if text.file == here.file else text.file) for path, text in ptx.texts.items()}
-    return Entry(here, replace(compiled, texts=texts, parameters={symbol: parameters}), name), kernel
+    return Entry(here, replace(compiled, texts=texts, parameters={symbol: parameters}), name), kernel, pointers
 
 
 def _spelling(program: PtxProgram, source: str) -> Spelling:
@@ -137,16 +139,15 @@ def _spelling(program: PtxProgram, source: str) -> Spelling:
     return TRITON if "global_smem" in program.source else PTX.spelling
 
 
-def _arguments(entry: Entry, kernel: Kernel, plan: LaunchPlan, place: _Place) -> list[Any]:
+def _arguments(entry: Entry, kernel: Kernel, pointers: Mapping[str, str], plan: LaunchPlan, place: _Place) -> list[Any]:
     """Make the arguments that a comment asks for: arrays, and the bytes of numbers and structures."""
-    pointers = {parameter.name: parameter for parameter in entry.compiled.parameters[entry.symbol]}
     arguments: list[Any] = []
     names = entry.program.kernel(entry.name, 1).parameters
     for name, variable, node in zip(names, kernel.function.parameters, plan.arguments, strict=True):
         assert isinstance(node, ast.expr)
         if isinstance(node, ast.Set):
             arguments.append(_structure(name, variable, node.elts, plan, place))
-        elif (array := _array(node, name, pointers.get(name), plan, place)) is not None:
+        elif (array := _array(node, name, pointers.get(name, ""), plan, place)) is not None:
             arguments.append(array)
         elif isinstance(node, ast.Name) and node.id == "nullptr":
             arguments.append(bytes(8))
@@ -155,7 +156,7 @@ def _arguments(entry: Entry, kernel: Kernel, plan: LaunchPlan, place: _Place) ->
     return arguments
 
 
-def _array(node: ast.expr, name: str, known: Parameter | None, plan: LaunchPlan, place: _Place) -> NDArray[Any] | None:
+def _array(node: ast.expr, name: str, known: str, plan: LaunchPlan, place: _Place) -> NDArray[Any] | None:
     """Make an array of the type that it names, ``zeros(64, dtype=float16)``, or that the PTX tells."""
     if not isinstance(node, ast.Call):
         return None
@@ -165,7 +166,7 @@ def _array(node: ast.expr, name: str, known: Parameter | None, plan: LaunchPlan,
             "{text} is not read; a type is one of {types}", text=ast.unparse(node), types=", ".join(sorted(_TYPES))
         )
         raise LaunchError(*place, what)
-    dtype = asked[0] if asked else known.element.dtype if known else ""
+    dtype = asked[0] if asked else known
     short = dtype == "bfloat16"
     numbers = np.dtype("float32" if short else dtype or "uint8")
     parameter = Parameter(name, True, Element(str(numbers), 1, numbers.itemsize))
@@ -211,7 +212,7 @@ def _structure(
     """Lay out the fields of a structure: pointers of 8 bytes and numbers of 4, each at a multiple of its size."""
     data, arrays = bytearray(), dict[int, tuple[str, NDArray[Any]]]()
     for number, node in enumerate(fields):
-        array = _array(node, f"{name}.{number}", None, plan, place)
+        array = _array(node, f"{name}.{number}", "", plan, place)
         value = 0 if array is not None else _value(node, f"{name}.{number}", plan, place)
         dtype = np.dtype("u8" if array is not None else "f4" if isinstance(value, float) else "i4")
         data += bytes(-len(data) % dtype.itemsize)

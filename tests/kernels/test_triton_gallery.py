@@ -1,0 +1,80 @@
+"""The gallery in Triton, without Triton: what is recorded is what its PTX does, and pages show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.app.state import RunState
+from smemviz.engines.options import RunOptions
+from smemviz.engines.ptx_runner import run_in_lockstep
+from smemviz.frontends.program import source_sha256
+from smemviz.frontends.reading import read_program
+from smemviz.paths import gallery, recording_for, triton_gallery
+from smemviz.recordings.data import Launch
+
+NAMES = ["flash_attention", "layer_norm", "matmul", "softmax", "transpose"]
+TARGETS = ("sm_80", "sm_90")
+
+
+def counted(launch: Launch) -> Counter[tuple[Any, ...]]:
+    """Return how often each access made so many requests, wavefronts and sectors."""
+    return Counter(
+        (site.line, site.column, site.space, site.op, site.width, row.requests, row.wavefronts, row.sectors)
+        for site, row in zip(launch.sites, launch.summary(), strict=True)
+    )
+
+
+def of(name: str) -> Path:
+    """Return a kernel file of the gallery in Triton."""
+    return next(path for path in triton_gallery() if path.stem == name)
+
+
+def test_each_is_there_with_its_recordings() -> None:
+    assert [path.stem for path in triton_gallery()] == NAMES
+    for path in triton_gallery():
+        for target in TARGETS:
+            recording = smemviz.load(path.parent / "recordings" / target / f"{path.stem}.smem.npz")
+            assert recording.sha256 == source_sha256(path.read_text(encoding="utf-8")), f"record {path.name} again"
+            assert recording.findings == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", NAMES)
+def test_its_ptx_makes_the_requests_that_are_recorded(name: str, target: str) -> None:
+    path = of(name)
+    (recorded,) = smemviz.load(path.parent / "recordings" / target / f"{name}.smem.npz")
+    (launch,) = smemviz.run(path.with_suffix(f".{target}.ptx"), engine="lockstep")
+    assert counted(launch) == counted(recorded)
+
+
+def test_no_access_has_a_conflict_and_operands_of_the_dot_are_read_by_ldmatrix() -> None:
+    (launch,) = smemviz.load(recording_for(of("matmul")))
+    rows = list(zip(launch.sites, launch.summary(), strict=True))
+    assert [row.excess for site, row in rows if site.is_shared] == [0] * sum(site.is_shared for site in launch.sites)
+    assert {site.op for site in launch.sites if site.is_shared} == {"load", "store", "ldmatrix_x4"}
+    assert {array.name for array in launch.arrays if array.space == "shared"} >= {"a", "b"}
+
+
+def test_what_the_ptx_leaves_is_right() -> None:
+    left: list[Any] = []
+    program = read_program(of("matmul").with_suffix(".sm_80.ptx"))
+    run_in_lockstep(program, RunOptions(), lambda kernel, arrays: left.extend(arrays))
+    out, one, other = (np.asarray(array, np.float32) for array in left[:3])
+    assert np.abs(out - one @ other).max() < 0.01
+
+
+def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library([*gallery(), *triton_gallery()])
+    assert library.files[-5:] == ("flash_attention", "layer_norm", "triton/matmul", "softmax", "triton/transpose")
+    monkeypatch.setattr(library, "_result_of", lambda program, key: pytest.fail("it is run"))
+    for file in library.files[-5:]:
+        assert library.show(RunState(file)).from_file
+    assert "tl.dot(" in str(view_run(library, {"file": "triton/matmul", "kernel": "matmul"})["source.html"])
