@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 import pytest
+from helpers.tiers import one_in
 
 from smemviz.figures.drawing.projected import GAP, HEIGHT, TITLE, TYPE, WIDTH, slide
 from smemviz.lessons.course import lesson_of
@@ -48,7 +49,7 @@ def test_code_shows_the_lines_round_what_costs_something() -> None:
     assert min(trace.textfont.size for trace in code.data) >= 20
 
 
-@pytest.mark.parametrize("name", ["sectors", "tiles"])
+@pytest.mark.parametrize("name", one_in(2, ["sectors", "tiles"]))
 def test_names_at_an_axis_have_room_beside_it(name: str) -> None:
     ((figure,), _beside) = slides(name)
     longest = max(map(len, figure.layout.yaxis.ticktext))
