@@ -236,7 +236,7 @@
   function ask(hand = true) {
     if (!view || !view.dom.isConnected) return;
     byHand = hand;
-    if (view.state.doc.length > MOST) say(gettext("The text is longer than any that the editor takes."));
+    if (view.state.doc.length > MOST) say(gettext("The text is too long for the editor."));
     else window.dash_clientside.set_props(ids.EDITOR_TEXT, { data: question() });
   }
 
@@ -272,7 +272,7 @@
       restored = own;
       await place(text === null ? start.text : text);
       if (text !== null) return question();
-      say(gettext("The link holds no text that can be read; this is a file of the gallery."));
+      say(gettext("The text in the link cannot be read. This is a file of the gallery instead."));
       return unchanged();
     },
 

@@ -229,7 +229,7 @@
       const sum = html("Tr", [html("Th", gettext("{n} students", { n: students.length }), { scope: "row" }), ...each]);
       const head = html("Thead", html("Tr", [html("Th", gettext("Student"), { scope: "col" }), ...heads]));
       const table = students.length ? [html("Table", [head, html("Tbody", [...rows, sum])])] : [];
-      return [...table, ...others.map((file) => html("P", gettext("{file}: is no saved progress", { file })))];
+      return [...table, ...others.map((file) => html("P", gettext("{file}: is not a file of saved progress", { file })))];
     },
 
     // A kernel that was fixed in the editor.

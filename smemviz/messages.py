@@ -20,7 +20,7 @@ from functools import cache
 from string import Formatter
 from typing import Any, Self
 
-from smemviz.i18n import N_, English, english_messages, gettext, ngettext, spoken
+from smemviz.i18n import N_, English, english_messages, former_messages, gettext, ngettext, spoken
 
 Message = str | tuple[str, str]  # one with a plural has both forms
 
@@ -199,4 +199,5 @@ def _patterns(tag: str) -> tuple[Pattern, ...]:
         for message in english_messages(tag)
         for form in ([message] if isinstance(message, str) else message)
     ]
+    forms += [(now, former) for former, now in former_messages().items()]
     return tuple(sorted((pattern_of(*form) for form in forms), key=lambda pattern: -pattern.own))

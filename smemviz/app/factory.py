@@ -144,7 +144,7 @@ def create_app(
         server = app.server  # for gunicorn and its like; app.run() serves it on this machine
 
     Raises:
-        InputError: for a file that is no kernel file and no recording.
+        InputError: for a file that is not a kernel file and no recording.
     """
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None

@@ -324,7 +324,7 @@ class Library:
                     program.file,
                     1,
                     _(
-                        "{language} is compiled for you on your own machine only; save it and start smemviz there.",
+                        "{language} is compiled only on your own machine. Save the file and start smemviz there.",
                         language=program.language.title,
                     ),
                 )

@@ -88,7 +88,7 @@ def configuration(place: tuple[str, int], launch_shape: object) -> Configuration
         raise LaunchError(
             *place,
             english(
-                "the third value of a launch is a stream; {value} is none. Dynamic shared memory is the fourth: "
+                "the third value of a launch is a stream; {value} is not one. Dynamic shared memory is the fourth: "
                 "kernel[grid, block, 0, {value}]",
                 value=stream,
             ),

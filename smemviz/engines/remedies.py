@@ -94,7 +94,7 @@ def _missing(module: str) -> str:
     if newer := _PYTHON_3.get(module):
         return english("it is written for Python 2: write {name} instead", name=newer)
     if root in sys.stdlib_module_names:
-        return english("it is a part of Python that the one here was installed without")
+        return english("it is a part of Python that is missing from this installation")
     package = package_of(module)
     if package is None:
         return english("put {root}.py beside the file, or install the package that has it", root=root)

@@ -114,11 +114,11 @@ def _execute(
             raise _failure(program.file, folder, error, what) from None
     except Exception as error:
         if not has_gpu and type(error).__name__ == "CudaSupportError":
-            asked = _failure(program.file, folder, error, english("asks the driver itself; run it on a GPU"))
+            asked = _failure(program.file, folder, error, english("calls the driver directly; run it on a GPU"))
             raise MissingError(str(asked)) from None
         if not has_gpu and type(error).__name__ == "DynamicLibNotFoundError":
             what = english(
-                "asks the driver itself, whose launches are not recorded; launch the kernel with cuda.core or "
+                "calls the driver directly, whose launches are not recorded; launch the kernel with cuda.core or "
                 "cupy.RawKernel"
             )
             raise _failure(program.file, folder, error, what) from None

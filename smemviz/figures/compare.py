@@ -64,7 +64,7 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         _("{kind}: {used}", kind=name[1], used=used_of(traffic)) for name, traffic in zip(names, moved, strict=True)
     ]
     labels = [
-        _("{sectors:,}, {each:.4g} a request", sectors=traffic.sectors, each=traffic.sectors_per_request)
+        _("{sectors:,}, {each:.4g} per request", sectors=traffic.sectors, each=traffic.sectors_per_request)
         if traffic.sectors_per_request
         else f"{traffic.sectors:,}"
         for traffic in moved

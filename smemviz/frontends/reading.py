@@ -89,7 +89,7 @@ def read_source(path: str | Path) -> str:
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # a pipe would be waited for
             raise InputError(english("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
         if status.st_size > frontend.most_bytes(path, _MAX_SOURCE_BYTES):
-            raise InputError(english("{path}: larger than 4 MiB; that is no kernel file", path=path))
+            raise InputError(english("{path}: larger than 4 MiB; that is not a kernel file", path=path))
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
         return frontend.code_in(text, path)
     except FileNotFoundError:

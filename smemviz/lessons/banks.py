@@ -96,7 +96,7 @@ BANK = Lesson(
     N_("Find the bank of an element."),
     6,
     (
-        Text(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
+        Text(N_("Shared memory is cut into words of 4 bytes, and the words are distributed over 32 banks in turn.")),
         Text(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
                 "one after the other.")),
     ),
@@ -130,9 +130,9 @@ def _row(values: Values) -> Stage:
                  total=total, most=at_once)  # fmt: skip
 
     cost = wavefronts_text(right, lanes.ideal)
-    because = _("32 lanes of {width} bytes are {total} bytes, at {most} a wavefront: {said}",
+    because = _("32 lanes of {width} bytes are {total} bytes, at {most} per wavefront: {said}",
                 width=width, total=total, most=at_once, said=cost)  # fmt: skip
-    question = _("A warp loads along a row, {width} bytes a lane. How many wavefronts does the request take?",
+    question = _("A warp loads along a row, {width} bytes per lane. How many wavefronts does the request take?",
                  width=width)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(),
@@ -150,7 +150,7 @@ ROW = Lesson(
         Text(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
                 "along a row are in different banks.")),
     ),
-    (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes a lane")),),
+    (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes per lane")),),
     _row,
     ({}, {"WIDTH": "8"}, {"WIDTH": "16"}),
     ("32", "4", "128"),
@@ -174,10 +174,10 @@ def _column(values: Values) -> Stage:
         if number == len(banks):
             return _("That is how many banks are asked. What counts is how many words the busiest one has to deliver.")
         if number == 1:
-            return _("For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in {a}, {b}, {c}, {d}.",
+            return _("For that, each lane would need a bank of its own. Lanes 0, 1, 2, 3 are in {a}, {b}, {c}, {d}.",
                      a=first[0], b=first[1], c=first[2], d=first[3])  # fmt: skip
         if number == 32:
-            return _("For that all lanes have to be in one bank. Lane 0 is in bank {a}, lane 1 in bank {b}.",
+            return _("For that, all lanes would have to be in one bank. Lane 0 is in bank {a}, lane 1 in bank {b}.",
                      a=first[0], b=first[1])  # fmt: skip
         return ngettext(
             "From lane to lane the address moves on by {columns} words. All 32 words lie in the same bank.",

@@ -63,25 +63,28 @@ TASKS = (
     Task(
         "race",
         "stencil",
-        N_("The result is right on most days. Make it right on all of them, and keep the shared array."),
+        N_("The result is right on most runs. Make it right on all of them, and keep the shared array."),
         {"findings": 0, "excess": 0},
     ),
     Task(
         "padding",
         "transpose",
-        N_("No access to shared memory may have a conflict, and each to global memory is to move 4 sectors a request."),
+        N_(
+            "No access to shared memory may have a conflict, and each access to global memory must move 4 sectors per "
+            "request."
+        ),
         {"findings": 0, "max_degree": 1, "sectors_per_request": 4},
     ),
     Task(
         "rectangles",
         "turn",
-        N_("A pad of one word is not enough here. No access may need more wavefronts than the least that would do."),
+        N_("A pad of one word is not enough here. No access may take more wavefronts than necessary."),
         {"findings": 0, "excess": 0},
     ),
     Task(
         "swizzle",
         "transpose",
-        N_("No conflict, 4 sectors a request, and not a byte of shared memory more than the tile has: no pad."),
+        N_("No conflict, 4 sectors per request, and no more shared memory than the tile itself: no pad."),
         {"findings": 0, "max_degree": 1, "sectors_per_request": 4},
         shared_bytes=4096,
     ),

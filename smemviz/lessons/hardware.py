@@ -91,7 +91,7 @@ COMPILER = Lesson(
     6,
     (
         Text(N_("The source says which elements are loaded. The compiler chooses the instructions: neighbours in "
-                "memory, as {a} for k = 0, 1, 2, ..., can be loaded together, up to 16 bytes a lane."),
+                "memory, as {a} for k = 0, 1, 2, ..., can be loaded together, up to 16 bytes per lane."),
              {"a": _LOADS[0]}),
         Text(N_("So a profiler may count fewer requests than the source makes. Both are right. Compare counts of the "
                 "source with counts of the source, and counts of the hardware with counts of the hardware.")),
@@ -119,7 +119,7 @@ def _fitting(values: Values) -> Stage:
     def hint(answer: str) -> str:
         number = int(answer)
         if number == by_threads:
-            return _("So many have room for their threads. But they would take {n} KiB of shared memory.",
+            return _("That many fit by their threads. But they would take {n} KiB of shared memory.",
                      n=number * (kib + reserved))  # fmt: skip
         if number == whole // kib:
             return _("Each block takes {n} KiB more than it declares.", n=reserved)

@@ -112,8 +112,8 @@ PADDING = Lesson(
              {"code": "tile[32, 32 + IPAD]"}),
         Text(N_("The unused words shift each row by as many banks. That costs a little shared memory and no extra "
                 "instruction.")),
-        Text(N_("More shared memory a block may leave room for fewer blocks: less occupancy. And a row shifted by one "
-                "word is not aligned for accesses of 8 or 16 bytes (float2, float4, ldmatrix).")),
+        Text(N_("More shared memory per block may leave room for fewer blocks: less occupancy. And a row shifted by "
+                "one word is not aligned for accesses of 8 or 16 bytes (float2, float4, ldmatrix).")),
     ),
     (Knob("IPAD", ("0", "1", "2", "3", "4", "8"), "1"),),
     _by_one,
@@ -157,7 +157,7 @@ def _rectangle(values: Values) -> Stage:
         cost = costs[pad]
         if cost.wavefronts == cost.ideal:
             return ngettext(
-                "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
+                "{n} word does it, but a smaller pad does, too.", "{n} words are enough, but so is a smaller pad.", pad
             )
         first, second, bank = _colliding(picture(_columns(rows, pad)[0]).service())
         return ngettext(
@@ -175,7 +175,8 @@ def _rectangle(values: Values) -> Stage:
         "the one before, which leaves room for {n} columns side by side.",
         columns, rows=rows, pad=smallest,
     )  # fmt: skip
-    question = _("The tile has {rows} rows of 32 words. Which pad is the smallest that rids its columns of conflicts?",
+    question = _("The tile has {rows} rows of 32 words. Which is the smallest pad that leaves no conflict in "
+                 "its columns?",
                  rows=rows)  # fmt: skip
     recording = recorded("rectangle", {"BDIMY": rows, "IPAD": smallest}, ("set_row_read_col_pad",))
 
@@ -207,7 +208,7 @@ RECTANGLE = Lesson(
     N_("Find the smallest pad for a tile that is not square."),
     8,
     (
-        Text(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
+        Text(N_("In a tile with fewer than 32 rows a warp reads down one column and continues in the next.")),
         Text(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
                 "longer enough.")),
     ),

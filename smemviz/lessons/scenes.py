@@ -165,7 +165,7 @@ def code(text: str) -> str:
 def wavefronts_text(wavefronts: int, ideal: int) -> str:
     """Say what a request costs, and what would do."""
     if wavefronts == ideal:
-        return ngettext("{n:,} wavefront, as few as can be.", "{n:,} wavefronts, as few as can be.", wavefronts)
+        return ngettext("{n:,} wavefront, as few as possible.", "{n:,} wavefronts, as few as possible.", wavefronts)
     return ngettext(
         "{n:,} wavefront where {ideal:,} would do.",
         "{n:,} wavefronts where {ideal:,} would do.",

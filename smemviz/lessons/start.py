@@ -42,7 +42,7 @@ def _reuse(values: Values) -> Stage:
         if number == radius:
             return _("That is how many threads on one side load it. There are two sides, and the thread in the middle.")
         if number == 2 * radius:
-            return _("Those are its neighbours. The thread whose own it is loads it, too.")
+            return _("Those are its neighbours. The thread in the middle loads it, too.")
         return ngettext(
             "Thread i loads the elements from i - {n} to i + {n}. For which i is {middle} among them?",
             "Thread i loads the elements from i - {n} to i + {n}. For which i is {middle} among them?",
@@ -83,14 +83,14 @@ def _latency() -> str:
     shared, far = (cycles(recording, kernel) for kernel in ("shared_memory", "global_memory"))
     if shared is None or far is None or recording.device is None:
         raise RecordingError(f"{recording.file}: no times are in the recording")
-    return _("On an {gpu} a load that no cache answers takes {far} cycles, one from shared memory {shared}.",
+    return _("On an {gpu} a load that misses all caches takes {far} cycles, a load from shared memory {shared}.",
              gpu=recording.device.name, far=far, shared=shared)  # fmt: skip
 
 
 WHY = Lesson(
     "why",
     N_("Why shared memory"),
-    N_("Tell how often threads of a block load the same data from global memory."),
+    N_("Say how often threads of a block load the same data from global memory."),
     7,
     (
         Text(N_("Global memory is large and far away. Each multiprocessor has a little shared memory of its own, which "
@@ -129,7 +129,7 @@ def _lane(values: Values) -> Stage:
             return _("{n} is the number of the thread in its block. Lanes are counted from 0 again in each warp.",
                      n=wrong)  # fmt: skip
         if wrong == _X * width + y:
-            return _("There y runs first. Threads are numbered along x first, then the next y.")
+            return _("That counts along y first. Threads are numbered along x first, then along y.")
         if wrong == warp:
             return _("That is its warp. The lane is its place in the warp.")
         if not 0 <= wrong < WARP_SIZE:

@@ -33,7 +33,7 @@ def _sectors(values: Values) -> Stage:
     def hint(answer: str) -> str:
         number = int(answer)
         if number < fewest:
-            return _("The warp loads {used} bytes, and a sector has {size}. So few cannot hold them.",
+            return _("The warp loads {used} bytes, and a sector has {size}. That is too few sectors.",
                      used=used, size=SECTOR_BYTES)  # fmt: skip
         if number > WARP_SIZE:
             return _("A lane loads {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
@@ -51,7 +51,7 @@ def _sectors(values: Values) -> Stage:
         because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
     question = _("Blocks have {tile} x {tile} threads; the column follows threadIdx.x. A warp loads {code}: {width} "
-                 "bytes a lane, from rows of {row} bytes. How many sectors does that move?",
+                 "bytes per lane, from rows of {row} bytes. How many sectors does that move?",
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),
@@ -102,7 +102,8 @@ def _saving(values: Values) -> Stage:
     def hint(answer: str) -> str:
         count = int(answer)
         if count == tile * tile:
-            return _("A block has so many threads. But an element of a tile serves one row or column of them: {tile}.",
+            return _("That is the number of threads in a block. But an element of a tile serves one row or column of "
+                     "them: {tile}.",
                      tile=tile)  # fmt: skip
         if count == 2:
             return _("Two tiles are loaded, but each for many threads. How many of them use one element of a?")

@@ -58,7 +58,7 @@ class Counted:
 
     @property
     def bytes_used(self) -> int | None:
-        """Bytes of global memory that lanes asked for, each counted once a request."""
+        """Bytes of global memory that lanes asked for, each counted once per request."""
         return self._count("bytes_used")
 
     @property

@@ -94,7 +94,7 @@ class Verifier:
         except SmemvizError as error:
             return Check(self.engine, (), english("it does not run: {what}", what=error))
         if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
-            return Check(self.engine, (), english("{main} makes other launches", main="main()"))
+            return Check(self.engine, (), english("{main} makes different launches", main="main()"))
         notes: list[str] = []
         problem = _new_mistake(before, after)
         if problem is None:
@@ -107,9 +107,9 @@ class Verifier:
             recorded = self.recording.launches[number]
             blocks = _blocks(recorded) if recorded.missing else None  # None where the promise is about all
             if len(was.sites) != len(now.sites):
-                return Check(self.engine, (), english("{kernel} has other accesses", kernel=now.kernel))
+                return Check(self.engine, (), english("{kernel} has different accesses", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
-                note = english("not counted: {engine} logs other blocks", engine=self.engine)
+                note = english("not counted: {engine} logs different blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (*notes, note))
             expected, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
@@ -126,7 +126,9 @@ class Verifier:
             return other, []
         again = self._again.hashes
         if [hashes.kernel for hashes in again] != [hashes.kernel for hashes in before.hashes]:
-            return english("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
+            return english(
+                "{main} makes different launches each time it runs; seed its random numbers", main="main()"
+            ), []
         steady = replace(before, hashes=tuple(map(_same, before.hashes, again)))
         return _other_output(steady, after), list(_unsteady(steady))
 
@@ -218,7 +220,7 @@ def _new_mistake(before: _RunResult, after: _RunResult) -> str | None:
 def _other_output(before: _RunResult, after: _RunResult) -> str | None:
     for old, new in zip(before.hashes, after.hashes, strict=True):
         if any(was and was != now for was, now in zip(old.arrays, new.arrays, strict=True)):
-            return english("{kernel} leaves something else in its arrays", kernel=old.kernel)
+            return english("{kernel} leaves different results in its arrays", kernel=old.kernel)
     return None
 
 
@@ -226,7 +228,7 @@ def _unsteady(result: _RunResult) -> Iterator[str]:
     """Say which kernels leave something else each time the file runs as it is."""
     for kernel in dict.fromkeys(hashes.kernel for hashes in result.hashes if "" in hashes.arrays):
         yield english(
-            "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
+            "{kernel} leaves different results each time the file runs as it is, so that was not compared; seed its "
             "random numbers",
             kernel=kernel,
         )

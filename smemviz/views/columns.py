@@ -206,7 +206,7 @@ COUNTS = (
         "sectors",
         (N_("sectors"), N_("global sectors"), N_("sectors loaded"), N_("sectors stored")),
         N_(
-            "Aligned pieces of {bytes} bytes of global memory that a request touches, each counted once a "
+            "Aligned pieces of {bytes} bytes of global memory that a request touches, each counted once per "
             "request; nvprof calls them transactions. Caches are not modelled: a sector counts whether it "
             "comes from L1, L2 or memory."
         ),
@@ -223,7 +223,7 @@ TRAFFIC = (
         "sectors-per-request",
         (N_("sectors per request"),),
         N_(
-            "Sectors divided by requests. A warp that reads 4 bytes a lane side by side is coalesced and needs "
+            "Sectors divided by requests. A warp that reads 4 bytes per lane side by side is coalesced and needs "
             "4; spread out it needs 32."
         ),
         heads=_headed("sectors/request", "terminal") | _headed(N_("sectors per request"), "access"),
@@ -237,7 +237,7 @@ TRAFFIC = (
         _number(_total_traffic, "efficiency"),
         "efficiency",
         (N_("efficiency"),),
-        N_("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),
+        N_("Bytes that lanes use, each counted once per request, divided by the bytes of the sectors moved."),
         N_("Over all requests if all were logged, else over the logged ones; the page says which."),
         heads=_headed(N_("efficiency"), *_OF_SITES),
     ),
@@ -251,7 +251,7 @@ TRAFFIC = (
         (N_("bytes wasted"), N_("global bytes wasted")),
         N_(
             "Shared-memory bandwidth left unused: {wavefront} bytes per wavefront less the bytes that lanes asked for. "
-            "In global memory it is {bytes} bytes per sector less those bytes, each counted once a request."
+            "In global memory it is {bytes} bytes per sector less those bytes, each counted once per request."
         ),
         N_("Computed from the addresses, or from an access and a layout; not known unless all requests were logged."),
         heads=_headed(N_("bytes wasted"), "terminal", "accesses") | _headed(N_("global bytes wasted"), "notebook"),

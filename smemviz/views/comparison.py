@@ -21,12 +21,12 @@ from smemviz.wording.sentences import facts
 KINDS = ("store", "load", "update")
 COMPILED_HEADS = ("line", "access", "operation", "requests", "wavefronts", "bytes", "compiler")
 _AS_WRITTEN = N_("as it is written")
-_REMOVED = N_("left out: its value is known without it, or never needed")
+_REMOVED = N_("removed: its value is known without it, or never used")
 _WIDER = N_("merged with its neighbours into wider accesses")
 _NARROWER = N_("only the part of it that is used")
 _FEWER = N_("left out in part: what is known stays in registers")
 _MORE = N_("more often than it is written")
-_NEW = N_("merged of accesses at several places, or its own")
+_NEW = N_("merged from accesses at several places")
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ _OTHERS = (
             ),
             Number(
                 "blocks",
-                (N_("blocks a multiprocessor"),),
+                (N_("blocks per multiprocessor"),),
                 N_(
                     "How many blocks fit into a multiprocessor by their shared memory alone, which limits occupancy; "
                     "registers and threads may allow fewer."
@@ -220,7 +220,7 @@ _OTHERS = (
             Number(
                 "instructions",
                 (N_("more instructions"),),
-                N_("Integer instructions that a swizzled index takes more than the plain one, at each access."),
+                N_("Additional integer instructions that a swizzled index takes, at each access."),
                 N_("Counted in the index's formula; a compiler may fold some of them."),
             ),
             Number(

@@ -162,7 +162,7 @@ def request_text(picture: RequestPicture) -> str:
         "wavefronts": count(served.wavefronts, "wavefront"),
     }
     if served.wavefronts == served.ideal:
-        return _("Warp {warp}, step {step}: {lanes}, {wavefronts}, as few as can be.", **values)
+        return _("Warp {warp}, step {step}: {lanes}, {wavefronts}, as few as possible.", **values)
     return _(
         "Warp {warp}, step {step}: {lanes}, {degree}-way: {wavefronts} where {ideal:,} would do.",
         degree=served.degree,

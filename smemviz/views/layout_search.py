@@ -33,7 +33,14 @@ def layout_heads(setup: SetUp) -> tuple[str, ...]:
     """Return what stands above the cells; accesses go by their numbers."""
     several = range(1, len(setup.accesses) + 1) if len(setup.accesses) > 1 else ()
     per_access = tuple(_("access {number}", number=number) for number in several)
-    return (*per_access, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
+    return (
+        *per_access,
+        _("wavefronts"),
+        _("excess"),
+        _("bytes"),
+        _("blocks per multiprocessor"),
+        _("more instructions"),
+    )
 
 
 def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
@@ -75,7 +82,7 @@ def layouts_text(rows: Sequence[LayoutRow]) -> str:
     """Say what the cheapest layout saves."""
     now, best = rows[0].fix, min((row.fix for row in rows), key=lambda fix: fix.price)
     if best.wavefronts == now.wavefronts:
-        return _("No pad and no swizzle takes fewer wavefronts than the layout there is.")
+        return _("No pad and no swizzle takes fewer wavefronts than the current layout.")
     more = best.layout.nbytes - now.layout.nbytes
     if more > 0:
         message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes more.")

@@ -23,7 +23,7 @@ HALVES = N_(
 )
 # Read from the machine code that ptxas 13.0 makes of paired_lanes for 9.0: 64 multiply-adds in all, 128 registers.
 HELD_BACK = N_(
-    "Why the fastest kernel here stays below cuBLAS: paired_lanes takes 128 registers a thread, so only 16 warps fit "
+    "Why the fastest kernel here stays below cuBLAS: paired_lanes takes 128 registers per thread, so only 16 warps fit "
     "on a multiprocessor to hide latency, an occupancy of 25 %; its loop over k is not unrolled, so each step waits "
     "for its own loads from shared memory; and Numba offers neither asynchronous copies nor 16-byte loads from global "
     "memory."
@@ -32,8 +32,8 @@ REGISTERS = N_(
     "Registers count beside conflicts. tiled_transposed_swizzled has no conflict, but the bound of its inner loop, "
     "min(TILE, a.shape[1] - first), keeps the compiler from unrolling it. Bounded by TILE like the others, it was "
     "measured at 4096 on an H200 with 31.97 ms instead of 48.78 ms in tiles of 8, and 23.09 ms instead of 33.26 ms in "
-    "tiles of 16. In tiles of 32, unrolling takes 64 registers a thread instead of 32: one block of 1,024 threads fits "
-    "a multiprocessor instead of two, and it takes 28.32 ms instead of 26.41 ms."
+    "tiles of 16. In tiles of 32, unrolling takes 64 registers per thread instead of 32: one block of 1,024 threads "
+    "fits a multiprocessor instead of two, and it takes 28.32 ms instead of 26.41 ms."
 )
 NO_INTEGER_BLAS = N_("cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it.")
 _NAMES = {LOOPS: N_("three loops")}  # of what is timed beside the kernels; the others are called alike everywhere

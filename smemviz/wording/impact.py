@@ -53,7 +53,7 @@ def impact(measured: Measured, others: Iterable[Measured] = ()) -> Impact:
     """
     costs = _cost(measured)
     if costs.wavefronts == 0:
-        nothing = _("No wavefront is in excess: bank conflicts cost this launch nothing.")
+        nothing = _("There are no excess wavefronts: bank conflicts cost this launch nothing.")
         return Impact(_("No"), nothing, "", costs, 0.0)
     if costs.lost_us is None:
         return Impact(_("Not known"), _unknown(costs), _basis(measured, costs), costs, None)

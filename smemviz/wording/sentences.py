@@ -99,7 +99,7 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
         return _("The number of wavefronts depends on the data")
     total = facts(launch, hardware)
     if total.excess == 0:
-        return _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(total.wavefronts, "wavefront"))
+        return _("No bank conflict: {wavefronts}, as few as possible", wavefronts=count(total.wavefronts, "wavefront"))
     return _excess_headline(counted, total.excess)
 
 
@@ -161,7 +161,7 @@ def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:
         return kind, _("never runs")
     if row.sectors is not None:
         sectors = count(row.sectors, "sector")
-        return kind, _("{sectors}, {each:.4g} a request", sectors=sectors, each=row.sectors / row.requests)
+        return kind, _("{sectors}, {each:.4g} per request", sectors=sectors, each=row.sectors / row.requests)
     if row.max_degree is None:
         return kind, _("depends on the data")
     return kind, degree_name(row.max_degree), _("{excess:,} excess", excess=row.excess)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 CONFLICT = "992 excess wavefronts, all in line 53, 32-way"
 PADDED_CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
-NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
+NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as possible"
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
@@ -158,8 +158,8 @@ def test_a_copied_link_shows_what_the_sender_saw(page: Page) -> None:
     expect(page.get_by_role("radio", name="Rows of banks")).to_be_checked()
     expect(page.get_by_label("Number of banks to draw")).to_have_value("16")
     expect(page.locator("#tile-note")).to_have_text(
-        "A drawing with 16 banks. All counts stay those of 32 banks. "
-        "It serves the lanes in groups, as many at a time as it has banks for."
+        "Drawn with 16 banks. All counts are for 32 banks. "
+        "Lanes are served in groups, as many at a time as there are banks."
     )
     expect(page.locator("#origin")).to_contain_text("rule for compute capability 8.6, documented")
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
@@ -203,7 +203,7 @@ def test_the_controls_of_the_next_file_are_filled_too(page: Page) -> None:
     headline(page, CONFLICT)
     page.get_by_role("link", name="Gallery").click()
     page.get_by_role("link", name="static_reverse").click()
-    headline(page, "No bank conflict: 4 wavefronts, as few as can be")
+    headline(page, "No bank conflict: 4 wavefronts, as few as possible")
     expect(page.get_by_label("N", exact=True)).to_have_value("64")
     expect(page.get_by_label("Number of banks to draw")).to_have_value("32")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("9.0 Hopper")

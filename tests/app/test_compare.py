@@ -257,7 +257,7 @@ def test_what_the_compiler_did_to_each_access_is_told(tmp_path: Path) -> None:
     assert {row[1]: (row[3], row[5], row[6]) for row in rows} == {
         "a[i]": ("1", "4", "as it is written"),
         "t[i]": ("1", "4", "as it is written"),
-        "unused[i]": ("1 → 0", "4", "left out: its value is known without it, or never needed"),
+        "unused[i]": ("1 → 0", "4", "removed: its value is known without it, or never used"),
         "t[n]": ("4 → 1", "4 → 16", "merged with its neighbours into wider accesses"),
         "out[i]": ("1", "4", "as it is written"),
     }

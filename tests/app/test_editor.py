@@ -253,7 +253,7 @@ def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Pag
     line = page.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
     badges = line.locator(".badge")
     expect(badges).to_have_count(2)
-    expect(badges).to_have_text(["2-way", "4 sectors, 4 a request"])
+    expect(badges).to_have_text(["2-way", "4 sectors, 4 per request"])
     expect(badges.first).to_be_in_viewport(ratio=1)
     number = badges.evaluate_all("all => all.findIndex((one) => one.getAttribute('aria-pressed') === 'false')")
     badges.nth(number).click()
@@ -334,7 +334,7 @@ def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page: Page) -> None
         expect(line.locator(".badge")).to_have_count(2 * fits)
         if fits:
             continue
-        expect(below.locator(".badge")).to_have_text(["1-way", "128 sectors, 4 a request"])
+        expect(below.locator(".badge")).to_have_text(["1-way", "128 sectors, 4 per request"])
         above, under = line.bounding_box(), below.bounding_box()
         assert above is not None
         assert under is not None

@@ -14,7 +14,7 @@ from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
 
 CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
-NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
+NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as possible"
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 
 

@@ -101,7 +101,7 @@ def test_a_launch_among_many_alike_is_chosen_by_its_number(page: Page) -> None:
 @needs_nvrtc
 def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) -> None:
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col_pad")
-    headline(page, "No bank conflict: 64 wavefronts, as few as can be")
+    headline(page, "No bank conflict: 64 wavefronts, as few as possible")
     expect(page.locator("#source .tok-k").first).to_have_text("__global__")
     knob(page, "IPAD", 0)
     expect(page.get_by_role("heading", level=1)).to_contain_text("32-way conflict")

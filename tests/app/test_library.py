@@ -292,7 +292,7 @@ def test_python_never_executes_what_a_recording_brings(tmp_path: Path, texts: Te
     sha256 = source_sha256(hostile)
     replace(recording, source=hostile, sha256=sha256).save(tmp_path / "hostile.smem.npz")
     served = Library([tmp_path / "hostile.smem.npz"], texts)
-    with pytest.raises(InputError, match="pathlib is not there for text in the editor"):
+    with pytest.raises(InputError, match="pathlib is not available in the editor"):
         served.show(RunState("hostile", constants={"IPAD": "0"}))
     assert not trace.exists()
 

@@ -170,7 +170,7 @@ def test_six_kernels_side_by_side(page: Page) -> None:
         ["set_row_read_col_dyn_pad", "32", "32", *none, "4,224", *moved, "0.900 µs", "0.400 µs", "1.20 x", "No"],
     ]  # fmt: skip
     expect(page.locator("#compare-impact")).to_contain_text(
-        "No wavefront in excess: set_row_read_row, set_row_read_col_pad, set_row_read_col_dyn_pad."
+        "No excess wavefronts: set_row_read_row, set_row_read_col_pad, set_row_read_col_dyn_pad."
     )
     page.locator("#compare-table").get_by_role("link", name="set_row_read_col", exact=True).click()
     expect(page.locator("#eyebrow")).to_have_text("square.py · set_row_read_col")

@@ -125,7 +125,7 @@ def test_the_source_has_the_kernel_s_lines_and_a_button_at_each_site(served: Lib
     assert text(last.children[1]) == "    out[idx] = tile[tx, ty]"
     buttons = [part for part in last.children[1].children if isinstance(part, html.Button)]
     assert [(text(button), button.title, button.className) for button in buttons] == [
-        ("out[idx]", "global store · 128 sectors, 4 a request", "badge plain"),
+        ("out[idx]", "global store · 128 sectors, 4 per request", "badge plain"),
         ("tile[tx, ty]", "shared load · 32-way · 992 excess", "badge conflict"),
     ]
     assert [text(cell) for cell in last.children[2].children] == ["32-way", "992", "100 %"]

@@ -35,7 +35,7 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     solved = run_text(task.source.replace("PITCH = TILE", "PITCH = TILE + 1")).recording
     said, look, done = judged(task, solved)
     assert (said.children, look, done) == (
-        "Fixed: it does the same and keeps the budget.",
+        "Fixed: the result is the same and the budget is kept.",
         "task-verdict is-right",
         "fix-padding",
     )
@@ -70,7 +70,7 @@ def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
     page.keyboard.press("End")
     page.keyboard.type(" + 1")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#editor-task-verdict")).to_have_text("Fixed: it does the same and keeps the budget.")
+    expect(page.locator("#editor-task-verdict")).to_have_text("Fixed: the result is the same and the budget is kept.")
     assert "task=padding" in page.url
     page.reload()  # the link has the text, and the task
     expect(page.locator("#editor-task-verdict")).to_contain_text("Fixed")
@@ -122,7 +122,7 @@ def test_a_student_saves_a_file_and_a_teacher_reads_a_class(page: Page, tmp_path
     expect(rows).to_have_count(3)
     expect(rows.nth(2)).to_contain_text("2 students")
     expect(page.locator("#teach-class")).to_contain_text("<b>Bob</b>")
-    expect(page.locator("#teach-class")).to_contain_text("other.json: is no saved progress")
+    expect(page.locator("#teach-class")).to_contain_text("other.json: is not a file of saved progress")
     assert not any("Ada" in body or "Bob" in body for body in asked)
 
 

@@ -90,7 +90,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
         page.goto("/")
         headline(page, _("Shared memory, seen"))
         page.locator('.card-kernels a[href="/kernel?file=square&kernel=set_row_read_col_pad"]').click()
-        smooth = _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(64, "wavefront"))
+        smooth = _("No bank conflict: {wavefronts}, as few as possible", wavefronts=count(64, "wavefront"))
         headline(page, smooth)
 
         knob(page, "IPAD", 0)

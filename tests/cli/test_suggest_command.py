@@ -95,9 +95,9 @@ def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(
 ) -> None:
     from smemviz.suggest import verify
 
-    monkeypatch.setattr(verify, "_other_output", lambda before, after: "turn leaves something else in its arrays")
+    monkeypatch.setattr(verify, "_other_output", lambda before, after: "turn leaves different results in its arrays")
     said = command("suggest", f"{square}:set_row_read_col", *LOCKSTEP, code=1).out
-    assert "swizzle to tile[r, c ^ r]: failed lockstep: turn leaves something else in its arrays" in said
+    assert "swizzle to tile[r, c ^ r]: failed lockstep: turn leaves different results in its arrays" in said
     assert "+++" not in said
 
 

@@ -57,7 +57,7 @@ def test_launches_stand_in_comments_and_are_offered_from_host_code() -> None:
     with pytest.raises(KernelFileError) as refused:
         planned_launches(parse_cuda(text, "x.cu"))
     offer = "// smemviz: scale<<<dim3(2, 2), 64, 128>>>(zeros(1024), zeros(1024), 1024)"
-    assert str(refused.value) == f"x.cu:1: says no launch; add a comment such as {offer}"
+    assert str(refused.value) == f"x.cu:1: has no launch; add a comment such as {offer}"
     (launch,) = planned_launches(parse_cuda(text + offer, "x.cu"))
     assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
     assert offered(parse_cuda(text, "x.cu")) == [offer]
@@ -261,7 +261,7 @@ def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
         page = view_run(library, {"file": file, **query})
         assert str(page["headline.children"]).startswith("992 excess wavefronts, all in line ")
     refused = view_run(Library([path], local=False), {"file": "square.cu", **query})
-    assert "on your own machine only" in str(refused["notices.html"])
+    assert "only on your own machine" in str(refused["notices.html"])
 
 
 def test_text_of_a_recording_is_never_compiled() -> None:

@@ -141,8 +141,8 @@ def test_the_page_shows_it_and_its_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hello\n", "1: has no .entry; it is no PTX with a kernel"),
-        (PTX, "4: says no launch; add a comment such as // smemviz: turn<<<1, 32>>>(zeros(1024), zeros(1024))"),
+        ("hello\n", "1: has no .entry, so it is not PTX with a kernel"),
+        (PTX, "4: has no launch; add a comment such as // smemviz: turn<<<1, 32>>>(zeros(1024), zeros(1024))"),
         (LAUNCH + PTX.replace("shl.b32 %r6", "shll.b32 %r6"), "26: shll.b32 is not executed"),
         (LAUNCH + PTX.replace(".shared .align 4 .b8", ".shred .align 4 .b8"), "14: .shred .align 4 .b8"),
         (LAUNCH + PTX.replace("[%r7]", "[%r7"), "28: st.shared.f32 [%r7, %f1 is not executed"),

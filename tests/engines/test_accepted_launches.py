@@ -49,7 +49,7 @@ def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_w
     installed.ones = lambda n: object()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cupy", installed)
     text = f"import cupy\n{LAUNCHES}\ndef main():\n    good[1, 32](cupy.ones(32))\n"
-    with pytest.raises(LaunchError, match="object is none of them"):
+    with pytest.raises(LaunchError, match="object is not one of them"):
         script(tmp_path, text)
     assert len(script(tmp_path, f"{text}\nif __name__ == '__main__':\n    main()\n").launches) == 1
 

@@ -93,10 +93,10 @@ assert copy.handle == 0
         ("launch(kernel, config, out, 32, 1)", LaunchError, r"write launch\(stream, LaunchConfig"),
         ("launch(stream, LaunchConfig(grid=1, cluster=2, block=1), kernel)", UnsupportedError, "launch of clusters"),
         ("Program('', 'ptx')", UnsupportedError, "a Program of ptx runs on a GPU only"),
-        ("kernel.attributes", UnsupportedError, "cuda.core.Kernel.attributes is not known where there is no GPU"),
+        ("kernel.attributes", UnsupportedError, "cuda.core.Kernel.attributes is not known without a GPU"),
         ("stream.create_graph_builder()", UnsupportedError, "cuda.core.Stream.create_graph_builder is not known"),
         ("from cuda.core.experimental import Linker", UnsupportedError, "cuda.core.experimental.Linker is not known"),
-        ("import cuda.core.utils", KernelFileError, "cuda.core.utils is not known where there is no GPU"),
+        ("import cuda.core.utils", KernelFileError, "cuda.core.utils is not known without a GPU"),
     ],
 )
 def test_what_is_not_launched_or_known_is_one_line(
@@ -111,7 +111,7 @@ def test_a_script_that_asks_the_driver_itself_is_told_what_to_do(tmp_path: Path)
     pytest.importorskip("cuda.bindings")
     if available():
         pytest.skip("a GPU is here, and its driver answers")
-    with pytest.raises(KernelFileError, match="asks the driver itself, whose") as failed:
+    with pytest.raises(KernelFileError, match="calls the driver directly, whose") as failed:
         recorded(tmp_path, HEAD + "from cuda.bindings import driver; driver.cuInit(0)")
     assert failed.value.line == len(HEAD.splitlines()) + 1
 

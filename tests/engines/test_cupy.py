@@ -123,8 +123,8 @@ def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known where there is no GPU; run it on one"),
-        ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known where there is no GPU"),
+        ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known without a GPU; run it on one"),
+        ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known without a GPU"),
         ("cupy.RawModule(path='a.cubin')", "a RawModule of a compiled file runs on a GPU only; give it code"),
     ],
 )
@@ -202,7 +202,7 @@ def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
         "_Z10set<float> (1,) (32,) 0",
         "turn (1,) (32, 32) 0",
     ]
-    assert "whose elements do not follow each other; copy it first" in recorder.findings[0].message
+    assert "that is not contiguous; copy it first" in recorder.findings[0].message
 
 
 class RealElementwise:

@@ -236,7 +236,7 @@ def test_a_kernel_of_a_text_happens_and_one_line_says_why_it_is_not_shown(launch
     watcher.end()
     _, finding = watcher.findings
     assert finding.message == (
-        "ones is made of a text; define it in a file to see its accesses. It ran and is not recorded."
+        "ones was made from text; define it in a file to see its accesses. It ran and is not recorded."
     )
 
 

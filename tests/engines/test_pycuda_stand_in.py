@@ -63,7 +63,7 @@ context.pop()
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        ("(drv.In(x), drv.Out(y), 32, block=(32, 32, 1))", "PyCUDA takes no 32 as argument 3; write numpy.int32"),
+        ("(drv.In(x), drv.Out(y), 32, block=(32, 32, 1))", "PyCUDA does not take 32 as argument 3; write numpy.int32"),
         ("(drv.In(x), drv.Out(y), np.int64(32), block=(32, 32, 1))", None),
         ("(drv.In(x), drv.Out(y), np.float32(32), block=(32, 32, 1))", r"PyCUDA passes 32.0 as float32; write numpy"),
         ("(drv.In(x), drv.Out(y), block=(32, 32, 1))", "turn takes 3 arguments"),
@@ -85,7 +85,10 @@ def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: s
             "SourceModule('').get_texref('table')",
             r"pycuda\.compiler\.SourceModule\.get_texref is not known where PyCUDA",
         ),
-        ("drv.matrix_to_texref(x, None)", r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not; run it"),
+        (
+            "drv.matrix_to_texref(x, None)",
+            r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not installed; run it",
+        ),
     ],
 )
 def test_what_is_missing_is_one_line(tmp_path: Path, line: str, what: str) -> None:

@@ -230,18 +230,21 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
             "open('nowhere.txt')\n",
             "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'; it is looked for in ",
         ),
-        ("kernel[1, 32]('text')\n", "small.py:12: out: a kernel takes arrays, numbers and tuples; str is none of them"),
+        (
+            "kernel[1, 32]('text')\n",
+            "small.py:12: out: a kernel takes arrays, numbers and tuples; str is not one of them",
+        ),
         (
             "@cuda.jit(argtypes=[])\ndef other(): pass\n",
-            "small.py:12: Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead",
+            "small.py:12: Numba refuses argtypes too; write cuda.jit('void(float32[:])') instead",
         ),
         (
             "@cuda.jit(anew=True)\ndef other(): pass\n",
-            "small.py:12: cuda.jit has no option anew, for Numba as well; leave it out",
+            "small.py:12: cuda.jit has no option anew, in Numba either; leave it out",
         ),
         (
             "cuda.to_device([1.0]).sum()\n",
-            "small.py:12: AttributeError: an array of the device has no sum, for Numba as well; copy it to the host: "
+            "small.py:12: AttributeError: a device array has no sum, in Numba either; copy it to the host: "
             ".copy_to_host().sum",
         ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
@@ -268,7 +271,7 @@ def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
         pytest.skip("a GPU is here, and its driver answers")
     with pytest.raises(MissingError) as error:
         run(small(tmp_path, "\ncuda.cudadrv.driver.driver.cuDriverGetVersion()\n"))
-    assert str(error.value).endswith("small.py:12: asks the driver itself; run it on a GPU")
+    assert str(error.value).endswith("small.py:12: calls the driver directly; run it on a GPU")
 
 
 def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_992_wavefronts_take_half_a_microsecond_and_the_clock_agrees() -> None:
 def test_without_excess_there_is_nothing_to_lose() -> None:
     found = said(measured("set_row_read_row"))
     assert (found.answer, found.share, found.basis) == ("No", 0.0, "")
-    assert found.sentence == "No wavefront is in excess: bank conflicts cost this launch nothing."
+    assert found.sentence == "There are no excess wavefronts: bank conflicts cost this launch nothing."
 
 
 def test_where_the_clock_and_the_count_disagree_one_sentence_says_so() -> None:

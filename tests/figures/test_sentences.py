@@ -100,7 +100,7 @@ LAUNCH = RECORDING["set_row_read_col"]
 def test_the_headline_is_the_total_and_the_worst_line() -> None:
     assert headline(LAUNCH) == "992 excess wavefronts, all in line 53, 32-way"
     assert headline(RECORDING["set_col_read_col"]) == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
-    assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as can be"
+    assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as possible"
 
 
 def test_a_mistake_comes_before_what_a_launch_costs() -> None:
@@ -155,7 +155,7 @@ def test_badges_name_space_operation_degree_and_excess() -> None:
     assert said == [
         "shared store · 1-way · 0 excess",
         "shared load · 32-way · 992 excess",
-        "global store · 128 sectors, 4 a request",
+        "global store · 128 sectors, 4 per request",
     ]
 
 

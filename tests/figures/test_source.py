@@ -38,7 +38,7 @@ def test_the_lines_of_the_kernel_stand_with_their_numbers_and_costs() -> None:
         "53",
         "    out[idx] = tile[tx, ty]",
         "    ▲ tile[tx, ty]  shared load · 32-way · 992 excess",
-        "    out[idx]  global store · 128 sectors, 4 a request",
+        "    out[idx]  global store · 128 sectors, 4 per request",
     ]
 
 

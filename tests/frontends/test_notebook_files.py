@@ -83,7 +83,7 @@ def test_older_notebooks_have_their_cells_in_worksheets() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [{"source": []}]}'])
 def test_what_is_no_notebook_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text(text)
-    with pytest.raises(InputError, match=r"n\.ipynb: is no notebook"):
+    with pytest.raises(InputError, match=r"n\.ipynb: is not a notebook"):
         read_source(tmp_path / "n.ipynb")
 
 
@@ -166,7 +166,7 @@ def test_a_kernel_that_is_refused_ends_its_cell_only(tmp_path: Path) -> None:
     found = recorded(tmp_path, KERNEL, LAUNCH, unknown, LAUNCH, LAUNCH, unknown)
     assert [launch.kernel for launch in found.launches] == ["double", "double", "double"]
     refused = (
-        "the name nowhere is not known, for Numba as well; define it or import it. "
+        "the name nowhere is not known, in Numba either; define it or import it. "
         "This launch and the rest of its cell are missing, and what it would have stored."
     )
     assert [(one.kind, one.kernel, one.line, one.message) for one in found.findings] == [

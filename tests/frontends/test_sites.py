@@ -183,20 +183,19 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
     [
         (
             "t = cuda.shared.array(n, int32)",
-            "cuda.shared.array needs a constant shape, for Numba as well; 'n' is an argument. "
+            "cuda.shared.array needs a constant shape, in Numba too; 'n' is an argument. "
             "Make it a module constant, or use dynamic shared memory.",
         ),
         (
             "t = cuda.shared.array((B, B + 1), int32)",
-            "cuda.shared.array needs a constant shape, for Numba as well; 'B + 1' is not a constant. "
+            "cuda.shared.array needs a constant shape, in Numba too; 'B + 1' is not a constant. "
             "Make it a module constant, or use dynamic shared memory.",
         ),
         (
             "t = cuda.local.array(n, int32)",
-            "cuda.local.array needs a constant shape, for Numba as well; 'n' is an argument. "
-            "Make it a module constant.",
+            "cuda.local.array needs a constant shape, in Numba too; 'n' is an argument. Make it a module constant.",
         ),
-        ("t = cuda.shared.array(B, B)", "cuda.shared.array needs a dtype; 'B' is none"),
+        ("t = cuda.shared.array(B, B)", "cuda.shared.array needs a dtype; 'B' is not one"),
         ("t = cuda.shared.array(B)", "cuda.shared.array needs a shape and a dtype"),
         (
             "t = cuda.shared.array((0, 2), int8)",
@@ -207,7 +206,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ("n[0] = 1", "it is not known which array n is"),
         (
             "cuda.atomic.add(out[n], 0, 1)",
-            "out[n] is an element and no array, for Numba as well; write cuda.atomic.add(out, n, ...)",
+            "out[n] is an element and not an array, in Numba too; write cuda.atomic.add(out, n, ...)",
         ),
         ("a = out if n else data", "one name stands for two kinds of array here; give each its own name"),
         ("endless(out, 1)", "endless calls itself, which is not followed in Python kernels; write a loop"),

@@ -212,7 +212,7 @@ def test_what_a_sector_s_count_takes_is_in_the_question(knobs: dict[str, str]) -
     said = lesson_of("sectors").stage(knobs).question.text
     assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
     assert "A warp loads matrix[" in said  # stores send only the bytes that are written
-    assert f"4 bytes a lane, from rows of {96 * 4} bytes" in said
+    assert f"4 bytes per lane, from rows of {96 * 4} bytes" in said
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
@@ -244,7 +244,7 @@ def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
         (
             "rows",
             {"WIDTH": "8"},
-            "32 lanes of 8 bytes are 256 bytes, at 128 a wavefront: 2 wavefronts, as few as can be.",
+            "32 lanes of 8 bytes are 256 bytes, at 128 per wavefront: 2 wavefronts, as few as possible.",
         ),
         ("columns", {"COLUMNS": "8"}, "All 32 words lie in 4 banks, 8 in each of them. 8 wavefronts where 1 would do."),
         ("sectors", {"TILE": "8"}, "8 sectors, 256 bytes, are moved for 128 bytes where 4 sectors would do."),

@@ -104,8 +104,8 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
             "lanes", {}, "53",
             "53 is the number of the thread in its block. Lanes are counted from 0 again in each warp.",
         ),
-        ("lanes", {}, "83", "There y runs first. Threads are numbered along x first, then the next y."),
-        ("why", {}, "6", "Those are its neighbours. The thread whose own it is loads it, too."),
+        ("lanes", {}, "83", "That counts along y first. Threads are numbered along x first, then along y."),
+        ("why", {}, "6", "Those are its neighbours. The thread in the middle loads it, too."),
         ("barrier", {}, "59", "Elements are counted from 0: the last of 64 is 63."),
         ("race", {}, "0", "Lane 0 loads held[6], which thread 6 stored, of its own warp."),
         ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
@@ -136,7 +136,7 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ),
         (
             "columns", {"COLUMNS": "8"}, "1",
-            "For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in 0, 8, 16, 24.",
+            "For that, each lane would need a bank of its own. Lanes 0, 1, 2, 3 are in 0, 8, 16, 24.",
         ),
         ("words", {}, "3", "Lane 3 does not collide with itself."),
         ("words", {}, "0", "Lane 0 asks for the same word as lane 3. A bank delivers it to all who want it."),
@@ -149,7 +149,7 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
             "With a pad of 1 word, lanes 1 and 16 both ask bank 1: the loads of the whole tile take 32 wavefronts "
             "where 16 would do.",
         ),
-        ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
+        ("rectangles", {}, "6", "6 words are enough, but so is a smaller pad."),
         (
             "rectangles", {"BDIMY": "32"}, "0",
             "With a pad of 0 words, lanes 0 and 1 both ask bank 0: the loads of the whole tile take 1,024 wavefronts "
@@ -163,7 +163,7 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
             "sectors", {}, "4",
             "Lane 1's address is 384 bytes after lane 0's, and a sector is 32 bytes. How many share one?",
         ),
-        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. So few cannot hold them."),
+        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. That is too few sectors."),
         (
             "sectors", {"TILE": "8"}, "32",
             "Lanes 0 and 8 load from the same sector. Count a sector once, however many use it.",
@@ -176,7 +176,7 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         # The 1 / (block size x block size) that one finds written.
         (
             "tiles", {}, "256",
-            "A block has so many threads. But an element of a tile serves one row or column of them: 16.",
+            "That is the number of threads in a block. But an element of a tile serves one row or column of them: 16.",
         ),
         (
             "compiler", {}, "8192",

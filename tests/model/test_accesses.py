@@ -214,7 +214,7 @@ def test_any_access_is_read_back_from_its_text(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'' is no formula"),
+        ("", "'' is not a formula"),
         ("columns", "columns is not known here; there are lane, warp, step"),
         ("column; op=read", "unknown operation 'read'; known: atomic_add"),
         ("column; width=3", "a lane cannot access 3 bytes"),
@@ -228,7 +228,7 @@ def test_any_access_is_read_back_from_its_text(
         ("tile; across=0", "across is 0; it has to divide 32"),
         ("column; op=ldmatrix_x4", "ldmatrix_x4 does not go with column"),
         ("matrices", "load does not go with matrices; matrices are for ldmatrix_x1"),
-        ("column; width=2", "2 bytes are no whole number of float32"),
+        ("column; width=2", "2 bytes are not a whole number of float32"),
         ("lane, warp, step, 1", "gives 4 numbers; 32x32 float32 has 2 dimensions"),
         ("lane, lane + 1", "lane 31 of warp 0 at step 0 asks for index 32, outside of 32x32 float32"),
         ("lane * 33; width=8", "lane 31 of warp 0 at step 0 asks for index 1024"),
@@ -249,7 +249,7 @@ def test_what_is_no_access_to_the_array_is_refused_in_one_line(text: str, says: 
 @pytest.mark.parametrize(
     ("layout", "access", "says"),
     [
-        ("32x33", "row; width=16", "a row of 33 float32 is no whole number of 16 bytes"),
+        ("32x33", "row; width=16", "a row of 33 float32 is not a whole number of 16 bytes"),
         ("32x32; swizzle=xor", "row; width=16", "16 bytes of a lane do not stay together; swizzle larger pieces"),
         ("32x32; pad=1", "column; width=16", "not a multiple of 16"),
     ],

@@ -97,11 +97,11 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'' is no shape; write whole numbers with x between them, as 32x33"),
-        ("32x", "'32x' is no shape"),
+        ("", "'' is not a shape; write whole numbers with x between them, as 32x33"),
+        ("32x", "'32x' is not a shape"),
         ("0x4", "a shape has one to four sizes of at least 1, not 0x4"),
         ("1x1x1x1x1", "a shape has one to four sizes"),
-        ("32x32 float33", "'float33' is no dtype"),
+        ("32x32 float33", "'float33' is not a dtype"),
         ("32x32; pad=-1", "pad is '-1'; write a whole number"),
         ("32x32; pad=1; pad=2", "'pad=2' is not an option"),
         ("32x32; pads=1", "'pads=1' is not an option; write each once, as name=value: pitch, pad, base, swizzle"),
@@ -111,7 +111,7 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
         ("240x256", "is larger than, or starts behind, the 227 KiB that any block has"),
         ("9999999x9999999x9999999", "is larger than"),
         ("8x8; base=9999996", "starts behind"),
-        ("32x32; swizzle=column +", "'column +' is no formula"),
+        ("32x32; swizzle=column +", "'column +' is not a formula"),
     ],
 )
 def test_what_is_no_layout_is_refused_in_one_line(text: str, says: str) -> None:
@@ -200,8 +200,8 @@ def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
         ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 18"),
         ("xor 19", "bits is 19"),
         ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 18"),
-        ("Swizzle<3, 3>", "is no formula"),
-        ("xor 1 2 3 4", "is no formula"),
+        ("Swizzle<3, 3>", "is not a formula"),
+        ("xor 1 2 3 4", "is not a formula"),
         ("column, row", "one formula, the new column"),
         ("lane ^ row", "lane is not known here; there are row, column"),
     ],

@@ -128,4 +128,4 @@ def test_where_a_run_logs_other_blocks_nothing_is_counted_and_that_is_said(monke
     recording = run(program, engine="lockstep", blocks=[1, 2])
     monkeypatch.setattr(verify, "_blocks", lambda launch: frozenset([1, 2] if launch.missing else [0]))
     found = answer(recording, program, "tile", "lockstep", H200)
-    assert [one.checks[0].notes for one in found.suggested] == [("not counted: lockstep logs other blocks",)] * 2
+    assert [one.checks[0].notes for one in found.suggested] == [("not counted: lockstep logs different blocks",)] * 2

@@ -126,7 +126,7 @@ def test_all_launches_of_a_kernel_are_promised_together() -> None:
     ("wrong", "problem"),
     [
         # a swizzle written at one of two places: the array that is loaded is another than the one stored
-        ("stored", "turn leaves something else in its arrays"),
+        ("stored", "turn leaves different results in its arrays"),
         # a pad of 2 where 1 was promised
         ("pad", "turn, line 13: held[tx, ty] takes 64 wavefronts; 32 were promised"),
     ],
@@ -158,6 +158,6 @@ def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_change
     check = Verifier(unseeded, recording, "lockstep", (), H200).check([one])
     assert (check.problem, sum(check.counted)) == (None, 64)
     assert check.notes == (
-        "turn leaves something else each time the file runs as it is, so that was not compared; seed its random "
+        "turn leaves different results each time the file runs as it is, so that was not compared; seed its random "
         "numbers",
     )

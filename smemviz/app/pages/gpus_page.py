@@ -55,8 +55,8 @@ class ComparedAccess:
 def gpus_page() -> Component:
     """Lay out the page; a callback fills it."""
     keep = _(
-        "Run smemviz calibrate on a card, and it stands here as a row of its own. The command says where it keeps what "
-        "it found; a calibration.json of another machine, put into a folder beside that one, is read as well."
+        "Run smemviz calibrate to add your card as a row. The command prints where it keeps the result. To "
+        "add a card of another machine, put its calibration.json into a folder beside that one."
     )
     return html.Div(
         [

@@ -88,7 +88,7 @@ def build(program: CudaProgram, folder: Path) -> tuple[Path, tuple[str, ...]]:
         linked = _linked(objects, executable)
     if linked:
         what = next(iter(_UNDEFINED.findall(linked)), linked.strip().splitlines()[-1])
-        raise KernelFileError(program.file, 1, english("its host code needs {what}, which is not here", what=what))
+        raise KernelFileError(program.file, 1, english("its host code needs {what}, which is missing here", what=what))
     return executable, _kernels(folder / "main.o")
 
 
@@ -222,7 +222,7 @@ def _no_header(program: CudaProgram, own: Mapping[Path, str], name: str, file: s
 
 
 def _comments() -> str:
-    return english("say its launches in comments: {how}", how="// smemviz: kernel<<<grid, block>>>(...)")
+    return english("write its launches in comments: {how}", how="// smemviz: kernel<<<grid, block>>>(...)")
 
 
 def shown(program: CudaProgram, file: str) -> str:

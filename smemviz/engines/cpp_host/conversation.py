@@ -234,13 +234,13 @@ class Conversation:
 
     def _missing(self, request: memoryview) -> tuple[int, bytes]:
         name, _ = _text(request)
-        what = english("its host code calls {name}(), which is not here; {remedy}", name=name, remedy=_remedy())
+        what = english("its host code calls {name}(), which is missing here; {remedy}", name=name, remedy=_remedy())
         raise KernelFileError(*self._main, what)
 
 
 def _remedy() -> str:
     how = "// smemviz: kernel<<<grid, block>>>(...)"
-    return english("leave it out, or say the launches in comments: {how}", how=how)
+    return english("leave it out, or write the launches in comments: {how}", how=how)
 
 
 def _text(request: memoryview) -> tuple[str, memoryview]:

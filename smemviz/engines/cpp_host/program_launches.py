@@ -88,7 +88,7 @@ class Kernels:
     def _entry(self, name: str, mangled: str, place: tuple[str, int]) -> HostEntry:
         plain = name.partition("<")[0].rpartition("::")[2]
         if plain not in self._functions or "{lambda" in name:
-            what = english("the kernel {name} is not found in the text; say its launches in comments", name=name)
+            what = english("the kernel {name} is not found in the text; write its launches in comments", name=name)
             raise UnsupportedError(*place, what)
         file, function = self._functions[plain]
         match = _LOCAL.fullmatch(mangled)
@@ -285,8 +285,8 @@ def _parameters(ready: Prepared, given: Sequence[bytes]) -> dict[str, NDArray[np
 
 def _without_leave(ready: Prepared, asked: Asked) -> str:
     return english(
-        "{static} bytes of static and {dynamic} of dynamic shared memory are more than 48 KiB, for which a kernel "
-        "needs leave: cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {dynamic}). "
+        "{static} bytes of static and {dynamic} of dynamic shared memory are more than 48 KiB, which a kernel must "
+        "ask for: cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {dynamic}). "
         'CUDA C++ calls it "invalid argument".',
         static=ready.layout.static,
         dynamic=asked.configuration.dynamic_shared,

@@ -97,7 +97,7 @@ class Recorder(recorder.Recorder):
 
     def has_no_text(self, kernel: FunctionType, place: tuple[str, int]) -> None:
         """Note that a kernel is not recorded, because it is made of a text that is not in a file."""
-        what = english("{kernel} is made of a text; define it in a file to see its accesses", kernel=kernel.__name__)
+        what = english("{kernel} was made from text; define it in a file to see its accesses", kernel=kernel.__name__)
         error = UnsupportedError(*place, what)
         error.kernel = kernel.__name__
         with self.handing_over():
@@ -155,7 +155,7 @@ def _compile(dispatcher: CUDADispatcher, arguments: Sequence[Any]) -> None:
 def _refusal(function: Function, error: Exception) -> UnsupportedError:
     """Say why a kernel is not recorded; one that Numba refuses with counters may compile without."""
     if not isinstance(error, UnsupportedError):
-        what = english("with counters Numba does not compile it ({what})", what=one_line(error))
+        what = english("Numba does not compile it with counters ({what})", what=one_line(error))
         error = UnsupportedError(function.file, function.node.lineno, what)
     error.kernel = function.name
     return error

@@ -199,7 +199,7 @@ class Dispatcher:
             place = launch_place(self._file)
             if named:
                 what = english(
-                    "a launch names no arguments, in Numba as well; leave {name}= out", name=next(iter(named))
+                    "a launch takes no keyword arguments, in Numba either; leave out {name}=", name=next(iter(named))
                 )
                 raise LaunchError(*place, what)
             args = self._typed(place, args)

@@ -63,7 +63,7 @@ def _check_brackets(source: str, file: str, most: int) -> None:
             depth += (letter in _OPEN) - (letter in _CLOSE)
             if depth > most:
                 raise KernelFileError(
-                    file, number, english("brackets nest more than {most} deep; the editor takes no more", most=most)
+                    file, number, english("brackets nest more than {most} deep; the editor allows no more", most=most)
                 )
         depth = max(depth, 0)
 
@@ -77,10 +77,10 @@ def _check_tree(tree: ast.AST, file: str, limits: SandboxLimits) -> None:
         line = getattr(node, "lineno", line)
         nodes += 1
         if depth > limits.depth:
-            what = english("the text nests more than {most} deep; the editor takes no more", most=limits.depth)
+            what = english("the text nests more than {most} deep; the editor allows no more", most=limits.depth)
             raise KernelFileError(file, line, what)
         if nodes > limits.nodes:
-            what = english("the text has more than {most:,} parts; the editor takes no more", most=limits.nodes)
+            what = english("the text has more than {most:,} parts; the editor allows no more", most=limits.nodes)
             raise KernelFileError(file, 1, what)
         waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
 

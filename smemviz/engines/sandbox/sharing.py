@@ -187,7 +187,7 @@ class Turns:
                 finally:
                     self._database.execute("COMMIT")
             except sqlite3.Error as error:
-                raise BusyError(english("the server cannot keep whose turn it is ({error})", error=error)) from None
+                raise BusyError(english("the server cannot store its queue ({error})", error=error)) from None
 
     def _forget_who_left(self, database: sqlite3.Connection, now: float) -> None:
         database.execute(

@@ -234,7 +234,7 @@ class Supervisor:
     def _take(self) -> _Worker:
         with self._lock:
             if self._closed:
-                raise InputError(english("{file}: the server is ending", file=FILE))
+                raise InputError(english("{file}: the server is shutting down", file=FILE))
             worker, self._waiting = self._waiting, None
             if worker is None or worker.process.poll() is not None:
                 return self._start()

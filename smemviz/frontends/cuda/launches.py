@@ -78,7 +78,7 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
         raise KernelFileError(
             program.file,
             kernels[0].line,
-            english("says no launch; add a comment such as {launch}", launch=offered(program)[0]),
+            english("has no launch; add a comment such as {launch}", launch=offered(program)[0]),
         )
     return launches
 
@@ -189,7 +189,7 @@ def plan_of(program: Launching, text: str, line: int, scope: Mapping[str, Consta
     """
     match = _LAUNCH.fullmatch(text)
     if match is None:
-        raise LaunchError(program.file, line, english("{text} is no launch; write {how}", text=text, how=_HOW))
+        raise LaunchError(program.file, line, english("{text} is not a launch; write {how}", text=text, how=_HOW))
     name = " ".join(match["name"].split())
     function = program.kernel(name, line)
     try:

@@ -39,7 +39,7 @@ def script_of(text: str, file: str) -> str:
         cells = list(_cells(book))
         language = str(book.get("metadata", {}).get("kernelspec", {}).get("language", "python"))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise InputError(english("{path}: is no notebook; save it in Jupyter again", path=file)) from None
+        raise InputError(english("{path}: is not a notebook; save it in Jupyter again", path=file)) from None
     if language.lower() != "python":
         raise InputError(english("{path}: is a notebook in {language}, not in Python", path=file, language=language))
     parts = [f"# %% cell {number}\n{_runnable(cell, number)}\n" for number, cell in cells]

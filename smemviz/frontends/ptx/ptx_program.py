@@ -104,7 +104,7 @@ class PtxProgram(Program):
             LaunchError: when one cannot be read.
         """
         if not self.kernels:
-            raise KernelFileError(self.file, 1, english("has no .entry; it is no PTX with a kernel"))
+            raise KernelFileError(self.file, 1, english("has no .entry, so it is not PTX with a kernel"))
         plans = [(self, plan_of(self, text, line, {})) for line, text in _notes(self.source)]
         for path, text in self.sources.values() if not plans else ():
             named = replace(self, file=path)
@@ -116,7 +116,7 @@ class PtxProgram(Program):
         name, kernel = next(iter(self.kernels.items()))
         launch = f"// smemviz: {name}<<<1, {self.block_of(name) or 32}>>>({', '.join(_offered(self, kernel))})"
         raise KernelFileError(
-            self.file, kernel.line, english("says no launch; add a comment such as {launch}", launch=launch)
+            self.file, kernel.line, english("has no launch; add a comment such as {launch}", launch=launch)
         )
 
     def block_of(self, name: str) -> str:

@@ -185,7 +185,7 @@ def failure(output: str) -> InputError | MissingError:
     own = [line.removeprefix("smemviz: ") for line in output.splitlines() if line.startswith("smemviz: ")]
     lines = own or [line for line in output.splitlines() if line.startswith("==ERROR==")] or output.splitlines()
     if not lines:
-        return InputError(english("under Nsight Compute: it stopped without a word"))
+        return InputError(english("under Nsight Compute: it stopped without a message"))
     return InputError(english("under Nsight Compute: {what}", what=lines[-1]))
 
 

@@ -111,11 +111,13 @@ def elements(access: Access, layout: Layout) -> Integers:
     vector, rest = divmod(width, layout.itemsize)
     words = {"access": access.text, "width": width, "columns": layout.columns, "dtype": layout.dtype}
     if rest:
-        raise InputError(english("{access}: {width} bytes are no whole number of {dtype}", **words))
+        raise InputError(english("{access}: {width} bytes are not a whole number of {dtype}", **words))
     if access.pattern not in PATTERNS:
         return _by_formula(access, layout, vector)
     if layout.columns % vector:
-        raise InputError(english("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **words))
+        raise InputError(
+            english("{access}: a row of {columns} {dtype} is not a whole number of {width} bytes", **words)
+        )
     rows, pieces = layout.rows, layout.columns // vector
     patch = _patch(access)
     across = -(-pieces // patch.pieces) if patch else 0

@@ -100,7 +100,7 @@ def _parts(text: str) -> list[ast.expr]:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise InputError(
-            english("{text} is no formula; write one as in Python, such as column ^ row", text=repr(text))
+            english("{text} is not a formula; write one as in Python, such as column ^ row", text=repr(text))
         ) from None
     return tree.elts if isinstance(tree, ast.Tuple) and tree.elts else [tree]
 
@@ -147,7 +147,7 @@ class _Walk:
         what = ast.unparse(node)
         raise self.refuse(
             english(
-                "{what} is not for a formula, which has whole numbers, + - * // % & | ^ ~ << >>, comparisons, "
+                "{what} cannot be used in a formula, which has whole numbers, + - * // % & | ^ ~ << >>, comparisons, "
                 "and, or, not, if else, min and max",
                 what=what,
             )

@@ -47,7 +47,7 @@ class Layout:
         if self.dtype not in DTYPES:
             dtype = repr(self.dtype)
             raise InputError(
-                english("{dtype} is no dtype; there are int32, float32, float64 and Numba's others", dtype=dtype)
+                english("{dtype} is not a dtype; there are int32, float32, float64 and Numba's others", dtype=dtype)
             )
         if not 1 <= len(self.shape) <= 4 or min(self.shape) < 1:
             sizes = _sizes(self.shape) or "none"
@@ -155,7 +155,7 @@ def _shape(text: str) -> tuple[int, ...]:
     sizes = text.lower().split("x")
     if not all(map(_is_whole, sizes)):
         raise InputError(
-            english("{text} is no shape; write whole numbers with x between them, as 32x33", text=repr(text))
+            english("{text} is not a shape; write whole numbers with x between them, as 32x33", text=repr(text))
         )
     return tuple(map(int, sizes))
 

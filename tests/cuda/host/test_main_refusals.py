@@ -58,7 +58,7 @@ def program(body: str) -> str:
         (
             "cudaArray_t a; cudaFreeArray(a);",
             4,
-            "main() ended with its host code calls cudaFreeArray(), which is not here; leave it out, or say the "
+            "main() ended with its host code calls cudaFreeArray(), which is missing here; leave it out, or write the "
             "launches in comments: // smemviz: kernel<<<grid, block>>>(...)",
         ),
     ],
@@ -85,7 +85,7 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
             + HEAD
             + "int main() { cublasHandle_t h; cublasCreate(&h);\n"
             "cublasStatus_t s = cublasStrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER); }\n",
-            "6: its host code calls cublasStrsm(), which is not here",
+            "6: its host code calls cublasStrsm(), which is missing here",
         ),
         (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
         pytest.param(HEAD + "int main() { return 4; }\n", "4: exits with status 4", marks=pytest.mark.exhaustive),

@@ -221,7 +221,7 @@ def test_threads_that_left_an_iterator_at_different_items_do_not_go_on_in_lockst
         for k in numbers:
             out[k] = 2
     """
-    said = r":12: iter\(range\(4\)\), gone on with by threads that left it at different items, is not executed in lock"
+    said = r":12: iter\(range\(4\)\), resumed by threads that left it at different items, is not executed in lock"
     with pytest.raises(UnsupportedError, match=said):
         result(text)
 

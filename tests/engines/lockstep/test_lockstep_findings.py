@@ -162,18 +162,22 @@ def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
             "cuda.shared.array is for kernels; this line runs on the host",
         ),
         ("x = cuda.threadIdx.x + 1", KernelFileError, "cuda.threadIdx.x is for kernels; this line runs on the host"),
-        ("cuda.nowhere()", UnsupportedError, "cuda has no nowhere, for Numba as well"),
+        ("cuda.nowhere()", UnsupportedError, "cuda has no nowhere, in Numba either"),
         (
             "cuda.jit(linked='a.ptx')",
             UnsupportedError,
-            "cuda.jit has no option linked, for Numba as well; leave it out",
+            "cuda.jit has no option linked, in Numba either; leave it out",
         ),
         (
             "cuda.set_memory_manager(None)",
             UnsupportedError,
             "cuda.set_memory_manager is not known to the lockstep engine; run with engine gpu",
         ),
-        ("kernel[1, 1](out=np.zeros(3))", LaunchError, "a launch names no arguments, in Numba as well; leave out= out"),
+        (
+            "kernel[1, 1](out=np.zeros(3))",
+            LaunchError,
+            "a launch takes no keyword arguments, in Numba either; leave out out=",
+        ),
         ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
         ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),
         (
@@ -184,7 +188,7 @@ def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
         (
             "kernel[1, 16, 64](np.zeros(3))",
             LaunchError,
-            "the third value of a launch is a stream; 64 is none. Dynamic shared memory is the fourth: "
+            "the third value of a launch is a stream; 64 is not one. Dynamic shared memory is the fourth: "
             "kernel[grid, block, 0, 64]",
         ),
         (

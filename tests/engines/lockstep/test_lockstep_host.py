@@ -266,7 +266,7 @@ def refused(*lines):
 
 def test_a_kernel_that_stores_in_a_read_only_array_is_refused():
     lines = ("a = np.ones(4)", "a.flags.writeable = False", "twice[1, 32](a, 4)")
-    assert "data[i] stores in data, which is read-only, for Numba as well" in refused(*lines)
+    assert "data[i] stores in data, which is read-only, in Numba too" in refused(*lines)
 
 
 @pytest.mark.parametrize("name", ["compile", "compile_ptx", "compile_for_current_device"])

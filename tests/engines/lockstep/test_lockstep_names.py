@@ -72,8 +72,8 @@ else:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("cuda.nosuch", "cuda has no nosuch, for Numba as well"),
-        ("from numba.cuda import nosuch", "cuda has no nosuch, for Numba as well"),
+        ("cuda.nosuch", "cuda has no nosuch, in Numba either"),
+        ("from numba.cuda import nosuch", "cuda has no nosuch, in Numba either"),
         ("from numba.cuda import syncthread", "cuda.syncthread is not known; did you mean cuda.syncthreads?"),
         ("hasattr(cuda, 'set_memory_manager')", "cuda.set_memory_manager is not known to the lockstep engine"),
     ],

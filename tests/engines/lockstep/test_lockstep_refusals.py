@@ -52,9 +52,9 @@ def test_the_number_of_arguments_has_to_fit():
 
 
 def test_an_argument_has_to_be_one_of_a_kernel():
-    with pytest.raises(LaunchError, match="out: a kernel takes arrays, numbers and tuples; str is none of them"):
+    with pytest.raises(LaunchError, match="out: a kernel takes arrays, numbers and tuples; str is not one of them"):
         body(SMALL, "text")
-    with pytest.raises(LaunchError, match=r"out: Numba passes no None to a kernel; pass an array or a number$"):
+    with pytest.raises(LaunchError, match=r"out: Numba does not pass None to a kernel; pass an array or a number$"):
         body(SMALL, None)
 
 
@@ -160,7 +160,7 @@ NONE = ": Numba compiles none for CUDA; compute it otherwise"
         ("x = out[0.5]", "an index is an integer; out[0.5] has one of float64. Use int(...)."),
         ("x = 1.5 & 2", "Numba has no float64 & int64; convert one side"),
         ("x = ~1.5", "Numba has no ~ on float64; convert the operand"),
-        ("x = y", "the name y is not known, for Numba as well; define it or import it"),
+        ("x = y", "the name y is not known, in Numba either; define it or import it"),
         ("x = x + 1", "x is read before it is assigned; assign it on every path"),
         ("x = 0x1FFFFFFFFFFFFFFFF", "36893488147419103231 does not fit 64 bits"),
         ("return 3", "a kernel returns nothing; store the result in an array"),

@@ -69,7 +69,7 @@ def test_bytes_that_are_out_of_bounds_are_found():
         ("print(s)", "print of text: Numba compiles none for CUDA; compute it otherwise"),
         (
             "out[i] = s[0] == 'a'",
-            "s[0]: an index into what is no array: Numba compiles none for CUDA; compute it otherwise",
+            "s[0]: an index into something that is not an array: Numba compiles none for CUDA; compute it otherwise",
         ),
         (
             "out[i] = s + s == 'abab'",
@@ -80,7 +80,7 @@ def test_bytes_that_are_out_of_bounds_are_found():
         ("out[i] = b'ab' + b'c'", "arithmetic with bytes (b'ab' + b'c'): Numba compiles none for CUDA; write a loop"),
         (
             "s = None if i > 3 else 'a'\nout[i] = len(s)",
-            "out[i] = len(s) uses a value that is None in some of the threads, which Numba ends there without a word; "
+            "out[i] = len(s) uses a value that is None in some of the threads, which Numba ends there silently; "
             "ask 'is not None' first",
         ),
     ],

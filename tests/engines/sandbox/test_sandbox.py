@@ -169,9 +169,9 @@ def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() ->
         ("x = np.zeros(3) + np.zeros(4)", 18, "ValueError: operands could not be broadcast together"),
         ("raise ValueError(f'{1 + 1} is\\nno size')", 18, "ValueError: 2 is"),
         ("try:\n    x = [][0]\nexcept ValueError:\n    pass", 19, "IndexError: list index out of range"),
-        ("try:\n    x = [][0]\nexcept None:\n    pass", 20, "None is no class of exceptions"),
+        ("try:\n    x = [][0]\nexcept None:\n    pass", 20, "None is not a class of exceptions"),
         ("try:\n    x = [][0]\nexcept IndexError:\n    raise NotImplementedError", 21, "NotImplementedError"),
-        ("raise 5", 18, "5 is no exception"),
+        ("raise 5", 18, "5 is not an exception"),
         ("raise", 18, "RuntimeError: no exception to raise again"),
         ("(lambda x: x)()", 18, "<lambda> takes x"),
         ("copy(1)", 18, "copy needs a launch: copy[grid, block](...)"),
@@ -211,7 +211,7 @@ def test_the_supervisor_gives_what_the_text_gives() -> None:
         ran = supervisor.run(text, {"SIZE": 64})
     assert ran.printed == "64\n"
     assert ran.recording.launches[0].shared_bytes == 256
-    with pytest.raises(InputError, match="the server is ending"):
+    with pytest.raises(InputError, match="the server is shutting down"):
         supervisor.run(text)
 
 

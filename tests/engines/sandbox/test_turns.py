@@ -96,6 +96,6 @@ def test_a_file_that_cannot_be_written_is_said_at_once_and_later(tmp_path: Path)
         Turns(1, tmp_path / "nowhere" / "turns")
     turns = Turns(1, tmp_path / "turns")
     turns._database.execute("DROP TABLE turns")
-    with pytest.raises(BusyError, match=r"the server cannot keep whose turn it is .no such table: turns"):
+    with pytest.raises(BusyError, match=r"the server cannot store its queue .no such table: turns"):
         turns.place(asked("a1"))
     turns.close()

@@ -48,10 +48,7 @@ _TIME_NOTE = N_(
     "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
     "is against the fastest here."
 )
-_SECTOR_NOTE = N_(
-    "A sector is 32 bytes. Hatched: what requests move beyond the sectors that would hold the bytes they use, because "
-    "those lie apart."
-)
+_SECTOR_NOTE = N_("A sector is 32 bytes. Hatched: sectors moved beyond those that the used bytes would fill.")
 
 
 def compare_page(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Component:

@@ -41,7 +41,7 @@ from smemviz.wording.labels import degree_name, duration, efficiency_text, names
 
 _WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
 _VIEWS = N_("What the compiler did to {kernel}")
-_COMPILED = N_("This is the PTX; what the GPU's assembler makes of it may merge more accesses, as verify shows.")
+_COMPILED = N_("This is the PTX. The GPU's assembler may merge more accesses; verify shows it.")
 _SETTING = re.compile(r"(_?[A-Z][A-Z0-9_]*)=(\S+)")
 _WORDS = ("access", "operation", "compiler")
 _HEADS = {
@@ -120,7 +120,7 @@ def compare_impact(rows: Sequence[Row]) -> list[Component]:
     without = [row.entry.name for row in rows if not row.excess]
     return [
         html.Dl(terms, className="impacts"),
-        *([html.P(_("No wavefront in excess: {launches}.", launches=names(*without)))] if without else []),
+        *([html.P(_("No excess wavefronts: {launches}.", launches=names(*without)))] if without else []),
         *(html.P(basis, className="note") for basis in bases),
     ]
 

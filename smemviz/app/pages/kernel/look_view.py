@@ -111,8 +111,6 @@ def _drawing_note(drawn: int, hardware: Hardware) -> str:
     real = hardware.banks
     if drawn == real:
         return ""
-    sentence = _(
-        "A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real
-    )
-    grouped = _("It serves the lanes in groups, as many at a time as it has banks for.") if drawn < real else ""
+    sentence = _("Drawn with {drawn}. All counts are for {real} banks.", drawn=count(drawn, "bank"), real=real)
+    grouped = _("Lanes are served in groups, as many at a time as there are banks.") if drawn < real else ""
     return sentences(sentence, grouped)

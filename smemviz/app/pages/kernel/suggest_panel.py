@@ -107,7 +107,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
 
 def _nothing_yet() -> Component:
     sentence = _(
-        "Counts what was recorded with every pad and swizzle, writes the best into a copy of the file, and runs it."
+        "Counts the recorded requests with every pad and swizzle, writes the best into a copy of the file, and runs it."
     )
     return html.P(sentence, className="note")
 
@@ -126,7 +126,7 @@ def suggestion_parts(facts: Facts, launches: Sequence[Launch]) -> list[Component
     on = facts.get("measured_on")
     if on and any(row.measured for row in rows):
         sentence = _(
-            "With this change the kernel equals one already in this file, which was recorded on an {gpu}, counted by "
+            "With this change the kernel is the same as one in this file that was recorded on an {gpu}, counted by "
             "Nsight Compute and timed.",
             gpu=on,
         )

@@ -27,9 +27,9 @@ _DTYPES = [name for name in dict.fromkeys(DTYPES.values()) if not name.startswit
 _HIGHEST = 440  # pixels of a picture; both are on the first screen
 _NARROW = {"across": N_("Across"), "warps": N_("Warps"), "steps": N_("Steps")}
 _HELP = N_(
-    "An access is a pattern, or a formula in lane, warp and step for the index: lane, warp. After it may stand "
-    "whether the lane is on: lane, 0, lane < 16. A swizzle is xor BITS BASE SHIFT, CuTe's Swizzle<B, M, S> counted in "
-    "elements, or a formula for the column in row and column."
+    "An access is a pattern, or a formula for the index in lane, warp and step, such as lane, warp. A last part may "
+    "say which lanes are on: lane, 0, lane < 16. A swizzle is xor BITS BASE SHIFT, which is CuTe's Swizzle<B, M, S> "
+    "counted in elements, or a formula for the column in row and column."
 )
 _TILE_NOTE = N_("Strong: what the access asks for at some request. Bold, corner marked: a lane in conflict.")
 _PRESETS = {
@@ -167,7 +167,7 @@ def _access(side: str, at: int) -> Component:
             w=116,
         ),
         dmc.Select(
-            id=control(side, "width", at), label=_("Bytes a lane"), data=widths, allowDeselect=False, size="xs", w=92
+            id=control(side, "width", at), label=_("Bytes per lane"), data=widths, allowDeselect=False, size="xs", w=92
         ),
         html.Button(
             "✕", id=button(side, "remove", at), className="text-button lab-remove", type="button",
@@ -248,9 +248,9 @@ def _results(side: str) -> Component:
 
 def _search() -> Component:
     note = _(
-        "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, by wavefronts, then bytes, "
-        "then instructions that the index takes more. Of one kind those that another beats in all three "
-        "are left out. Blocks are as shared memory and threads allow; registers may allow fewer."
+        "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, sorted by wavefronts, bytes "
+        "and extra instructions for the index. Layouts that another of their kind beats in all three are "
+        "left out. Blocks are those that shared memory and threads allow; registers may allow fewer."
     )
     return section(
         "lab-search",

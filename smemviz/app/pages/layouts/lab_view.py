@@ -98,7 +98,7 @@ def view_layouts(query: Query) -> Filling:
     return {
         "lab-results-note.children": layouts_text(rows),
         "lab-cheapest.data": rows[1 if len(rows) > 1 else 0].fix.layout.text,
-        "lab-results.children": table("lab-results", _("Layouts, the one there is first"), heads, body),
+        "lab-results.children": table("lab-results", _("Layouts, the current one first"), heads, body),
     }
 
 

@@ -256,7 +256,7 @@ def _pictures(title: str) -> Component:
             html.Div(
                 [
                     _panel(SCENE, _("{title}, the question", title=title)),
-                    html.P(_("What comes of it is shown once you have answered."), className="note"),
+                    html.P(_("The result is shown after you answer."), className="note"),
                 ],
                 id="learn-waiting",
                 className="learn-waiting",

@@ -71,7 +71,11 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, An
         return "", "task-verdict", None
     missing = what_is_missing(task, recording)
     if missing is None:
-        return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-verdict is-right", done_as(task)
+        return (
+            html.Strong(_("Fixed: the result is the same and the budget is kept.")),
+            "task-verdict is-right",
+            done_as(task),
+        )
     head, _line, rest = missing.partition("\n")
     told = ("  to pass:", "  why:")  # hints say it
     rest = "\n".join(line for line in rest.splitlines() if not line.startswith(told)).rstrip()

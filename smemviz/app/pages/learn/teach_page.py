@@ -75,7 +75,7 @@ def _lesson(number: int, lesson: Lesson) -> Component:
             ),
             html.P([html.Strong(_("Question")), " ", stage.question.text]),
             html.P([html.Strong(_("It is {answer}.", answer=stage.answer)), " ", stage.because]),
-            html.H3(_("Wrong answers, and what is said to them")),
+            html.H3(_("Wrong answers and their hints")),
             html.Ul(
                 [html.Li([html.Strong(written(stage.question, answer)), " ", stage.hint(answer)]) for answer in wrong]
             ),

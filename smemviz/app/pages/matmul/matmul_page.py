@@ -51,12 +51,13 @@ _LOADS_NOTE = N_(
 )
 _ROOFLINE_NOTE = N_(
     "Bytes are those of the sectors that the warps request; caches serve many of them, so a kernel may stand above the "
-    "line of the memory. cuBLAS stands where each element would move once, because its traffic was not counted."
+    "line of the memory. cuBLAS is drawn as if each element moved once, because its traffic was not counted."
 )
 _SWEEP_NOTE = N_("Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other.")
 _QUOTED_NOTE = N_(
-    "With copies: both matrices to the card, the launch, the result back, from pageable memory. From scratch adds the "
-    "first use of the card by a process and compiling the kernel, which Numba does when it first launches it."
+    "With copies: both matrices are copied to the card, the kernel runs, and the result is copied back, from pageable "
+    "memory. From scratch adds the first use of the card by a process and the compilation of the kernel at its first "
+    "launch."
 )
 _STEPS_NOTE = N_(
     "From a recording in lockstep. ▼ an element that moves, ● a word that is read; numbers say how often an element of "
@@ -127,7 +128,7 @@ def _controls() -> Component:
                     dmc.Select(
                         id=control("TILE"),
                         label=_("Tile"),
-                        description=_("threads of a block, each way"),
+                        description=_("threads along each side of a block"),
                         data=[str(tile) for tile in TILES],
                         allowDeselect=False,
                         size="sm",

@@ -39,7 +39,7 @@ def passed_copies(values: Sequence[Any], array: type) -> list[Any]:
         argument: Any = value
         if isinstance(value, array):
             if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
-                what = english("it is given an array whose elements do not follow each other; copy it first")
+                what = english("it is given an array that is not contiguous; copy it first")
                 raise UnsupportedError(*launch_place(""), what)
             place = (argument.data.ptr, argument.nbytes)
             if place not in copies:
@@ -73,7 +73,7 @@ def _in_place(array: Any) -> NDArray[Any]:
     if not array.size or array.flags.c_contiguous or array.flags.f_contiguous:
         return array.get(order="A")  # type: ignore[no-any-return]
     if min(array.strides) < 0:
-        what = english("{name} goes backwards through memory; copy it first", name="an array")
+        what = english("{name} has a negative stride; copy it first", name="an array")
         raise UnsupportedError(*launch_place(""), what)
     reach = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
     cupy = importlib.import_module("cupy")

@@ -90,7 +90,7 @@ class Cuda(ModuleType):
         own = [known for known in dir(type(self)) if not known.startswith("_")]
         near = neighbour(name, (*own, *device_names()))
         if near is None and part is _NOT_THERE:
-            text = english("cuda has no {name}, for Numba as well", name=name)
+            text = english("cuda has no {name}, in Numba either", name=name)
         elif near is None:
             text = english("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         else:
@@ -106,10 +106,10 @@ class Cuda(ModuleType):
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
         if "argtypes" in unknown:
-            text = english("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
+            text = english("Numba refuses argtypes too; write cuda.jit('void(float32[:])') instead")
             raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
-            text = english("cuda.jit has no option {option}, for Numba as well; leave it out", option=unknown[0])
+            text = english("cuda.jit has no option {option}, in Numba either; leave it out", option=unknown[0])
             if _is_option_of_numba(unknown[0]):
                 text = english(
                     "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]

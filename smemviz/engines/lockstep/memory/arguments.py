@@ -109,10 +109,10 @@ class Arguments:
                 return np.uint64(argument)
             return argument
         if argument is None:
-            what = english("{name}: Numba passes no None to a kernel; pass an array or a number", name=name)
+            what = english("{name}: Numba does not pass None to a kernel; pass an array or a number", name=name)
             raise LaunchError(*self._place, what)
         what = english(
-            "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
+            "{name}: a kernel takes arrays, numbers and tuples; {type} is not one of them",
             name=name,
             type=type(argument).__name__,
         )
@@ -171,7 +171,7 @@ def check_stores(kernel: Function, sites: Sequence[Site], names: Sequence[str], 
     for site in sites if read_only else ():
         if site.op != "load" and not read_only.isdisjoint(site.array.split(" or ")):
             what = english(
-                "{code} stores in {array}, which is read-only, for Numba as well; give the kernel a copy of it",
+                "{code} stores in {array}, which is read-only, in Numba too; give the kernel a copy of it",
                 code=site.source,
                 array=site.array,
             )

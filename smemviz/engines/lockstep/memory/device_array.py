@@ -88,7 +88,7 @@ class DeviceArray:
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.ndarray, name):
-            what = english("an array of the device has no {name}, for Numba as well; copy it to the host", name=name)
+            what = english("a device array has no {name}, in Numba either; copy it to the host", name=name)
             raise AttributeError(f"{what}: .copy_to_host().{name}")
         raise AttributeError(f"'DeviceNDArray' object has no attribute {name!r}")
 
@@ -207,7 +207,7 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     itemsize = shown.dtype.itemsize
     if any(stride % itemsize for stride in shown.strides) or offset % itemsize:
         what = english(
-            "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
+            "{name}: strides of {strides} bytes are not whole elements of {itemsize}",
             name=name,
             strides=shown.strides,
             itemsize=itemsize,

@@ -169,7 +169,7 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
         return _place(frame, node, base, frame.value(node.args[0]))
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
-        raise frame.wrong(node, english("{code} is no function; leave () out", code=ast.unparse(node.func)))
+        raise frame.wrong(node, english("{code} is not a function; leave out ()", code=ast.unparse(node.func)))
     if isinstance(base, View):
         raise frame.unknown(node, what, f"array.{name}", ())
     raise frame.none_of_numba(node, what)

@@ -364,7 +364,7 @@ class Frame:
 
 def _nothing_here(node: ast.AST) -> str:
     return english(
-        "{code} uses a value that is None in some of the threads, which Numba ends there without a word; "
+        "{code} uses a value that is None in some of the threads, which Numba ends there silently; "
         "ask 'is not None' first",
         code=short(node),
     )

@@ -92,7 +92,7 @@ class Iterating:
         behind = begun.lanes & ~lanes
         before = np.zeros_like(lanes) if self._left_behind is None else self._left_behind
         if (lanes & (before | ~begun.lanes)).any():
-            what = english("{code}, gone on with by threads that left it at different items,", code=self._code)
+            what = english("{code}, resumed by threads that left it at different items,", code=self._code)
             raise frame.refuse(node, what)
         self._left_behind = before | behind
         begun.lanes = lanes

@@ -296,7 +296,7 @@ def _skip(frame: Frame, node: ast.Continue) -> Mask:
 
 def _loop_of(frame: Frame, node: ast.Break | ast.Continue) -> Loop:
     if not frame.loops:
-        raise frame.wrong(node, english("{code} stands outside of a loop", code=ast.unparse(node)))
+        raise frame.wrong(node, english("{code} is outside of a loop", code=ast.unparse(node)))
     return frame.loops[-1]
 
 

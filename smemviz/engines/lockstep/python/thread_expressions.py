@@ -61,7 +61,7 @@ def unknown_name(frame: Frame, node: ast.Name) -> UnsupportedError:
     if near is None and f"math.{node.id}" in names.CALLS:
         near = f"math.{node.id}"
     if near is None:
-        what = english("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
+        what = english("the name {name} is not known, in Numba either; define it or import it", name=node.id)
     else:
         what = english("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
     return frame.wrong(node, what)
@@ -141,7 +141,7 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
             continue
         items = frame.value(node.value)
         if not isinstance(items, tuple):
-            raise frame.refuse(node, english("{code}, which is no tuple,", code=short(node)))
+            raise frame.refuse(node, english("{code}, which is not a tuple,", code=short(node)))
         elements.extend(items)
     return elements
 
@@ -202,7 +202,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         at = evaluate(node.slice, {})  # Python computes it before Numba sees it
         if isinstance(at, int) and -len(base) <= at < len(base):
             return base[at]
-    raise frame.none_of_numba(node, english("{code}: an index into what is no array", code=short(node)))
+    raise frame.none_of_numba(node, english("{code}: an index into something that is not an array", code=short(node)))
 
 
 def indices(frame: Frame, node: ast.expr) -> tuple[Value, ...]:

@@ -79,7 +79,7 @@ def _call_known(
     host.afford(numbers)
     if call in (list, tuple, sorted) and numbers > host.limits.items:
         raise host.error(
-            english("a list of more than {most:,} items; the editor has no longer", most=host.limits.items)
+            english("a list of more than {most:,} items; the editor allows no more", most=host.limits.items)
         )
     return host.guarded(call, *arguments, **options)
 
@@ -129,7 +129,7 @@ def _method(host: Host, node: ast.Attribute, base: Any, arguments: list[Any], op
         arguments = [host.handed(argument) for argument in arguments if not isinstance(argument, Stream)]
         options = {key: host.handed(option) for key, option in options.items()}
         return host.guarded(getattr(base, name), *arguments, **options)
-    raise host.error(english("{code} is not there for text in the editor", code=ast.unparse(node)))
+    raise host.error(english("{code} is not available in the editor", code=ast.unparse(node)))
 
 
 def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], options: dict[str, Any]) -> Configured:
@@ -145,10 +145,10 @@ def _configured(host: Host, kernel: Kernel, name: str, arguments: list[Any], opt
 
 def _launch(host: Host, configured: Configured, arguments: list[Any], options: dict[str, Any]) -> None:
     if options:
-        raise host.error(english("a kernel's arguments are given by their place; leave out the names"))
+        raise host.error(english("a kernel's arguments are positional; leave out the names"))
     host.launches += 1
     if host.launches > host.limits.launches:
-        raise host.error(english("more than {most} launches; the editor makes no more", most=host.limits.launches))
+        raise host.error(english("more than {most} launches; the editor allows no more", most=host.limits.launches))
     host.afford(elements(arguments))
     handed = tuple(host.handed(argument) for argument in arguments)
     host.launcher(configured.kernel.definition, configured.configuration, handed, (host.file, host.line))

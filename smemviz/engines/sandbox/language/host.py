@@ -122,7 +122,9 @@ class Host:
         self._steps += 1
         if self._steps > self.limits.steps:
             raise self.error(
-                english("the host part took more than {most:,} steps; the editor gives no more", most=self.limits.steps)
+                english(
+                    "the host part took more than {most:,} steps; the editor allows no more", most=self.limits.steps
+                )
             )
 
     def bounded(self, value: Any) -> Any:
@@ -130,18 +132,19 @@ class Host:
         if isinstance(value, int) and value.bit_length() > self.limits.integer_bits:
             raise self.error(
                 english(
-                    "a whole number of more than {most:,} bits; the editor has no larger", most=self.limits.integer_bits
+                    "a whole number of more than {most:,} bits; the editor allows no larger one",
+                    most=self.limits.integer_bits,
                 )
             )
         if isinstance(value, str) and len(value) > self.limits.characters:
             raise self.error(
                 english(
-                    "a text of more than {most:,} characters; the editor has no longer", most=self.limits.characters
+                    "a text of more than {most:,} characters; the editor allows no more", most=self.limits.characters
                 )
             )
         if isinstance(value, list | tuple) and len(value) > self.limits.items:
             raise self.error(
-                english("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
+                english("a list of more than {most:,} items; the editor allows no more", most=self.limits.items)
             )
         return value
 
@@ -166,7 +169,7 @@ class Host:
             raise
         except NotAllowedError as error:
             raise self.error(
-                english("{what} is not for the editor; use numbers and arrays of numbers", what=error.args[0])
+                english("{what} cannot be used in the editor; use numbers and arrays of numbers", what=error.args[0])
             ) from None
         except (RecursionError, MemoryError, Raised):
             raise
@@ -179,7 +182,7 @@ class Host:
             return handed(value)
         except NotAllowedError as error:
             raise self.error(
-                english("{what} is not for the editor here; use numbers and arrays", what=error.args[0])
+                english("{what} cannot be used here in the editor; use numbers and arrays", what=error.args[0])
             ) from None
 
     def text(self, value: Any) -> str:

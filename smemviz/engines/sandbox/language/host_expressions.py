@@ -46,7 +46,9 @@ def binary(host: Host, op: ast.operator, left: Any, right: Any) -> Any:
             raise host.refuse("% on text")
         if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
             raise host.error(
-                english("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
+                english(
+                    "{code}: one side is not a number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))
+                )
             )
     if isinstance(left, int) and isinstance(right, int):
         grown = {
@@ -100,7 +102,7 @@ def assign(host: Host, target: ast.expr, value: Any) -> None:
             host.names[target.id] = value
         case ast.Tuple() | ast.List():
             if not isinstance(value, tuple | list | range | np.ndarray):
-                raise host.error(english("what is to be taken apart is no tuple, list or array"))
+                raise host.error(english("what is unpacked is not a tuple, list or array"))
             if any(isinstance(part, ast.Starred) for part in target.elts):
                 raise host.refuse(english("an asterisk on the left"))
             if len(value) != len(target.elts):
@@ -158,7 +160,7 @@ def _admitted(host: Host, node: ast.expr, value: Any) -> Any:
         return admitted(value)
     except NotAllowedError as error:
         raise host.error(
-            english("{code} is {what}, no number and no array", code=ast.unparse(node), what=error.args[0])
+            english("{code} is {what}, not a number or an array", code=ast.unparse(node), what=error.args[0])
         ) from None
 
 
@@ -177,7 +179,7 @@ def member_of(host: Host, base: Any, node: ast.Attribute) -> Any:
             return getattr(base, node.attr)
         elif node.attr in values_of(base):
             return host.guarded(getattr, base, node.attr)
-    raise host.error(english("{code} is not there for text in the editor", code=ast.unparse(node)))
+    raise host.error(english("{code} is not available in the editor", code=ast.unparse(node)))
 
 
 def either(host: Host, node: ast.BoolOp) -> Any:
@@ -220,7 +222,7 @@ def iterate(host: Host, node: ast.expr) -> Iterator[Any]:
     value = host.value(node)
     if not isinstance(value, range | list | tuple | str | np.ndarray):
         raise host.error(
-            english("{code} cannot be gone through; use a range, a list, a tuple or an array", code=ast.unparse(node))
+            english("{code} cannot be iterated over; use a range, a list, a tuple or an array", code=ast.unparse(node))
         )
     return iter(value)
 
@@ -252,7 +254,8 @@ def part(host: Host, node: ast.expr) -> str:
     if not _FORMAT.fullmatch(spec):
         raise host.error(
             english(
-                "the format {format} is not for the editor; give at most two digits of width", format=repr(spec[:20])
+                "the format {format} cannot be used in the editor; give at most two digits of width",
+                format=repr(spec[:20]),
             )
         )
     if spec and not isinstance(value, np.ndarray | list | tuple):

@@ -64,7 +64,7 @@ def _handler(host: Host, handlers: Sequence[ast.ExceptHandler], caught: Caught) 
         if handler.type is None:
             return handler
         if not all(isinstance(kind, Kind) for kind in kinds):
-            raise host.error(english("{code} is no class of exceptions", code=ast.unparse(handler.type)))
+            raise host.error(english("{code} is not a class of exceptions", code=ast.unparse(handler.type)))
         if issubclass(caught.raised, tuple(kind.raised for kind in kinds)):
             return handler
     return None
@@ -93,7 +93,7 @@ def raising(host: Host, node: ast.Raise) -> Raised:
     if isinstance(value, Kind):
         value = Caught(value.raised, "")
     if not isinstance(value, Caught):
-        raise host.error(english("{code} is no exception", code=ast.unparse(node.exc)))
+        raise host.error(english("{code} is not an exception", code=ast.unparse(node.exc)))
     return host.raised(value.raised, value.what)
 
 
@@ -185,7 +185,7 @@ def run_module(host: Host, program: PythonProgram) -> None:
         host.statements(program.statements())
         main = host.globals.get("main")
         if not isinstance(main, HostFunction):
-            raise KernelFileError(host.file, host.line, english("main is something else than a function here"))
+            raise KernelFileError(host.file, host.line, english("main is not a function here"))
         calls.call_function(host, main, [], {})
     except Raised as raised:
         raise raised.error from None

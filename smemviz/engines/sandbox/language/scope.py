@@ -144,7 +144,7 @@ def member(of: ModuleType, name: str) -> Any:
 
 def _missing(file: str, node: ast.stmt, name: str) -> UnsupportedError:
     text = english(
-        "{name} is not there for text in the editor, which has numba, numba.cuda, numpy and math; save the file "
+        "{name} is not available in the editor, which has numba, numba.cuda, numpy and math; save the file "
         "and run it with smemviz run",
         name=name,
     )

@@ -44,7 +44,7 @@ def declared_array(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
             raise visit.unsupported(
                 node,
                 english(
-                    "{array} needs a constant shape, for Numba as well; {what}. Make it a module constant.",
+                    "{array} needs a constant shape, in Numba too; {what}. Make it a module constant.",
                     array=array,
                     what=what,
                 ),
@@ -52,7 +52,7 @@ def declared_array(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
         raise visit.unsupported(
             node,
             english(
-                "{array} needs a constant shape, for Numba as well; {what}. "
+                "{array} needs a constant shape, in Numba too; {what}. "
                 "Make it a module constant, or use dynamic shared memory.",
                 array=array,
                 what=what,
@@ -70,7 +70,7 @@ def declared_array(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
     dtype = _element_type(visit, space, arguments["dtype"])
     if dtype is None:
         code = ast.unparse(arguments["dtype"])
-        what = english("{array} needs a dtype; '{code}' is none", array=array, code=code)
+        what = english("{array} needs a dtype; '{code}' is not one", array=array, code=code)
         if near := get_close_matches(code.rpartition(".")[2].strip("'").lower(), DTYPES, n=1, cutoff=0.75):
             what = english("{what}; did you mean {near}?", what=what, near=near[0])
         raise visit.unsupported(node, what)

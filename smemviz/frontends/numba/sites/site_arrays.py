@@ -238,7 +238,7 @@ def _check_call_of_inner(visit: Visit, node: ast.Call, callee: Function) -> None
         return
     what = english(
         "{function}, which is defined in a function, is called with keyword arguments or without some of its defaults, "
-        "which Numba mixes up; write all arguments by their places",
+        "which Numba mixes up; pass all arguments by position",
         function=callee.name,
     )
     raise visit.unsupported(node, what)
@@ -354,7 +354,7 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
         text = ast.unparse(first)
         if isinstance(first, ast.Subscript) and isinstance(visit.value(first.value), ArrayRef):
             what = english(
-                "{element} is an element and no array, for Numba as well; write {call}({array}, {index}, ...)",
+                "{element} is an element and not an array, in Numba too; write {call}({array}, {index}, ...)",
                 element=text,
                 call=ast.unparse(node.func),
                 array=ast.unparse(first.value),

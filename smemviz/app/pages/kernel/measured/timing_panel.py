@@ -41,7 +41,7 @@ JOB_PROPERTIES = (
     "poll.disabled",
 )
 _BANDS = N_(
-    "In the lower plot, the samples under a lens: the pale band is the 5th to 95th percentile, the strong one the "
+    "The lower plot enlarges the samples: the pale band is the 5th to 95th percentile, the strong one the "
     "95 % interval of the median."
 )
 

@@ -46,7 +46,7 @@ def bytes_at(where: int, size: int) -> NDArray[np.uint8]:
     """
     memory = memory_at(where)
     if memory is None or len(memory) < size:
-        what = english("there are no {size} bytes of the device at {address}", size=size, address=hex(where))
+        what = english("there are no {size} bytes of device memory at {address}", size=size, address=hex(where))
         raise LaunchError(*launch_place(""), what)
     return memory[:size]
 

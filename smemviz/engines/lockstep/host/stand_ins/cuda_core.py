@@ -250,7 +250,7 @@ def _passed(value: Any) -> Any:
         return int(value.handle)
     if isinstance(value, np.ndarray):
         write = "data.ptr" if isinstance(value, ndarray) else "ctypes.data"
-        what = english("cuda.core takes the address of an array; write .{attribute} behind it", attribute=write)
+        what = english("cuda.core takes the address of an array; add .{attribute} to it", attribute=write)
         raise LaunchError(*launch_place(""), what)
     return number_of(value)
 

@@ -92,7 +92,7 @@ class Argument:
             return self.value
         reach = [(size - 1) * stride for size, stride in zip(self.value.shape, self.value.strides, strict=True)]
         if min(reach) < 0:
-            what = english("{name} goes backwards through memory; copy it first", name=self.parameter.name)
+            what = english("{name} has a negative stride; copy it first", name=self.parameter.name)
             raise UnsupportedError(*launch_place(""), what)
         return bytes_at(address(self.value), sum(reach) + self.dtype.itemsize).view(self.dtype)
 

@@ -27,8 +27,8 @@ def _unknown(name: str) -> str:
     if name.startswith(("google.colab.", "IPython.")):
         return english("{name} is known in a notebook only; leave it out", name=name)
     if name.startswith("pycuda."):
-        return english("{name} is not known where PyCUDA is not; run it on a GPU with PyCUDA", name=name)
-    return english("{name} is not known where there is no GPU; run it on one", name=name)
+        return english("{name} is not known where PyCUDA is not installed; run it on a GPU with PyCUDA", name=name)
+    return english("{name} is not known without a GPU; run it on one", name=name)
 
 
 def nothing(*_: Any, **__: Any) -> None:

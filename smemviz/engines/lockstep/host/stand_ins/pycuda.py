@@ -200,7 +200,7 @@ def _passed(number: int, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tobytes()  # by value, whatever it is
     what = english(
-        "PyCUDA takes no {value} as argument {number}; write numpy.int32(...) or another of NumPy's types",
+        "PyCUDA does not take {value} as argument {number}; write numpy.int32(...) or another of NumPy's types",
         value=repr(value),
         number=number + 1,
     )

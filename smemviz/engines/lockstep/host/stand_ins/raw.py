@@ -100,7 +100,7 @@ def passed(value: Any) -> Any:
     if value.size == 1:  # by value, whatever it is
         return value.tobytes()
     what = english(
-        "an array of the host, of shape {shape}, is no argument; move it with cupy.asarray", shape=value.shape
+        "an array of the host, of shape {shape}, is not an argument; move it with cupy.asarray", shape=value.shape
     )
     raise LaunchError(*launch_place(""), what)
 

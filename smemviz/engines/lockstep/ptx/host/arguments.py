@@ -132,7 +132,9 @@ def _bytes(
             return np.array([arguments.add(name, value).start], np.uint64).view(np.uint8)
         if value is None or (isinstance(value, int) and value == 0):
             return np.zeros(8, np.uint8)
-        what = english("{name} is a pointer and takes an array; {value} is none", name=name, value=reprlib.repr(value))
+        what = english(
+            "{name} is a pointer and takes an array; {value} is not one", name=name, value=reprlib.repr(value)
+        )
         raise LaunchError(*place, what)
     if isinstance(value, StructureValue):
         data = value.data.copy()

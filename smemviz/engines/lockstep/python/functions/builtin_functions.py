@@ -124,7 +124,7 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise frame.wrong(node, english("{code} is no number", code=ast.unparse(node))) from None
+        raise frame.wrong(node, english("{code} is not a number", code=ast.unparse(node))) from None
 
 
 def _most(keep: type[ast.cmpop], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
@@ -178,7 +178,7 @@ def _len(x: Value) -> Value:
         return x.length
     if isinstance(x, Optional):
         raise NothingHereError
-    raise NotAScalarError(english("what has no length"))
+    raise NotAScalarError(english("something without a length"))
 
 
 def _no_vector(value: Value) -> None:
@@ -189,13 +189,13 @@ def _no_vector(value: Value) -> None:
 def _tuple(x: Value) -> Value:
     _no_vector(x)
     if not isinstance(x, tuple):
-        raise NotAScalarError(english("what is no tuple"))
+        raise NotAScalarError(english("something that is not a tuple"))
     return x
 
 
 def _ord(x: Value) -> Value:
     if not (isinstance(x, str) and len(x) == 1):
-        raise NotAScalarError(english("what is no single letter"))
+        raise NotAScalarError(english("something that is not a single letter"))
     return ord(x)
 
 
@@ -225,7 +225,7 @@ def _sum(items: Value, start: Value = 0) -> Value:
     if isinstance(items, Range):
         return binary(ast.Add, start, items.total)
     if not isinstance(items, tuple):
-        raise NotAScalarError(english("what is no tuple"))
+        raise NotAScalarError(english("something that is not a tuple"))
     return reduce(partial(binary, ast.Add), items, start)
 
 

@@ -107,7 +107,7 @@ def same_bits(frame: Frame, node: ast.Call, value: Value, dtype: Dtype) -> Value
     """Return a number whose bits are those of another; both have as many."""
     own = dtype_of(value)
     if own.itemsize != dtype.itemsize or own.kind not in "iuf" or dtype.kind not in "iuf":
-        what = english("{code}: {old} and {new} are no numbers of one size", code=short(node), old=own, new=dtype)
+        what = english("{code}: {old} and {new} are not numbers of one size", code=short(node), old=own, new=dtype)
         raise frame.wrong(node, what)
     return np.asarray(value, own).view(dtype)[()]
 
