@@ -38,7 +38,7 @@
     const title = document.querySelector(`#${ids.PAGE} .title`);
     const [what, headline] = [said(".eyebrow", title), said(".headline", title)];
     const about = what && headline ? gettext("{what}: {headline}", { what, headline }) : what || headline;
-    return [about, saysOf(figure), said(".note", figure.closest(".panel")), said(".origin", title)].filter(Boolean);
+    return [about, saysOf(figure), said(".note", figure.closest(".panel")), said(".origin", document.getElementById(ids.PAGE))].filter(Boolean);
   }
 
   const saysOf = (figure) => figure.says || ((figure.layout || {}).meta || {}).says;

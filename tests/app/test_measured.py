@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.measured_app import SQUARE, printing, time_json, write_gallery
-from helpers.pages import headline, open_page, query, serve
+from helpers.pages import headline, open_page, query, serve, tab
 from helpers.waiting import eventually, settle
 from playwright.sync_api import Browser, Page, expect
 
@@ -86,6 +86,7 @@ def test_other_constants_have_no_time_and_the_command_that_measures_it(page: Pag
 
 def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(page: Page) -> None:
     page.goto(TRANSPOSE)
+    tab(page, "Hardware counters")
     expect(page.locator("#verdict")).to_have_text("All 3 accesses agree with the hardware's counters.")
     load = page.locator(".hardware-table tbody").nth(1)
     expect(load).to_contain_text("line 53, shared load")
@@ -117,6 +118,8 @@ def test_without_a_gpu_there_is_no_button(page: Page, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Stopwatch, "available", False)
     page.goto(TRANSPOSE)
     settle(page)
+    tab(page, "Time")
+    expect(page.locator("#timing-body")).to_be_visible()
     expect(page.get_by_role("button", name="Measure")).to_be_hidden()
 
 
@@ -126,6 +129,7 @@ def test_measuring_shows_progress_and_then_the_time_of_this_card(
     slow = printing(time_json(SQUARE, 3.25), until=tmp_path / "seen", said="2/3 set_row_read_col")
     monkeypatch.setattr(module, "command", lambda path, overrides: slow)
     page.goto(TRANSPOSE + "_pad&IPAD=3")
+    tab(page, "Time")
     expect(page.locator("#timing-body")).to_contain_text("No time was measured")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#measure-status")).to_contain_text(re.compile(r"Measuring square.py, \d+ s: set_row_read_col"))
@@ -143,6 +147,7 @@ def test_measuring_shows_progress_and_then_the_time_of_this_card(
 def test_measuring_can_be_cancelled(page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, overrides: printing("", seconds=60))
     page.goto(TRANSPOSE)
+    tab(page, "Time")
     page.get_by_role("button", name="Measure").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Cancel")).to_be_hidden()

@@ -92,7 +92,7 @@ def test_what_was_found_is_told_with_line_block_and_threads(tmp_path: Path) -> N
     path.write_text(SHORT, encoding="utf-8")
     filling = view_run(Library([path]), {"file": "short"})
     said = text(filling["notices.html"])
-    assert "Line 6: out of bounds in kernel, block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ...: tile[16]" in said
+    assert "Line 6: out of bounds in kernel, block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ... Show" in said
     assert "Line 10: main() ended with AssertionError" in said
 
 
@@ -198,7 +198,7 @@ def test_the_chooser_of_launches_stands_with_the_name_of_the_kernel(served: Libr
     query = {"file": "histogram", "kernel": "weigh_in_shared_memory"}
     page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
     (line,) = (part for part in parts(page) if getattr(part, "className", "") == "eyebrow-line")
-    assert [part.id for part in line.children] == ["eyebrow", "twins", {"type": "choice", "name": "launch"}, "origin"]
+    assert [part.id for part in line.children] == ["eyebrow", "twins", {"type": "choice", "name": "launch"}]
     assert page["shown-look"].data["options"]["launch"] == ["0", "1"]
 
 

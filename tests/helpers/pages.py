@@ -59,6 +59,11 @@ def headline(page: Page, text: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(text)
 
 
+def tab(page: Page, name: str) -> None:
+    """Show what stands under a tab."""
+    page.get_by_role("tab", name=name).click()
+
+
 def knob(page: Page, name: str, value: object) -> None:
     """Type into a field and press Enter."""
     field = page.get_by_label(name, exact=True)

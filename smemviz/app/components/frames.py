@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
@@ -55,6 +56,29 @@ def section(identity: str, head: str | Component, *content: Any, kind: str = "",
     title = f"{identity}-title"
     heading = html.H2(head, id=title) if isinstance(head, str) else head
     return html.Section([heading, *content], className=f"panel {kind}".strip(), **{"aria-labelledby": title}, **more)
+
+
+class Tab(NamedTuple):
+    """What shows under a tab: ``key`` tells it from the others of the page."""
+
+    key: str
+    title: str
+    content: Component
+
+
+def tabbed(label: str, tabs: Sequence[Tab], *foot: Component) -> html.Div:
+    """Show one of several parts of a page, the first to begin with, and a foot below; ``assets/tabs.js`` switches."""
+    heads: list[Component] = []
+    panels: list[Component] = []
+    for tab in tabs:
+        head, panel, is_first = f"{tab.key}-tab", f"{tab.key}-tab-panel", not heads
+        said = {"aria-selected": str(is_first).lower(), "aria-controls": panel}
+        heads.append(html.Button(tab.title, id=head, type="button", role="tab", tabIndex=is_first - 1, **said))
+        panels.append(
+            html.Div(tab.content, id=panel, role="tabpanel", hidden=not is_first, **{"aria-labelledby": head})
+        )
+    names = Written(html.Div(heads, role="tablist", className="tabs", **{"aria-label": label}))
+    return html.Div([names, *panels, *foot], className="tabbed")
 
 
 def text_button(text: str, **more: Any) -> html.Button:

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app import ids
 from smemviz.app.components.connect import placed
-from smemviz.app.components.frames import scroller, section, text_button
+from smemviz.app.components.frames import Tab, scroller, section, tabbed, text_button
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.written_html import Written
@@ -125,23 +125,29 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
                     className="left opening",
                 ),
                 html.Div(_pictures(), className="right opening"),
-                html.Div([_facts(), timing_panel()], className="left"),
-                html.Div(
-                    [
-                        panel(FIGURES["warps"].title, ids.WARPS, note=_(_WARPS_NOTE)),
-                        *folded_panels(),
-                        global_memory(),
-                    ],
-                    className="right",
-                ),
             ],
             className="columns",
             id="results",
         ),
-        hardware_panel(),
-        published_panel(),
+        _below(),
     ]
     return html.Div(parts)
+
+
+def _below() -> Component:
+    """Lay out what else there is to say of the launch, in tabs, and below it where the numbers come from."""
+    warps = panel(FIGURES["warps"].title, ids.WARPS, note=_(_WARPS_NOTE))
+    of_launch = [
+        html.Div(_facts(), className="left"),
+        html.Div([warps, *folded_panels(), global_memory()], className="right"),
+    ]
+    tabs = (
+        Tab("launch", _("Launch"), html.Div(of_launch, className="columns")),
+        Tab("time", _("Time"), timing_panel()),
+        Tab("counters", _("Hardware counters"), hardware_panel()),
+        Tab("published", _("Published figures"), published_panel()),
+    )
+    return tabbed(_("More of this launch"), tabs, html.P(id="origin", className="origin"))
 
 
 def _title() -> Component:
@@ -153,7 +159,6 @@ def _title() -> Component:
                     Written(html.P(id="eyebrow", className="eyebrow")),
                     Written(html.Span(id="twins", className="twins")),
                     choice("launch", _("Launch of this kernel")),
-                    html.P(id="origin", className="origin"),
                 ],
                 className="eyebrow-line",
             ),

@@ -43,6 +43,7 @@ from smemviz.recordings.findings import Finding
 from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
+from smemviz.wording.first_look import first_mistake
 from smemviz.wording.labels import capital, finding_name, sentences
 from smemviz.wording.sentences import (
     described_where,
@@ -211,8 +212,10 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
     for finding, more in folded(findings):
         where = described_where(finding, shown_run.recording)
         folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
+    first = first_mistake(shown_run.recording, launch)
+    above = (first.kind, first.message) if first else None  # what the title says of it is not said again
     for (kind, line, where, message), (finding, more) in folded_findings.items():
-        parts: list[Component | str] = [*_described(line, where, message)]
+        parts: list[Component | str] = [*_described(line, where, "" if (kind, message) == above else message)]
         if more:
             parts += [" ", more_of_a_kind(more)]
         access = access_of(shown_run.recording, launch, finding)
@@ -234,8 +237,10 @@ def _access_link(access: tuple[int, int, int | None], query: Query) -> Component
 
 
 def _described(line: int, where: str, message: str) -> list[Component | str]:
-    """Say in which line, kernel, block and threads a mistake was met, and what it was."""
+    """Say in which line, kernel, block and threads a mistake was met, and what it was, unless that stands elsewhere."""
     what = translated(message)
+    if not message:
+        return rich("Line {line}: {where}", line=line, where=where)
     if not where:
         return rich("Line {line}: {message}", line=line, message=what)
     return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
