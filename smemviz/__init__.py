@@ -61,7 +61,10 @@ if not TYPE_CHECKING:  # or a name that is misspelt passes for one that is loade
         if name in _HOMES:
             from importlib import import_module
 
-            return getattr(import_module(_HOMES[name]), name)
+            from smemviz.paths import whole_needed
+
+            with whole_needed():
+                return getattr(import_module(_HOMES[name]), name)
         raise AttributeError(f"module 'smemviz' has no attribute {name!r}")
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from smemviz.errors import MissingError
 from smemviz.languages import PYTHON
 
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = "_data"
+_WHOLE, _CORE = "smemviz", "smemviz-core"
+_OF_THE_WHOLE: Final = {"babel": "Babel", "dash": "Dash", "flask": "Flask", "plotly": "Plotly", "werkzeug": "Werkzeug"}
 # As a reader meets them.
 _FIRST = ("square", "rectangle", "transpose", "reverse", "stencil", "reduce", "histogram", "submatrix", "matmul")
 
@@ -70,15 +76,38 @@ def installing(extra: str) -> str:
     return f"pip install '{origin()}[{extra}]'"
 
 
+@contextmanager
+def whole_needed() -> Iterator[None]:
+    """Say of what only the whole of smemviz requires how it is installed.
+
+    Raises:
+        MissingError: for a module of those that ``smemviz-core`` does without.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in _OF_THE_WHOLE:
+            raise
+        folder = Path(origin())
+        whole = f"'{folder.parents[1]}'" if folder.name == _CORE and folder.is_absolute() else _WHOLE
+        what = f"that needs {_OF_THE_WHOLE[module]}, which {_CORE} leaves out"
+        raise MissingError(f"{what}: pip uninstall -y {_CORE} && pip install {whole}") from None
+
+
 @cache
 def origin() -> str:
-    """Return what pip installs smemviz from: a folder, or its name."""
-    try:
-        url = json.loads(distribution("smemviz").read_text("direct_url.json") or "{}").get("url", "")
-    except PackageNotFoundError:
-        url = _PACKAGE.parent.as_uri()
+    """Return what pip installs this smemviz from: a folder, or its name."""
+    for name in (_WHOLE, _CORE):
+        try:
+            url = json.loads(distribution(name).read_text("direct_url.json") or "{}").get("url", "")
+        except PackageNotFoundError:
+            continue
+        break
+    else:
+        name, url = _WHOLE, _PACKAGE.parent.as_uri()
     folder = Path(unquote(urlsplit(url).path))
-    return str(folder) if url.startswith("file:") and (folder / "pyproject.toml").is_file() else "smemviz"
+    return str(folder) if url.startswith("file:") and (folder / "pyproject.toml").is_file() else name
 
 
 def _resolve(name: str) -> Path:

@@ -16,6 +16,7 @@ from types import ModuleType
 
 from smemviz.cli.ending import fail, fail_with, terminable
 from smemviz.errors import TerminatedError, stop_behind, stop_code
+from smemviz.paths import whole_needed
 from smemviz.version import __version__
 
 VERBS = (
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
     saved = _Saved()
     try:
-        with terminable():
+        with terminable(), whole_needed():
             return _executed(verb, arguments, saved)
     except (Exception, KeyboardInterrupt, TerminatedError) as error:
         stop = stop_behind(error)

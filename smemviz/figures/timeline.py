@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -12,43 +10,16 @@ from smemviz.figures.bars import bar, hatched, plain
 from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import RequestView
 from smemviz.recordings.data import Launch
+from smemviz.views.line_up import Line, line_up
 from smemviz.wording.labels import count, operation_name
 from smemviz.wording.sentences import present
 
 _MOST = 512  # requests drawn, around the present one
 _TOP, _BOTTOM = 30, 44
 _BAR, _EDGE = 0.66, 0.75  # of a row; pixels round a bar
-
-
-@dataclass(frozen=True)
-class Line:
-    """Requests in the order they are played, each (n,): ``start`` and ``length`` in places.
-
-    A wavefront takes a place, and so does a request whose wavefronts are not known: one to global memory, or one
-    whose cost depends on the data. Those have -1 ``wavefronts`` and ``ideal``; ``sectors`` is -1 for shared memory.
-    """
-
-    rows: NDArray[np.intp]
-    start: NDArray[np.int64]
-    wavefronts: NDArray[np.int64]
-    ideal: NDArray[np.int64]
-    sectors: NDArray[np.int64]
-
-    @property
-    def length(self) -> NDArray[np.int64]:
-        """The places each request takes, at least one."""
-        return np.maximum(self.wavefronts, 1)
-
-
-def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
-    """Lay requests one after the other, in the order of ``rows``."""
-    costs = request_costs(launch, rows, hardware)
-    length = np.maximum(costs.wavefronts, 1)
-    return Line(rows, np.cumsum(length) - length, costs.wavefronts, costs.ideal, costs.sectors)
 
 
 def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:

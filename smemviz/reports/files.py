@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
@@ -14,14 +14,15 @@ from smemviz.recordings.archive import replaceable, writing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet
 from smemviz.reports.html.page import figure_page
-from smemviz.reports.html.report import report_page
 from smemviz.reports.images import FORMATS, Image, draw
 from smemviz.reports.pictures import Picture, missing
-from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Choice, every_launch, launches
 from smemviz.reports.trace import events, write_events
 from smemviz.wording.labels import launch_name
 from smemviz.wording.sentences import origin, rule
+
+if TYPE_CHECKING:
+    from smemviz.reports.print_layout import Sheet
 
 Kind = Literal["image", "animation", "html", "table", "trace"]
 _KINDS: dict[str, Kind] = {
@@ -71,6 +72,8 @@ def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: Theme
         InputError: when the file cannot be written, here and in all below.
         MissingError: when there is no browser to draw it.
     """
+    from smemviz.reports.print_layout import print_layout
+
     form = next(format_name for format_name in FORMATS if path.suffix.lower() == f".{format_name}")
     pressed = print_layout(drawn.figure, sheet, theme, drawn.text)
     write_bytes(path, draw([Image(pressed, form, dpi)])[0])
@@ -83,6 +86,8 @@ def write_figure_page(path: Path, drawn: Picture, title: str, theme: ThemeName) 
 
 def write_report(path: Path, recording: Recording, choice: Choice, hardware: Hardware, theme: ThemeName | None) -> None:
     """Write a recording as one HTML file that plays."""
+    from smemviz.reports.html.report import report_page
+
     write_bytes(path, report_page(recording, launches(recording, choice), hardware, theme).encode())
 
 

@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from smemviz.errors import InputError, MissingError
 from smemviz.paths import installing
-from smemviz.reports.print_layout import Printed
+
+if TYPE_CHECKING:
+    from smemviz.reports.print_layout import Printed
 
 _NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters, as a source may have them
 Format = Literal["svg", "pdf", "png"]

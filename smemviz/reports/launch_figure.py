@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED, FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.paths import whole_needed
 from smemviz.recordings.data import Launch
 from smemviz.reports.pictures import array_shown
 from smemviz.reports.selection import Choice, request_view
@@ -57,7 +58,8 @@ def figure(launch: Launch, name: str, choice: Choice, look: Look, cc: tuple[int,
         raise InputError(f"{launch.kernel}: no access begins in line {choice.line}; accesses are in lines {lines}")
     now = request_view(launch, choice, hardware, chosen.space)
     array = array_shown(launch, now, look.array) if "array" in chosen.options else None
-    drawn = chosen.draw(FigureInput(None, hardware, look.theme, now, view=look.view, array=array, banks=look.banks))
+    with whole_needed():
+        drawn = chosen.draw(FigureInput(None, hardware, look.theme, now, view=look.view, array=array, banks=look.banks))
     if not drawn.data:
         raise InputError(f"{launch.kernel}: no figure {name}: {drawn.layout.meta['says']}")
     return drawn

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
@@ -24,6 +23,9 @@ from smemviz.views.comparison import Entry, compared
 from smemviz.wording.impact import Measured
 from smemviz.wording.labels import clauses, count, launch_name, sentences
 from smemviz.wording.sentences import headline, origin, present, provenance
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True)

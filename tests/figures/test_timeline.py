@@ -11,12 +11,13 @@ from helpers.measured import timing
 from helpers.reading import cells, written
 from helpers.synthetic import square_recording
 
-from smemviz.figures.timeline import line_up, timeline
+from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import request_view
 from smemviz.recordings.data import Requests
+from smemviz.views.line_up import line_up
 
 LAUNCH = square_recording()["set_row_read_col"]
 

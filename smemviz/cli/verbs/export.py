@@ -147,7 +147,6 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.reports import files
     from smemviz.reports.pictures import picture
-    from smemviz.reports.print_layout import Sheet
     from smemviz.reports.selection import Choice
 
     theme: ThemeName = arguments.theme or "light"
@@ -178,6 +177,8 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
             title = _("{figure}, {file}", figure=_(FIGURES[arguments.figure].noun), file=recording.file)
             files.write_figure_page(output, drawn, title, theme)
         else:
+            from smemviz.reports.print_layout import Sheet
+
             sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)
             files.write_image(output, drawn, sheet, round(arguments.dpi or 300), theme)
     elif kind == "html":

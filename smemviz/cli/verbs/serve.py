@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, listen, and keep the processes running until SIGTERM or Ctrl-C."""
+    import_module("flask")  # before the processes that answer look for it
     if find_spec("waitress") is None:
         raise MissingError(f"smemviz serve needs Waitress: {installing('serve')}")
     if sys.platform == "win32":

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any, Literal
 
 from smemviz.i18n import spoken
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 ThemeName = Literal["light", "dark"]
 
@@ -170,6 +171,8 @@ def empty(theme: Theme, message: str, height: int = 120) -> go.Figure:
     hidden = {"visible": False, "fixedrange": True}
     text = {"text": message, "showarrow": False, "font": {"size": 14, "color": theme.muted}}
     meta = alternative(message)
+    import plotly.graph_objects as go
+
     return go.Figure(layout=layout(theme, height=height, xaxis=hidden, yaxis=hidden, annotations=[text], meta=meta))
 
 

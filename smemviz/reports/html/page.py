@@ -10,17 +10,18 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from smemviz.figures.drawing.style import THEMES, ThemeName, font, mono
 from smemviz.i18n import English, _, ngettext, script_messages, spoken
 from smemviz.paths import assets_dir
 from smemviz.views.grid import RULE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -64,6 +65,8 @@ def document(
 
 def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
     """Write a figure that answers to the mouse, with its caption and its table, as one file that works offline."""
+    from plotly.offline import get_plotlyjs
+
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
     return document(

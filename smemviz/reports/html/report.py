@@ -9,9 +9,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, css_variables, font, mono
 from smemviz.figures.registry import FIGURES, FOLDED, FigureInput
@@ -27,6 +25,9 @@ from smemviz.reports.pictures import missing
 from smemviz.views.columns import columns_in
 from smemviz.wording.labels import count, duration, launch_name, operation_name, sentences, space_name, verdict_name
 from smemviz.wording.sentences import described, facts, findings_of, folded, headline_of, provenance
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
