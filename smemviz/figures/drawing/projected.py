@@ -123,7 +123,7 @@ def relabel(figure: go.Figure, width: float, height: float, size: int, least: in
     # A lane whose middle lies between cells takes several: all up to its neighbour.
     apart = [b[1] - a[1] for a, b in pairwise(cells) if a[0] == b[0] and a[1] % 1]
     longest = max(map(characters, written), default=0)
-    fitting = label_size(longest, unit * min(apart, default=1), height / (bottom - top), least=least, most=size)
+    fitting = label_size(longest, unit * min(apart, default=1), height / abs(bottom - top), least=least, most=size)
     for trace in texts:
         trace.update(visible=bool(fitting), y=[round(y) for y in trace.y])
         trace.textfont.update(size=fitting or size, color=figure.layout.font.color)
