@@ -169,6 +169,11 @@ _LANGUAGES = {
     "tilelang": "TileLang",
     _INLINE: "load_inline",
 }
+# How those that compile without a GPU are told to write down PTX.
+_PTX_OF = {
+    "cutlass": "CUTE_DSL_KEEP_PTX=1 CUTE_DSL_LINEINFO=1 CUTE_DSL_ARCH=sm_80 python",
+    "warp": "wp.set_module_options({'lineinfo': True}); wp.compile_aot_module(module, arch=80, use_ptx=True)",
+}
 
 
 def why_not_recorded(program: PythonProgram, error: Exception | None = None) -> tuple[int, str] | None:
@@ -190,6 +195,9 @@ def _not_recorded(name: str) -> str:
         return english(
             "kernels of torch's load_inline are not recorded; save their CUDA C++ as a .cu file, and name that"
         )
+    if name in _PTX_OF:
+        values = {"language": _LANGUAGES[name], "how": _PTX_OF[name]}
+        return english("kernels of {language} are recorded from a .ptx file alone; have it written: {how}", **values)
     return english(
         "kernels of {language} are not recorded; those of Numba, CuPy, PyCUDA, cuda.core, Triton and CUDA C++ are",
         language=_LANGUAGES[name],

@@ -201,6 +201,9 @@ def test_a_type_that_nothing_tells_is_asked_for_and_structures_are_their_fields(
     path = of(tmp_path, launch.format("zeros(3, dtype=int32)") + COPY)
     run_in_lockstep(read_program(path), RunOptions(), lambda kernel, arrays: left.extend(arrays))
     assert left[0].tolist() == [7, 5, int(np.float32(1.5).view(np.int32))]
+    typed = launch.format("zeros(3, dtype=int32)").replace(", 5}", ", int64(4)}")
+    run_in_lockstep(read_program(of(tmp_path, typed + COPY)), RunOptions(), lambda kernel, arrays: left.extend(arrays))
+    assert left[-3].tolist()[:2] == [7, 4]
     said = command("run", of(tmp_path, launch.format("zeros(3, dtype=int32)").replace(", 5}", "}") + COPY), code=2).err
     assert said.endswith("1: param_1 takes 16 bytes; 8 are given\n")
 
@@ -210,6 +213,8 @@ def test_names_are_those_of_the_source() -> None:
         plain_name(name) for name in ("turn", "_Z4turnPfPKf", "_ZN1a4turnIfEEvPT_", "_ZN6cudapy8__main__6squareB2v1")
     ]
     assert named == ["turn", "turn", "turn", "square"]
+    assert plain_name("kernel_cutlass_turn_it_tensorptrf32gmemo3232321_0") == "turn_it"  # of CuTe DSL
+    assert plain_name("turn_it_3970335c_cuda_kernel_forward") == "turn_it"  # of Warp
     twice = parse_ptx(PTX + PTX.replace("_Z4turnPfPKf", "_Z4turnPiPKi"), "turn.ptx")
     assert list(twice.kernels) == ["_Z4turnPfPKf", "_Z4turnPiPKi"]
 

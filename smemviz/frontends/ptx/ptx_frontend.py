@@ -13,8 +13,8 @@ parse = parse_ptx
 
 
 def code_in(text: str, path: Path) -> str:
-    """Return the code in a file's text."""
-    return text
+    """Return the code in a file's text, which some compilers end as C does."""
+    return text.rstrip("\0")
 
 
 def most_bytes(path: Path, usual: int) -> int:

@@ -26,6 +26,8 @@ _NOTE = re.compile(r"^[^\n\"']*?(?://|#)\s*smemviz:[ \t]*(?P<launch>[^\n]*?)\s*$
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"([^"]+)"', re.M)
 _NESTED = re.compile(r"_ZN?K?(?=\d)")
 _LENGTH = re.compile(r"\d+")
+# What CuTe DSL and Warp write around a name.
+_WRAPPED = re.compile(r"kernel_cutlass_(\w+?)_(?:tensor|ptr|\d)\w*|(\w+)_[0-9a-f]{8}_cuda_kernel_forward")
 _BLOCK = re.compile(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 
 
@@ -149,6 +151,8 @@ def parse_ptx(source: str, file: str) -> PtxProgram:
 
 def plain_name(symbol: str) -> str:
     """Return the name in the source of a symbol, which C++ and Numba mangle: the innermost of what it is nested in."""
+    if wrapped := _WRAPPED.fullmatch(symbol):
+        return wrapped[1] or wrapped[2]
     prefix = _NESTED.match(symbol)
     at, name = prefix.end() if prefix else len(symbol), symbol
     while length := _LENGTH.match(symbol, at):

@@ -209,12 +209,19 @@ def _number(name: str, variable: Variable, value: Any, place: _Place) -> bytes:
 def _structure(
     name: str, variable: Variable, fields: Sequence[ast.expr], plan: LaunchPlan, place: _Place
 ) -> StructureValue:
-    """Lay out the fields of a structure: pointers of 8 bytes and numbers of 4, each at a multiple of its size."""
+    """Lay out the fields of a structure, each at a multiple of its size: pointers, and numbers of 4 bytes or a type."""
     data, arrays = bytearray(), dict[int, tuple[str, NDArray[Any]]]()
     for number, node in enumerate(fields):
         array = _array(node, f"{name}.{number}", "", plan, place)
-        value = 0 if array is not None else _value(node, f"{name}.{number}", plan, place)
-        dtype = np.dtype("u8" if array is not None else "f4" if isinstance(value, float) else "i4")
+        typed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in DTYPES and node.args
+        if array is not None or (isinstance(node, ast.Name) and node.id == "nullptr"):
+            value, dtype = 0, np.dtype("u8")
+        elif typed:
+            assert isinstance(node, ast.Call)
+            value, dtype = _value(node.args[0], f"{name}.{number}", plan, place), np.dtype(ast.unparse(node.func))
+        else:
+            value = _value(node, f"{name}.{number}", plan, place)
+            dtype = np.dtype("f4" if isinstance(value, float) else "i4")
         data += bytes(-len(data) % dtype.itemsize)
         if array is not None:
             arrays[len(data)] = f".{number}", array
