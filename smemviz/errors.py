@@ -6,7 +6,7 @@ SmemvizError
  |    |    +-- SourceError     text that does not compile, with its column
  |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
  |    +-- UnsupportedError  a construct that the lockstep engine does not execute
- |    |    +-- NoAttributeError   a name that a module has not, for hasattr too
+ |    |    +-- NoAttributeError   a name that a module does not have; hasattr sees it
  |    |    +-- NoImportError      such a name that is imported
  |    +-- LaunchError       a launch that cannot be made
  |    |    +-- RefusedLaunchError  one that no device would start
@@ -106,11 +106,11 @@ class UnsupportedError(PlaceError):
 
 
 class NoAttributeError(UnsupportedError, AttributeError):
-    """A name that a module has not with any engine; ``hasattr`` and ``except AttributeError`` see that it has not."""
+    """A name that a module does not have with any engine; ``hasattr`` and ``except AttributeError`` see it."""
 
 
 class NoImportError(UnsupportedError, ImportError):
-    """A name that is imported from a module that has not such a one."""
+    """A name that is imported from a module that does not have it."""
 
 
 class LaunchError(PlaceError):

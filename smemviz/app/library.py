@@ -273,7 +273,7 @@ class Library:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
             shown_path = path if self.local else path.name
-            raise RecordingError(f"{shown_path}: cannot be read any more: {error.strerror}") from None
+            raise RecordingError(f"{shown_path}: can no longer be read: {error.strerror}") from None
         with self._without_folders(path):
             recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
         before = self._versions.get(path, changed)

@@ -81,7 +81,7 @@ class Texts:
             content = self._folder.read(name) if self._folder else None
             source = (content or b"").decode(errors="replace")
             if content is None or _name_of(source) != name:
-                raise InputError("this text is not here any more; run it again in the editor")
+                raise InputError("this text is no longer here; run it again in the editor")
             text = self.add(source)
         return text.program
 

@@ -32,9 +32,9 @@ def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None
         metavar="NAME",
         action="append",
         default=[],
-        help="answer who asks for this name too, besides localhost and addresses; repeatable",
+        help="also answer to this host name, besides localhost and addresses; repeatable",
     )
-    parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
+    parser.add_argument("--no-editor", action="store_true", help="remove the page on which kernels are written")
 
 
 def check(path: Path, compiled: Callable[[Program], Program] | None = None, *, scripts: bool = False) -> bool:

@@ -57,27 +57,32 @@ def add_view(parser: Declares) -> None:
     parser.add_argument(
         "--view",
         choices=("source", "compiled"),
-        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
+        help="CUDA C++: the accesses as written, or those that the compiler leaves (default: source)",
     )
 
 
 def add_compiler(parser: Declares) -> None:
     """Declare what CUDA C++ is compiled with, in the words of nvcc."""
     parser.add_argument(
-        "-I", metavar="FOLDER", dest="folders", action="append", default=[], help="of CUDA C++: where its headers are"
+        "-I", metavar="FOLDER", dest="folders", action="append", default=[], help="CUDA C++: a folder with headers"
     )
     parser.add_argument(
-        "-D", metavar="NAME[=VALUE]", dest="macros", action="append", default=[], help="of CUDA C++: define a macro"
+        "-D", metavar="NAME[=VALUE]", dest="macros", action="append", default=[], help="CUDA C++: define a macro"
     )
     parser.add_argument(
-        "-include", metavar="HEADER", dest="before", action="append", default=[], help="of CUDA C++: read it first"
+        "-include",
+        metavar="HEADER",
+        dest="before",
+        action="append",
+        default=[],
+        help="CUDA C++: include this header first",
     )
-    parser.add_argument("-std", metavar="c++NN", help="of CUDA C++: the standard it is written in (default: c++17)")
+    parser.add_argument("-std", metavar="c++NN", help="CUDA C++: the standard of the language (default: c++17)")
     parser.add_argument(
         "--compile-commands",
         metavar="JSON",
         type=Path,
-        help="of CUDA C++: the compile_commands.json of the project, for its folders, macros and standard",
+        help="CUDA C++: take folders, macros and standard from this compile_commands.json",
     )
 
 
@@ -154,13 +159,13 @@ def add_triton(parser: Declares) -> None:
         "--target",
         metavar="sm_NN",
         type=target,
-        help="of Triton: what its kernels are compiled for where there is no GPU (default: sm_80)",
+        help="Triton: the architecture to compile for without a GPU (default: sm_80)",
     )
     parser.add_argument(
         "--config",
         metavar="N",
         type=whole(0, _MOST_CONFIGURATIONS, "the number of a configuration, from 0"),
-        help="of Triton: the configuration that autotune takes, from 0 (default: on a GPU the fastest, without one the "
+        help="Triton: the configuration that autotune takes, from 0 (default: on a GPU the fastest, without one the "
         "first that compiles)",
     )
 
@@ -201,13 +206,13 @@ def add_points(parser: Declares) -> None:
         type=several,
         action="append",
         default=[],
-        help="do it for each of these values of a constant; repeatable, for all combinations",
+        help="repeat for each of these values of a constant; given twice, for all combinations",
     )
     parser.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="have a Dask cluster do it, a point at a time: tcp://HOST:8786, or local for a process per GPU of this "
-        "machine, without a GPU per core",
+        help="let a Dask cluster do it: tcp://HOST:8786, or local for a process per GPU of this machine, or per core "
+        "without a GPU",
     )
 
 
@@ -288,7 +293,7 @@ def require_output(path: Path | None, *endings: str, undone: str = "nothing was 
     Files that a verb replaces end as its results do, so that a name mistyped costs nobody a kernel file.
 
     Raises:
-        InputError: when it ends in none of ``endings``, its folder is not there, or it is no file.
+        InputError: when it ends in none of ``endings``, its folder is not there, or it is not a file.
     """
     if path is None:
         return

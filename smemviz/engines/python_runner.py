@@ -78,7 +78,7 @@ def record_launch(
     """
     inner = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
     if inner is None:
-        raise InputError(f"{kernel!r} is no kernel; pass a function under @cuda.jit")
+        raise InputError(f"{kernel!r} is not a kernel; pass a function under @cuda.jit")
     function = function_of(inner)
     place = (function.file, function.node.lineno)
     config = configuration(place, (grid, block, 0, dynamic_shared))

@@ -36,7 +36,7 @@ def project_options(database: Path, file: str) -> CompilerOptions:
                 return _read(_whole(words, folder), folder)
             except (KeyError, ValueError, argparse.ArgumentError) as error:
                 raise InputError(f"{database}: the command of {file} cannot be read: {error}") from None
-    raise InputError(f"{database}: says of no {file} how it is compiled; name its folders with -I")
+    raise InputError(f"{database}: does not say how {file} is compiled; name its folders with -I")
 
 
 def _text(path: Path) -> str:
@@ -52,7 +52,9 @@ def _entries(database: Path) -> Sequence[Mapping[str, str]]:
         entries: Sequence[Mapping[str, str]] = json.loads(text)
         assert all({"directory", "file"} < set(entry) for entry in entries)
     except (ValueError, TypeError, AssertionError):
-        raise InputError(f"{database}: is no compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one") from None
+        raise InputError(
+            f"{database}: is not a compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"
+        ) from None
     return entries
 
 

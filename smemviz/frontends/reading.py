@@ -180,7 +180,7 @@ def _git(*arguments: str, folder: Path | None = None) -> subprocess.CompletedPro
     try:
         return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, timeout=60, check=False)
     except FileNotFoundError:
-        raise MissingError("a revision needs git, and there is none here; save the revision as a file") from None
+        raise MissingError("a revision needs git, which is not installed; save the revision as a file") from None
 
 
 Span = tuple[int, int]

@@ -47,7 +47,7 @@ def replaceable(path: Path) -> Path:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is no regular file; name another")
+        raise OSError(errno.EINVAL, "it is not a regular file; name another")
     return target
 
 

@@ -90,7 +90,7 @@ def check_addresses(sites: Sequence[Site], site: NDArray[Any], addresses: NDArra
     units = [site.width // half for site, half in zip(sites, halves, strict=True)]
     unit = np.array(units, addresses.dtype)[site]
     if np.any((addresses % unit[:, np.newaxis] != 0) & (addresses >= 0)):
-        raise ValueError(f"{kernel} has a request to an address that is no multiple of the bytes it accesses")
+        raise ValueError(f"{kernel} has a request to an address that is not a multiple of the bytes it accesses")
 
 
 def check_totals(totals: Mapping[str, NDArray[Any]]) -> None:
@@ -151,7 +151,7 @@ def _check_date(text: str, where: str) -> None:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{where} is no date as of ISO 8601") from None
+        raise ValueError(f"{where} is not an ISO 8601 date") from None
 
 
 def decode(kind: Any, value: object, where: str) -> Any:
@@ -169,7 +169,7 @@ def decode(kind: Any, value: object, where: str) -> Any:
         return _plain(value, where)
     if origin is Literal:
         if value not in arguments:
-            raise ValueError(f"{where} is none of {', '.join(map(str, arguments))}")
+            raise ValueError(f"{where} is not one of {', '.join(map(str, arguments))}")
         return value
     if origin in (Union, types.UnionType):
         for choice in arguments:

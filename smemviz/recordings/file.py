@@ -84,7 +84,7 @@ def _read(archive: Archive) -> Recording:
     metadata = _parse(archive.read(METADATA, MAX_METADATA_BYTES))
     launches = metadata.get("launches")
     if not isinstance(launches, list):
-        raise ValueError("metadata.launches is no list")
+        raise ValueError("metadata.launches is not a list")
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
     run = decode_fields(Recording, metadata, "metadata", without=("launches",))
     check_recording(run, len(decoded))

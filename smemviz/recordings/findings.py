@@ -1,4 +1,4 @@
-"""Every kind of finding: its name in data, its title, how bad it is, what it says and what mends it.
+"""Every kind of finding: its name in data, its title, how bad it is, what it says and its remedy.
 
 A finding is recorded as its kind and its facts. What it says is made of these here: a message in English, which pages
 put into the language of those who read it. So a new kind is an entry in ``KINDS``, and whoever detects it names the
@@ -25,7 +25,7 @@ Severity = Literal["unsafe", "mistake", "harmless"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding; ``says`` makes of its facts what is wrong, and what mends it where there is something."""
+    """A kind of finding; ``says`` makes of its facts what is wrong, and a remedy where there is one."""
 
     title: str
     severity: Severity
@@ -81,7 +81,7 @@ class Finding:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """What is wrong, and what mends it; all of the message and "" where there are no facts."""
+        """What is wrong, and the remedy; all of the message and "" where there are no facts."""
         return kind_of(self.kind).says(self.facts) if isinstance(self.message, Said) else (self.message, "")
 
 

@@ -247,7 +247,7 @@ def load_sweep(path: Path) -> Sweep:
     """
     try:
         if not path.is_file():
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         if path.stat().st_size > _MAX_BYTES:
             raise ValueError("it is too large")
         return parse_sweep(path.read_text(encoding="utf-8"))

@@ -186,7 +186,7 @@ class Smem:
         for recording in self.recordings:
             if any(other is launch for other in recording.launches):
                 return recording
-        raise InputError(f"{launch!r:.80} is no launch that came from smem.run, smem.record or smem.load")
+        raise InputError(f"{launch!r:.80} is not a launch that came from smem.run, smem.record or smem.load")
 
     def _remembered(self, recording: Recording) -> Recording:
         self.recordings.append(recording)

@@ -1,4 +1,4 @@
-"""What to look at first: what a run recorded and its worst line, or the mistake that is mended first."""
+"""What to look at first: what a run recorded and its worst line, or the mistake to fix first."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def _worst(recording: Recording, hardware: Hardware) -> str:
 
 
 def first_mistake(recording: Recording, launch: Launch) -> Finding | None:
-    """Return the mistake in a launch that is mended first, None where there is none."""
+    """Return the mistake in a launch to fix first, None where there is none."""
     found = (f for f in findings_of(recording, launch) if f.kind != MAIN_FAILED and not f.harmless)
     return next(found, None)
 
 
 def reason_and_remedy(mistake: Finding) -> tuple[str, str]:
-    """Say what is wrong, and what mends it, "" where nothing is said of that; in English where no other is known."""
+    """Say what is wrong and how to fix it, "" where nothing is said of that; in English where no other is known."""
     reason, remedy = (say(part) or part for part in mistake.parts)
     return (_("{reason}.", reason=reason), remedy) if remedy else (reason, "")
 

@@ -45,7 +45,7 @@ def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
     answer = client.get(path, headers={"Host": host})
     assert (answer.status_code, answer.mimetype) == (403, "text/plain")
     assert answer.text == (
-        f"smemviz was asked as {host}, a name that it does not go by; open it by its address or as localhost, or start "
+        f"smemviz does not answer to the name {host}; open it by its address or as localhost, or start "
         f"it with --allow-host {host.removesuffix(':8050')}\n"
     )
 
@@ -54,7 +54,7 @@ def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
 def test_what_is_no_host_is_nobody(client: FlaskClient, host: str) -> None:
     answer = client.get("/", headers={"Host": host})
     assert answer.status_code == 403
-    assert "was asked as nobody," in answer.text
+    assert "does not answer to the name (none);" in answer.text
 
 
 @pytest.mark.parametrize(

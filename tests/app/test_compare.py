@@ -166,7 +166,7 @@ def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
 @pytest.mark.exhaustive
 def test_no_revision_is_read_for_other_machines(library: Library, texts: Texts, tmp_path: Path) -> None:
     served = Library([tmp_path / "mine.py"], texts, local=False)
-    refused = "mine: revisions are read only where nobody but this machine reaches the server"
+    refused = "mine: revisions are read only when the server is reachable from this machine alone"
     assert said(view_changes(served, {"file": "mine", "against": "HEAD"})) == [refused]
     assert said(view_changes(served, {"file": "mine", "against": "IPAD=0"})[0]) == ["No launch is worse in B."]
 

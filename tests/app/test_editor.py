@@ -78,7 +78,7 @@ def test_a_text_that_one_process_was_given_is_found_by_another(texts: Texts, tmp
     name = one.add(SHORT).name
     assert other.program(name).source == SHORT
     (tmp_path / name).write_text(SHORT.replace("STRIDE", "STRUDEL"))  # not what the name stands for
-    with pytest.raises(InputError, match="this text is not here any more"):
+    with pytest.raises(InputError, match="this text is no longer here"):
         Texts(texts.supervisor, tmp_path).program(name)
 
 
@@ -129,7 +129,7 @@ def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypa
     names = [few.add(f"{SHORT}# {n}\n").name for n in range(3)]
     assert few.program(names[1])
     assert few.program(names[2])
-    with pytest.raises(InputError, match="this text is not here any more; run it again in the editor"):
+    with pytest.raises(InputError, match="this text is no longer here; run it again in the editor"):
         few.program(names[0])
 
 

@@ -241,7 +241,7 @@ def test_a_recording_that_was_deleted_is_an_error_in_words(tmp_path: Path) -> No
     served = Library([mine])
     assert served.show(RunState("mine")).from_file
     mine.unlink()
-    with pytest.raises(RecordingError, match=r"mine\.smem\.npz: cannot be read any more: No such file"):
+    with pytest.raises(RecordingError, match=r"mine\.smem\.npz: can no longer be read: No such file"):
         served.show(RunState("mine"))
 
 

@@ -71,7 +71,7 @@ def test_the_url_says_what_is_shown(query: dict[str, str], state: ProductState) 
 
 @pytest.mark.parametrize("text", ["", "0", "-4", "64x64", "a", "8193", "1" * 5000])
 def test_a_size_that_makes_no_sense_is_refused_in_words(text: str) -> None:
-    with pytest.raises(InputError, match="is no size: write 64, or 228x240x112"):
+    with pytest.raises(InputError, match="is not a size: write 64, or 228x240x112"):
         ProductState.read({"SIZE": text}, None)
 
 

@@ -71,7 +71,7 @@ def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run: Prete
         ("mine.py", "the result ends in .npz"),
         pytest.param(
             "pipe.npz",
-            "cannot be written: it is no regular file; name another",
+            "cannot be written: it is not a regular file; name another",
             marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders"),
         ),
     ],

@@ -85,7 +85,7 @@ def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command: Comma
         err = command("serve", "--port", port, code=2).err
     assert err == f"smemviz: port {port} on 127.0.0.1 is taken; choose another with --port\n"
     assert command("serve", "no-such-file.py", code=2).err.startswith("smemviz: no-such-file.py: ")
-    assert "is no path to serve under" in command("serve", "--port", "0", "--prefix", "a b", code=2).err
+    assert "is not a path to serve under" in command("serve", "--port", "0", "--prefix", "a b", code=2).err
 
 
 def alone(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
@@ -110,6 +110,6 @@ def test_a_process_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
     done = alone(before=f"PYTHONPATH={shlex.quote(str(tmp_path))} ")
     lines = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (3, "")
-    assert lines[-1] == "smemviz: a process of the server ended before it was ready; what it said stands above"
+    assert lines[-1] == "smemviz: a process of the server ended before it was ready; its output is above"
     assert lines[-2] == "smemviz: this machine cannot load what that needs: broken"
     assert "Traceback" not in done.stderr

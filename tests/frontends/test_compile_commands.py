@@ -54,9 +54,9 @@ def test_a_command_that_cannot_be_read_is_one_line(tmp_path: Path, entry: dict[s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "says of no k.cu how it is compiled; name its folders with -I"),
-        ("{", "is no compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
-        ("[3]", "is no compile_commands.json"),
+        ("[]", "does not say how k.cu is compiled; name its folders with -I"),
+        ("{", "is not a compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
+        ("[3]", "is not a compile_commands.json"),
         (None, "No such file or directory"),
     ],
 )

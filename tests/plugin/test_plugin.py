@@ -265,7 +265,7 @@ def test_a_recording_of_a_gpu_is_replayed_without_one(pytester: pytest.Pytester,
         ('smem.run("none.py")', "InputError: none.py: no such file in {path}"),
         ('smem.run("square.py", {"IPAD": "x"}, "lockstep")', "ConstantError: square.py:*"),
         ('smem.run("square.py", engine="fast")', "InputError: there is no engine 'fast'; use auto, gpu or lockstep"),
-        ("smem.record(print, 1, 32, ())", "InputError: <built-in function print> is no kernel;*"),
+        ("smem.record(print, 1, 32, ())", "InputError: <built-in function print> is not a kernel;*"),
         ('smem.load("square.py")', "RecordingError: square.py: *"),
         (
             'import pathlib; pathlib.Path("square.py").write_text(""); smem.load("square.smem.npz", "square.py")',
@@ -287,7 +287,7 @@ def test_a_recording_of_a_gpu_is_replayed_without_one(pytester: pytest.Pytester,
         ),
         (
             'import smemviz; smem.assert_excess(smemviz.load("square.smem.npz").launches[0], 0)',
-            "InputError: *is no launch that came from smem.run, smem.record or smem.load",
+            "InputError: *is not a launch that came from smem.run, smem.record or smem.load",
         ),
     ],
 )

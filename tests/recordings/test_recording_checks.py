@@ -56,12 +56,12 @@ def with_array(number: int = 0, **changes: Any) -> Recording:
     ("changes", "said"),
     [
         ({"file": ""}, "metadata.file is empty"),
-        ({"date": "yesterday"}, "metadata.date is no date as of ISO 8601"),
+        ({"date": "yesterday"}, "metadata.date is not an ISO 8601 date"),
         ({"constants": {"N": "many"}}, "metadata.constants.N is neither a number nor a dtype"),
         ({"constants": {"N": 1 << 5000}}, "metadata.constants.N is too large a number"),
         (
             {"calibration": Calibration(a_recording().device, "", {}, ())},
-            "metadata.calibration.date is no date as of ISO 8601",
+            "metadata.calibration.date is not an ISO 8601 date",
         ),
         (
             {"calibration": Calibration(a_recording().device, DATE, {"load": INFINITE}, ())},
@@ -100,7 +100,7 @@ def test_what_is_said_of_a_run_is_checked(changes: dict[str, Any], said: str, tm
         ({"time": replace(TIME, samples=0)}, "has a time that is not above zero"),
         ({"time": replace(TIME, samples_us=(-1.0,))}, "has a time that is not above zero"),
         ({"time": replace(TIME, median_us=1e300)}, "has a time of more than a year"),
-        ({"time": replace(TIME, date="")}, ".time.date is no date as of ISO 8601"),
+        ({"time": replace(TIME, date="")}, ".time.date is not an ISO 8601 date"),
         ({"time": replace(TIME, low_us=NAN)}, ".time.low_us is not a finite number"),
         ({"time": replace(TIME, samples_us=(1.0, INFINITE))}, ".time.samples_us[1] is not a finite number"),
     ],
@@ -152,7 +152,7 @@ def test_what_is_said_of_an_array_is_checked(number: int, changes: dict[str, Any
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [(1 << 61, "an address that no GPU has"), (1026, "an address that is no multiple of the bytes it accesses")],
+    [(1 << 61, "an address that no GPU has"), (1026, "an address that is not a multiple of the bytes it accesses")],
 )
 def test_the_addresses_of_requests_are_checked(address: int, said: str, tmp_path: Path) -> None:
     launch = a_launch(4)

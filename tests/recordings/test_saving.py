@@ -105,7 +105,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
     link.symlink_to("/dev/null")
     for path in (pipe, link):
         before = path.stat()
-        with pytest.raises(InputError, match=r"cannot be written: it is no regular file; name another$"):
+        with pytest.raises(InputError, match=r"cannot be written: it is not a regular file; name another$"):
             a_recording().save(path)
         assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
     assert link.is_symlink()

@@ -28,7 +28,7 @@ def refuse_strangers(server: Flask, names: Sequence[str] = ()) -> None:
         host = _name(request.host)
         if not (host in known or is_loopback(host) or _is_address(host)):
             return _refusal(
-                f"smemviz was asked as {request.host or 'nobody'}, a name that it does not go by; open it by its "
+                f"smemviz does not answer to the name {request.host or '(none)'}; open it by its "
                 f"address or as localhost, or start it with --allow-host {host or 'NAME'}"
             )
         origin = request.headers.get("Origin")

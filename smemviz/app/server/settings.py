@@ -96,7 +96,7 @@ def prefix_of(text: str) -> str:
     if not all(part and all(letter.isalnum() or letter in "-_.~" for letter in part) for part in path.split("/")):
         if not path:
             return ""
-        raise InputError(f"{text!r} is no path to serve under; write it like /smemviz")
+        raise InputError(f"{text!r} is not a path to serve under; write it like /smemviz")
     return f"/{path}"
 
 
@@ -109,7 +109,7 @@ def _number(texts: Mapping[str, str], name: str, default: float, least: float = 
     except ValueError:
         value = float("nan")
     if not least <= value < float("inf"):
-        raise InputError(f"{_VARIABLES[name]}={text} is no number from {least:g} on")
+        raise InputError(f"{_VARIABLES[name]}={text} is not a number of at least {least:g}")
     return value
 
 

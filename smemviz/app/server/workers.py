@@ -52,7 +52,7 @@ class Workers:
             self._workers = [self._start() for _ in range(self._count)]
             if not all(self._is_ready(worker) for worker in self._workers):
                 if not self._stopping.is_set():
-                    raise MissingError("a process of the server ended before it was ready; what it said stands above")
+                    raise MissingError("a process of the server ended before it was ready; its output is above")
             else:
                 ready()
             while not self._stopping.wait(_POLL_SECONDS):
@@ -67,7 +67,7 @@ class Workers:
             soon = time.monotonic() < worker.started + _SOON or not self._is_ready(worker)
             self._short = self._short + 1 if soon else 0
             if self._short >= _TRIES:
-                raise MissingError("the processes of the server end as soon as they start; what they say stands above")
+                raise MissingError("the processes of the server end as soon as they start; their output is above")
             worker.line.close()
             self._workers[at] = self._start()
 

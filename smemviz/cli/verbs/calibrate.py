@@ -1,4 +1,4 @@
-"""Measure on this machine's GPU, without a profiler, what the model assumes of shared memory.
+"""Measure what the model assumes of shared memory on this machine's GPU, without a profiler.
 
 The result is kept, and recordings made on the same card carry it. Exits 1 when the card deviates from the model.
 """

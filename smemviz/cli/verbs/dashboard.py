@@ -1,4 +1,4 @@
-"""Show kernels in the browser: the gallery, or the kernel files and recordings named here."""
+"""Open the dashboard in the browser, with the gallery or with the kernel files and recordings named here."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Compare two recordings, kernel files or revisions of one, line by line, and fail when the second is worse.
 
-A and B are each a recording (*.smem.npz), a kernel file or script, which is run, or REVISION:FILE as git writes it.
-With B left out the same file is run twice, with the constants of --set-a and of --set-b:
+A and B are each a recording (*.smem.npz), a kernel file or script to run, or REVISION:FILE as git writes it. Without B
+the same file is run twice, with the constants of --set-a and of --set-b:
 
   smemviz diff HEAD~1:kernels/square.py kernels/square.py
-  smemviz diff kernels/square.py --set-b IPAD=0
+  smemviz diff kernels/square.py --set-a IPAD=0 --set-b IPAD=1
 
 Exits 1 when a launch of B needs more wavefronts, moves more sectors or takes more time than in A, by more than
---tolerance; and when a mistake (a race, out of bounds) is found in B and not in A. A time counts only where both
-recordings have one and their 95 % intervals lie apart.
+--tolerance, and when B has a mistake (a race, out of bounds) that A does not have. Times are compared only where both
+recordings have one and their 95 % intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from smemviz.errors import InputError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("before", metavar="A", help="a recording, a kernel file, or REVISION:FILE")
-    parser.add_argument("after", metavar="B", nargs="?", help="another; A again when it is left out")
+    parser.add_argument("after", metavar="B", nargs="?", help="another (default: A again)")
     for option, of in (("--set", "A and B"), ("--set-a", "A"), ("--set-b", "B")):
         add_setting(parser, f"replace a constant of {of}", option)
     add_engine(parser, "what runs kernel files (default: auto)")

@@ -1,6 +1,6 @@
-"""Write a recording's figures, data or whole story to a file.
+"""Write a recording to a file: a figure, a report, or its data.
 
-What is written follows from the ending of the file and from --figure:
+The ending of the file and --figure decide what is written:
 
   smemviz export square.smem.npz --figure tile --site 53 -o tile.svg   # a figure, also .pdf, .png and .html
   smemviz export square.smem.npz --figure stage -o stage.gif           # it in every layout that was found, in motion
@@ -9,9 +9,9 @@ What is written follows from the ending of the file and from --figure:
   smemviz export square.smem.npz -o trace.json                         # for Perfetto or chrome://tracing
 
 Images are laid out for print: vectors, no background, 8 cm wide with type of 7 points. They need Chrome or Chromium and
-smemviz[export], a GIF needs that alone, Parquet smemviz[parquet]; without those it exits 3. What is not named is
-chosen: the launch, the access and the request that waste the most. A file that is there already is kept, unless
---force is given.
+smemviz[export], a GIF needs that alone, Parquet smemviz[parquet]; without those it exits 3. By
+default the launch, the access and the request that waste the most are shown. An existing file is kept, unless --force
+is given.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file, which is run")
+    parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file to run")
     add_output(parser, "the file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     drawn = "the figure to draw (default for .html: the whole recording)"
@@ -62,22 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--site", metavar="LINE[:COLUMN]", type=_place, help="the access that begins there")
     what.add_argument("--block", metavar="N", type=natural, help="the block, by its number")
     what.add_argument("--warp", metavar="N", type=natural, help="the warp in the block")
-    what.add_argument("--step", metavar="N", type=natural, help="the request, by its place among those of its warp")
+    what.add_argument("--step", metavar="N", type=natural, help="the request of the warp, from 0")
     add_hardware(what, "as for show")
     what.add_argument(
-        "--view", help="of a tile declared or physical; of compare wavefronts, sectors or times (default: the first)"
+        "--view", help="tile: declared or physical; compare: wavefronts, sectors or times (default: the first)"
     )
     what.add_argument("--array", metavar="NAME", help="the shared array of a tile")
     what.add_argument("--banks", metavar="N", type=banks, help="draw tile and banks for another number of banks")
-    what.add_argument(
-        "--rows", choices=("lanes", "requests", "sites"), help="what a row of data is (default: lanes, one each)"
-    )
+    what.add_argument("--rows", choices=("lanes", "requests", "sites"), help="what a row of data is (default: lanes)")
     look = parser.add_argument_group("how it looks")
     look.add_argument("--width", metavar="CM", type=_number(2, 100), help="width of an image on paper (default: 8)")
     look.add_argument("--font-size", metavar="PT", type=_number(4, 72), help="type of an image on paper (default: 7)")
     look.add_argument("--dpi", metavar="N", type=_number(30, 2400), help="dots per inch of a PNG (default: 300)")
     look.add_argument(
-        "--theme", choices=("light", "dark"), help="the colours (default: light; of a whole recording the reader's own)"
+        "--theme", choices=("light", "dark"), help="the colours (default: light; a report follows its reader)"
     )
     look.add_argument("--lang", choices=tuple(LANGUAGES), help="the language of figures and pages (default: en)")
     look.add_argument("--background", action="store_true", help="paint the paper behind an image")

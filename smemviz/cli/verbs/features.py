@@ -1,6 +1,6 @@
-"""Print what lockstep executes of CUDA in Python and of CUDA C++, where a GPU may do otherwise, and what it refuses.
+"""Print what lockstep executes of CUDA, where a GPU may count differently, and what lockstep refuses.
 
-CUDA C++ is executed as the PTX that NVRTC makes of it, so what is said of it is said of opcodes.
+CUDA C++ is executed as the PTX that NVRTC makes of it, so its rows are instructions of PTX.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Write a lesson, or the whole course, as a handout: a PDF that asks on a page and answers on the next.
+"""Write a lesson, or the whole course, as a handout: a PDF that asks on one page and answers on the next.
 
   smemviz handout columns -o columns.pdf                    # a lesson by its name, or by its number from 1
-  smemviz handout 10 --set COLUMNS=16 --lang ko -o 10.pdf     # with another knob, in Korean
+  smemviz handout 10 --set COLUMNS=16 --lang ko -o 10.pdf   # with another knob, in Korean
   smemviz handout --all -o course.pdf                       # all lessons, with their goals and minutes in front
 
 The answer is counted for the knobs as they are set. Handouts need Chrome or Chromium and smemviz[export]; without those
-it exits 3. A file that is there already is kept, unless --force is given.
+it exits 3. An existing file is kept, unless --force is given.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from smemviz.printable import printable
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "lesson", metavar="LESSON", nargs="?", help="the lesson, by its number or its name in the address"
-    )
+    which.add_argument("lesson", metavar="LESSON", nargs="?", help="the lesson, by its number or its name")
     which.add_argument("--all", action="store_true", help="the whole course")
     add_output(parser, "the .pdf file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")

@@ -1,21 +1,20 @@
 """Run a kernel file's main(), or any script, and count what each line of its kernels does.
 
-A .cu file, CUDA C++, runs without a GPU: its own main() is compiled by g++ or clang++ and run in the folder of the
-file, with the words after -- as its arguments; launches are made in lockstep, or on a GPU. One that is the same as an
-earlier one, in parameters and in every byte of memory, is counted and not run again. Launches may also stand in
-comments that nvcc ignores, one a line, and main() is not run then:
+A .cu file, CUDA C++, runs without a GPU: g++ or clang++ compiles its main(), which runs in the folder of the file with
+the words after -- as its arguments. Launches run in lockstep, or on a GPU. A launch that repeats an earlier one, in its
+parameters and in every byte of memory, is counted and not run again. Launches may also be written in comments that nvcc
+ignores, one per line; main() is not run then:
 `// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.
 
-A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
-`python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
-the same script runs with its kernels in lockstep. Kernels of CuPy and cuda.core are recorded too, with the libraries
-and without, those of PyCUDA where it is not installed. Kernels of Triton are compiled for the GPU that
---target names and run in lockstep, with torch's CPU as its cuda. A notebook, `smemviz run lesson.ipynb`, is run as the
-script of all its cells.
+A file without a main() to call runs as a script: `smemviz run train.py -- --steps 5` does what
+`python train.py --steps 5` does, and records every launch of every kernel, also of imported modules. Without a GPU the
+kernels run in lockstep. Kernels of CuPy and cuda.core are recorded too, whether or not the library is installed, and
+those of PyCUDA where it is not installed. Triton's kernels are compiled for the architecture that --target names, and
+run in lockstep with torch on the CPU. A notebook, `smemviz run lesson.ipynb`, runs as the script of all its cells.
 
-Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
-start), or a kernel after the first was refused, unless --no-fail is given. Whatever was recorded is kept. The last line
-says what that is, which line to look at first and the command that opens it.
+Exits 1 when the run found a mistake (out of bounds, a race, a barrier that some threads miss, a launch that no device
+would start), or when a kernel after the first was refused, unless --no-fail is given. What was recorded is kept. The
+last line says what that is, which line to look at first and the command that opens it.
 """
 
 from __future__ import annotations
@@ -66,12 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the blocks to log in full, by number: 0,5,8-11, or first, middle, last, all (default: all where they fit "
         "the log, else first,middle,last); totals hold for the whole grid in any case",
     )
-    parser.add_argument("--kernel", metavar="NAME", action="append", default=[], help="record this one; repeatable")
+    parser.add_argument(
+        "--kernel", metavar="NAME", action="append", default=[], help="record only this kernel; repeatable"
+    )
     parser.add_argument(
         "--launch", metavar="N", type=int, help="record one launch, the N-th of the kernels recorded, from 0"
     )
-    parser.add_argument("--max-launches", metavar="N", type=int, help="record no more launches than that")
-    parser.add_argument("--no-fail", action="store_true", help="exit 0 in spite of mistakes found in a kernel")
+    parser.add_argument("--max-launches", metavar="N", type=int, help="record at most so many launches")
+    parser.add_argument("--no-fail", action="store_true", help="exit 0 even when a kernel has a mistake")
     add_format(parser, "what was found")
 
 

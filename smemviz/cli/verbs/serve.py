@@ -1,4 +1,4 @@
-"""Serve a class or a team: the gallery, or the kernel files and recordings named here, by several processes."""
+"""Serve the gallery, or the kernel files and recordings named here, to a class or a team, with several processes."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     processes = whole(1, _MOST_WORKERS, f"a number from 1 to {_MOST_WORKERS}")
     add_server(parser, port="port to listen on", host="for a proxy here")
     parser.add_argument(
-        "--workers", metavar="N", type=processes, default=_cores(), help="processes that answer (default: one a core)"
+        "--workers", metavar="N", type=processes, default=_cores(), help="processes that answer (default: one per core)"
     )
     parser.add_argument("--prefix", metavar="PATH", default="", help="path under which a proxy shows it, like /smemviz")
     parser.add_argument(
-        "--proxy", metavar="ADDRESS", default="", help="take from the proxy at this address who asks, and by which name"
+        "--proxy", metavar="ADDRESS", default="", help="trust the proxy at this address on who asks, and by which name"
     )
-    parser.add_argument("--no-log", action="store_true", help="write no line of JSON for each request")
+    parser.add_argument("--no-log", action="store_true", help="do not write a line of JSON for each request")
     parser.add_argument(
         "--requests",
         metavar="N",
         type=float,
         default=REQUESTS,
-        help=f"requests a second of one visitor in each process; 0: as many as come (default: {REQUESTS:g})",
+        help=f"requests per second of one visitor in each process; 0: no limit (default: {REQUESTS:g})",
     )
     parser.add_argument(
-        "--runs", metavar="N", type=processes, default=_cores(), help="runs at once (default: one a core)"
+        "--runs", metavar="N", type=processes, default=_cores(), help="runs at once (default: one per core)"
     )
     parser.add_argument(
-        "--memory", metavar="GB", type=float, default=None, help="memory of all runs together (default: 3 GB a run)"
+        "--memory", metavar="GB", type=float, default=None, help="memory of all runs together (default: 3 GB per run)"
     )
 
 

@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("recording", metavar="RECORDING", type=Path, help="a *.smem.npz file")
     add_format(parser, "what was found")
-    add_hardware(parser, "3.5-8 with banks of 8 bytes (default: that of the GPU that recorded, else 9.0)")
+    add_hardware(parser, "3.5-8 with banks of 8 bytes (default: the GPU that recorded, else 9.0)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

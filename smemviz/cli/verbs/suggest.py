@@ -1,19 +1,18 @@
-"""Suggest pads and swizzles for shared arrays with excess, written into the kernel file and verified.
+"""Suggest pads and swizzles for shared arrays with bank conflicts, written into the kernel file and verified.
 
-For every shared array with excess the recorded requests are counted in other layouts: all pads, all XOR swizzles of its
-rows, and CuTe's Swizzle<B, M, S> of the whole array. The best of each, where no other is nowhere worse, are written
-into a copy of the kernel file, which is then run in lockstep, and on the GPU where there is one: it has to leave the
-same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is never touched; the difference
-is printed, for `patch -p1` or `git apply`.
+The recorded requests of each such array are counted in other layouts: all pads, all XOR swizzles of its rows, and
+CuTe's Swizzle<B, M, S> of the whole array. The best of each kind are written into a copy of the kernel file. The copy
+is run in lockstep, and on the GPU where there is one: it must leave the same arrays and take exactly the wavefronts
+promised. On a GPU it is also timed. FILE is never changed; the difference is printed, for `patch -p1` or `git apply`.
 
   smemviz suggest kernels/transpose.py:tile
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
   smemviz suggest kernels/transpose.cu
 
-With --over it is done for each choice of constants, by the processes of a cluster where --dask names one; they find
-FILE where it is here.
+--over repeats this for each choice of constants. With --dask the processes of a cluster do it; they need FILE under
+the same path.
 
-A recording (*.smem.npz) is verified only where its kernel file is here, unchanged: no text of a recording is executed.
+A recording (*.smem.npz) is verified only where its kernel file is here and unchanged: no code of a recording is run.
 
 Exits 1 when a suggestion failed verification.
 """
@@ -53,7 +52,9 @@ _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE[:KERNEL]", help="a kernel file or a recording, and one kernel of it")
+    parser.add_argument(
+        "file", metavar="FILE[:KERNEL]", help="a kernel file or a recording, perhaps with one of its kernels"
+    )
     add_setting(parser, "replace a constant")
     add_engine(
         parser, "what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)"

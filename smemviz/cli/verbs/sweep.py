@@ -1,9 +1,9 @@
 """Time a file's matrix products over sizes on the GPU, beside cuBLAS, NumPy and the card's measured ceilings.
 
-The file has constants M, K and N, and kernels that take (c, a, b). What is expected to take longer than the limit is
-skipped, and the result says so. Exits 1 when main() failed at a size.
+The file has constants M, K and N, and kernels that take (c, a, b). A size that is expected to take longer than --limit
+is skipped, and the result says so. Exits 1 when main() failed at a size.
 
-With --dask the sizes are measured by the GPUs of a cluster, all of one kind; its processes find FILE where it is here.
+With --dask the GPUs of a cluster, all of one kind, measure the sizes; its processes need FILE under the same path.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S,MxKxN,...",
         type=_sizes,
         default=SIZES,
-        help=f"cubes, or M, K and N with x between (default: {SIZES})",
+        help=f"one number for a cube, or M, K and N with x between (default: {SIZES})",
     )
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
         type=real(sys.float_info.min, sys.float_info.max, "not a number of seconds"),
         default=10.0,
-        help="skip what is expected to take longer (default: 10)",
+        help="skip sizes that are expected to take longer (default: 10)",
     )
-    add_output(parser, "keep the result in this file, beside what is in it")
+    add_output(parser, "add the result to this file")
     add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 

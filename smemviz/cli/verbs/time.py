@@ -1,6 +1,6 @@
-"""Time every kernel launch of a kernel file on the GPU, without the profiler and without Python in the way.
+"""Time every kernel launch of a kernel file on the GPU, without a profiler and without Python's overhead.
 
-The clean kernel is replayed as a CUDA graph of many launches, beside an empty kernel of the same size.
+The kernel is replayed, without counters, as a CUDA graph of many launches, beside an empty kernel of the same size.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_file_and_settings(parser)
-    parser.add_argument("--cold", action="store_true", help="let no launch find its arrays in the L2 cache")
-    add_output(parser, "store the times in this recording; made when it is not there")
+    parser.add_argument("--cold", action="store_true", help="empty the L2 cache before each launch")
+    add_output(parser, "store the times in this recording, which is created if needed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

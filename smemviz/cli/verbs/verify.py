@@ -1,10 +1,10 @@
-"""Hold what was recorded against what Nsight Compute counts in the same kernels, and explain every difference.
+"""Compare what was recorded with what Nsight Compute counts in the same kernels, and explain every difference.
 
-Each site gets a verdict: agrees; explained, by what the compiler did to it; inflated, when global traffic adds to a
-counter of the whole launch; unexplained. Exits 1 when something is unexplained.
+Each access gets a verdict: agrees; explained, by what the compiler did to it; inflated, when global traffic adds to a
+counter of the whole launch; or unexplained. Exits 1 when an access is unexplained.
 
-Of CUDA C++ what nvcc would make is profiled, and held against the accesses as they are written or, with --view
-compiled, against those that the compiler leaves for ptxas.
+CUDA C++ is profiled as nvcc builds it. It is compared with the accesses as they are written or, with --view compiled,
+with those that the compiler leaves for ptxas.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_file_and_settings(parser)
     add_view(parser)
-    add_output(parser, "store the verdicts and counters in this recording; made when it is not there")
+    add_output(parser, "store the verdicts and counters in this recording, which is created if needed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 

@@ -233,7 +233,7 @@ def _rises(bins: Any) -> Any:
         last = item
         item = bins[j]
         if (rises and last > item) or (not rises and last < item):
-            raise ValueError("bins are in no order; sort them")
+            raise ValueError("bins are not sorted; sort them")
     return rises
 
 

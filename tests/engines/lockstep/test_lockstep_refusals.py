@@ -218,6 +218,6 @@ def test_one_name_for_two_arrays_is_refused_where_threads_of_both_read_it():
 
 @pytest.mark.parametrize("block", [1, 8])
 def test_bins_in_no_order_are_refused_at_the_line_that_gives_them(block):
-    said = r"np.digitize\(i, out\): raise ValueError\('bins are in no order; sort them'\) in a device function is not"
+    said = r"np.digitize\(i, out\): raise ValueError\('bins are not sorted; sort them'\) in a device function is not"
     with pytest.raises(UnsupportedError, match=rf"^{FILE}:{START + 3}: {said} executed in lockstep"):
         body("i = cuda.laneid\nx = np.digitize(i, out)", np.array([1.0, 3.0, 2.0]), block=block)

@@ -48,7 +48,7 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
         if launch is None and kernel in shown_run.refused():
             raise shown_run.refusal(kernel)
         if launch is None:
-            raise InputError(f"{pick}: main() launches no such kernel; take it out, or pick another")
+            raise InputError(f"{pick}: main() does not launch this kernel; remove it, or pick another")
         name = launch_name(launch, number)
         rows.append(
             Entry(
@@ -99,7 +99,7 @@ def _parse(library: Library, pick: str) -> tuple[str, str, int]:
     file = max((name for name in library.every_file if pick.startswith(f"{name}:")), key=len, default=None)
     kernel, _, number = pick.removeprefix(f"{file}:").partition(":")
     if file is None or not kernel or not (number or "0").isdecimal() or len(number) > _MOST_DIGITS:
-        raise InputError(f"{pick}: names no launch; write FILE:KERNEL, with a file of the gallery")
+        raise InputError(f"{pick}: does not name a launch; write FILE:KERNEL, with a file of the gallery")
     return file, kernel, int(number or 0)
 
 

@@ -203,9 +203,9 @@ def _before(library: Library, file: str, constants: Query, against: Sequence[str
     if revisions:
         path = library.kernel_file(file)
         if not library.local:
-            raise InputError(f"{file}: revisions are read only where nobody but this machine reaches the server")
+            raise InputError(f"{file}: revisions are read only when the server is reachable from this machine alone")
         if path is None:
-            raise InputError(f"{file}: is no file here; only a kernel file has revisions")
+            raise InputError(f"{file}: is not a file here; only a kernel file has revisions")
         program = revision_of(Path(path), revisions[0])
     known = {name: value for name, value in constants.items() if name in program.constants}
     return program.with_constants({**known, **settings})

@@ -34,7 +34,7 @@ def why_panel() -> Component:
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Explain each site that has requests, the one that is looked at shown; nothing where the run is refused.
 
-    A mistake in the launch takes their place, with what mends it: what its layout costs matters once it is right.
+    A mistake in the launch takes their place, with its remedy: what its layout costs matters once it is right.
     ``assets/playback.js`` shows the others as one steps.
     """
     view = looked_at(library, run_query, look_query)
@@ -65,7 +65,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
 
 
 def _of_mistake(mistake: Finding, launch: Launch) -> list[Component]:
-    """Say why a mistake is one, what mends it, and what of a result only seems to be the launch's."""
+    """Say why a mistake is one, how to fix it, and what of a result only seems to be the launch's."""
     reason, remedy = reason_and_remedy(mistake)
     lines = [(capital(_("{pattern}.", pattern=finding_name(mistake.kind))), reason), (_("Fix."), remedy)]
     return [

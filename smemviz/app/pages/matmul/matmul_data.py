@@ -65,7 +65,7 @@ class ProductState:
 def _size(text: str) -> Size:
     size = Size.read(text.lower().replace(" ", ""), LARGEST)
     if size is None:
-        raise InputError(f"{text!r} is no size: write 64, or 228x240x112 for M, K and N, each from 1 to {LARGEST}")
+        raise InputError(f"{text!r} is not a size: write 64, or 228x240x112 for M, K and N, each from 1 to {LARGEST}")
     return size
 
 
