@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from smemviz.errors import InputError
+from smemviz.project import project_at
 
 if TYPE_CHECKING:
     from smemviz.engines import Engine
@@ -48,8 +49,9 @@ def add_setting(parser: Declares, what: str, option: str = "--set") -> None:
 
 
 def add_engine(parser: Declares, what: str) -> None:
-    """Declare ``--engine``."""
-    parser.add_argument("--engine", choices=("auto", "gpu", "lockstep"), default="auto", help=what)
+    """Declare ``--engine``; without it the project's is taken, if that names one."""
+    engine = project_at(Path.cwd()).engine
+    parser.add_argument("--engine", choices=("auto", "gpu", "lockstep"), default=engine, help=what)
 
 
 def add_view(parser: Declares) -> None:
@@ -194,8 +196,9 @@ def add_output(parser: Declares, what: str, **more: Any) -> None:
 
 
 def add_hardware(parser: Declares, default: str) -> None:
-    """Declare ``--cc``; ``default`` is what it says of it."""
-    parser.add_argument("--cc", metavar="X.Y", type=hardware, help=f"count as this compute capability does, {default}")
+    """Declare ``--cc``; ``default`` is what it says of it. Without it the project's is taken, if that names one."""
+    what = f"count as this compute capability does, {default}"
+    parser.add_argument("--cc", metavar="X.Y", type=hardware, default=project_at(Path.cwd()).cc, help=what)
 
 
 def add_points(parser: Declares) -> None:

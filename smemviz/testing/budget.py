@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.project import project_at
 from smemviz.recordings.recording import Recording
 from smemviz.testing.fixture import Smem
 from smemviz.testing.limits import Limit, SiteSelection, concerns
@@ -21,11 +22,15 @@ _QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 _KEYS = (*_QUANTITIES, "findings", "kernel", "cc")
 
 
-def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, Any]) -> str | None:
+def check_budget(
+    smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, Any], *, of_project: bool = False
+) -> str | None:
     """Return the text of the first witness against a budget, None when it is kept.
 
     ``budget`` has limits by name: ``max_degree``, ``excess``, ``sectors_per_request`` and ``findings``, which can only
     be 0; ``kernel`` when only launches of that kernel count, ``cc`` for another compute capability.
+
+    One ``of_project`` is for whatever a test records: where that has nothing that it limits, it is kept.
 
     Raises:
         InputError: for a budget that says nothing or something else, or that nothing was recorded for.
@@ -40,7 +45,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
     launches = [
         launch for recording in smem.recordings for launch in recording.launches if kernel in (None, launch.kernel)
     ]
-    if not launches and "findings" not in budget:
+    if not launches and "findings" not in budget and not of_project:
         of = f" of {kernel}" if kernel else ""
         raise InputError(f"smem_budget: the test recorded no launch{of} through smem")
     for quantity in _QUANTITIES:
@@ -48,7 +53,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
             continue
         limit = Limit(quantity, budget[quantity])
         meant = [launch for launch in launches if concerns(launch, limit, SiteSelection())]
-        if not meant:
+        if not meant and not of_project:
             raise InputError(f"smem_budget: no recorded launch has an access to {limit.space} memory for {quantity}")
         for launch in meant:
             problem = smem.exceeded(launch, limit, SiteSelection(), hardware)
@@ -60,6 +65,12 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
             if problem is not None:
                 return problem.text
     return None
+
+
+def project_budget(root: Path) -> dict[str, Any]:
+    """Return the limits of a project as a budget, counted for its compute capability; empty where it has none."""
+    project = project_at(root)
+    return {**project.limits, **({"cc": Hardware.read(project.cc).cc} if project.cc else {})} if project.limits else {}
 
 
 def what_is_missing(task: Task, recording: Recording) -> str | None:

@@ -31,8 +31,9 @@ class Smem:
     limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
     """
 
-    def __init__(self, test_file: Path, root: Path) -> None:
+    def __init__(self, test_file: Path, root: Path, engine: Engine = "auto") -> None:
         self._places = Places(test_file, root)
+        self._engine = engine
         self.recordings: list[Recording] = []
         self.made: list[Recording] = []
         self.witnesses: list[Witness] = []
@@ -50,7 +51,7 @@ class Smem:
         """
         __tracebackhide__ = True
         try:
-            return self._remembered(run(self._places.find(path), constants, engine, view=view))
+            return self._remembered(run(self._places.find(path), constants, self._engine_for(engine), view=view))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 
@@ -66,9 +67,13 @@ class Smem:
         """Record one launch of a kernel; see ``smemviz.record``."""
         __tracebackhide__ = True
         try:
-            return self._remembered(record(kernel, grid, block, args, dynamic_shared, engine))
+            return self._remembered(record(kernel, grid, block, args, dynamic_shared, self._engine_for(engine)))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
+
+    def _engine_for(self, asked: Engine) -> Engine:
+        """Return the engine that a test asks for; that of the project where it leaves the choice."""
+        return self._engine if asked == "auto" else asked
 
     def load(self, path: str | Path, source: str | Path | None = None) -> Recording:
         """Load a recording, made on a GPU for instance; one of another version of its kernel file is refused.

@@ -45,31 +45,40 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def smem(request: pytest.FixtureRequest) -> Smem:
     """Record kernels, load recordings, and assert what they may cost."""
+    from smemviz.project import project_at
     from smemviz.testing.fixture import Smem
 
-    recorder = Smem(request.node.path, request.config.rootpath)
+    root = request.config.rootpath
+    recorder = Smem(request.node.path, root, project_at(root).engine)
     request.node.stash[_SMEM] = recorder
     return recorder
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Hold what a test that passed recorded against its budgets."""
+    """Hold what a test that passed recorded against its budgets, or the project's limits where it has none."""
     yield
-    for marker in item.iter_markers(_MARKER):
+    markers = list(item.iter_markers(_MARKER))
+    for marker in markers:
         _check(item, marker)
+    if not markers and _SMEM in item.stash:
+        _check(item, None)
 
 
-def _check(item: pytest.Item, marker: pytest.Mark) -> None:
+def _check(item: pytest.Item, marker: pytest.Mark | None) -> None:
     __tracebackhide__ = True
     from smemviz.errors import SmemvizError
-    from smemviz.testing.budget import check_budget
+    from smemviz.testing.budget import check_budget, project_budget
 
     recorder = item.stash.get(_SMEM, None)
     if recorder is None:
         pytest.fail(f"{_MARKER}: the test does not use the fixture smem, so nothing was recorded", pytrace=False)
     try:
-        problem = check_budget(recorder, marker.args, marker.kwargs)
+        if marker is not None:
+            problem = check_budget(recorder, marker.args, marker.kwargs)
+        else:
+            limits = project_budget(item.config.rootpath)
+            problem = check_budget(recorder, (), limits, of_project=True) if limits else None
     except SmemvizError as error:
         problem = str(error)
     if problem is not None:

@@ -373,3 +373,31 @@ def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester: pytes
     failed.assert_outcomes(failed=1)
     (said,) = re.findall(r"^turn\.py:15: .+$", page, re.MULTILINE)
     failed.stdout.fnmatch_lines(f"*{said.replace('[', '[[]')}")
+
+
+def test_limits_of_the_project_are_those_of_tests_without_their_own(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyprojecttoml(
+        '[tool.smemviz]\nengine = "lockstep"\nlimits = { max_degree = 1, sectors_per_request = 4 }\n'
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_too_much(smem):
+            recording = smem.run("square.py")
+            assert recording.engine == "lockstep"
+
+        @pytest.mark.smem_budget(max_degree=32)
+        def test_own_budget(smem):
+            smem.run("square.py")
+
+        def test_records_nothing(smem):
+            pass
+
+        def test_does_not_ask():
+            pass
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1, passed=3)
+    result.stdout.fnmatch_lines(["square.py:38: store of tile?tx, ty? in set_col_read_col is 32-way; at most 1-way *"])
