@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.tiers import one_in
 
 import smemviz
 
@@ -155,7 +156,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "made", "widths"), TYPES)
+@pytest.mark.parametrize(("kind", "made", "widths"), one_in(3, TYPES))
 def test_a_vector_is_one_request_whatever_makes_it(kind: str, made: str, widths: list[int]) -> None:
     text = TEXT.format(type=kind, made=made)
     results, shared = [], []

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from helpers.gallery import h200
+from helpers.tiers import one_in
 
 import smemviz
 from smemviz.engines.sandbox.run import run_text
@@ -127,7 +128,7 @@ def test_each_memory_is_chased_twice_and_nothing_is_found():
     assert run.findings == ()
 
 
-@pytest.mark.parametrize(("kernel", "revisits"), [("l1_cache", 17), ("l2_cache", 1), ("global_memory", 1)])
+@pytest.mark.parametrize(("kernel", "revisits"), one_in(2, [("l1_cache", 17), ("l2_cache", 1), ("global_memory", 1)]))
 def test_a_long_chase_comes_to_a_line_again_only_in_l1(kernel, revisits):
     run = smemviz.run(LATENCY, engine="lockstep", kernels=[kernel])
 
