@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.measured_app import printing
-from helpers.pages import headline, knob, open_page, query, serve
+from helpers.pages import headline, knob, open_page, query, serve, tab
 from helpers.servers import until
 from helpers.swept import SIZES, at_rate, sweep
 from helpers.waiting import eventually, settle
@@ -199,6 +199,7 @@ def measuring(browser: Browser, recorded: None, monkeypatch: pytest.MonkeyPatch)
 
 
 def row(page: Page, kernel: str) -> list[str]:
+    tab(page, "Every kernel at this size")
     name = page.get_by_role("rowheader", name=kernel, exact=True)
     return page.locator("#products-table tr", has=name).locator("td").all_inner_texts()
 

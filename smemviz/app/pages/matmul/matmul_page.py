@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app import ids
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.connect import fill, of_script
-from smemviz.app.components.frames import icon_button, page_head, scroller, text_button
+from smemviz.app.components.frames import Tab, icon_button, page_head, scroller, tabbed, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
@@ -79,12 +79,6 @@ def matmul_page() -> Component:
             _controls(),
             html.Div(
                 [
-                    _section(
-                        _("Every kernel at this size"),
-                        html.Div(html.P(_("Loading"), className="note"), id="products-table"), identity="products",
-                        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, REGISTERS, HELD_BACK))),
-                        last_notes=("filled-note", "skipped-note"),
-                    ),
                     html.Div(
                         [
                             _picture(_("What tiles save"), "loads", _(_LOADS_NOTE), last_note="loads-claim"),
@@ -92,12 +86,7 @@ def matmul_page() -> Component:
                         ],
                         className="pair",
                     ),
-                    _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE)),
-                    _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
-                    _section(
-                        _("Published times beside ours"), html.Div(id="quoted-table"), identity="quoted",
-                        notes=(_(_QUOTED_NOTE),), last_notes=("quoted-note",),
-                    ),
+                    tabbed(_("Tables of all kernels and sizes"), _tables()),
                 ],
                 id="products-results",
                 className="products",
@@ -110,6 +99,32 @@ def matmul_page() -> Component:
         ],
         id=ids.MATMUL_PAGE,
     )  # fmt: skip
+
+
+def _tables() -> tuple[Tab, ...]:
+    """Lay out what the pictures rest on."""
+    every = _section(
+        _("Every kernel at this size"),
+        html.Div(html.P(_("Loading"), className="note"), id="products-table"),
+        identity="products",
+        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, REGISTERS, HELD_BACK))),
+        last_notes=("filled-note", "skipped-note"),
+    )
+    quoted = _section(
+        _("Published times beside ours"),
+        html.Div(id="quoted-table"),
+        identity="quoted",
+        notes=(_(_QUOTED_NOTE),),
+        last_notes=("quoted-note",),
+    )
+    ceilings = _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings")
+    sweep = _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE))
+    return (
+        Tab("sweep", _("Sweep over sizes"), sweep),
+        Tab("products", _("Every kernel at this size"), every),
+        Tab("ceilings", _("Measured ceilings"), ceilings),
+        Tab("quoted", _("Published times"), quoted),
+    )
 
 
 def _controls() -> Component:
