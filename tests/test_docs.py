@@ -183,7 +183,7 @@ def test_the_program_of_the_first_cu_file_counts_as_its_page_says(tmp_path: Path
 RECORDINGS = ROOT / "kernels" / "recordings" / "h200"
 README = (ROOT / "README.md").read_text("utf-8")
 PROSE = " ".join(" ".join(page.read_text("utf-8").split()) for page in PAGES)
-SHOWN = re.compile(r"!?\[([^\]]*)\]\((\S+\.(?:png|svg))\)")
+SHOWN = re.compile(r"!?\[([^\]]*)\]\((\S+\.(?:png|svg|gif))\)")
 PICTURES = [(words, page.parent / path) for page in PAGES for words, path in SHOWN.findall(page.read_text("utf-8"))]
 
 
@@ -203,9 +203,10 @@ def test_the_readme_is_a_door_and_not_a_manual() -> None:
 
 def test_every_picture_is_one_that_the_script_makes() -> None:
     script = (ROOT / "tools" / "pictures.py").read_text("utf-8")
-    made = set(re.findall(r'Shot\(\s*"(\w+)"', script)) | set(re.findall(r'"(\w+)": \("', script))
-    assert {path.stem for _, path in PICTURES} == made
-    assert {path.stem for path in (ROOT / "docs" / "pictures").iterdir()} == made
+    made = {f"{name}.png" for name in re.findall(r'Shot\(\s*"(\w+)"', script)}
+    made |= set(re.findall(r'^    "(\w+\.\w+)": \(', script, re.MULTILINE))
+    assert {path.name for _, path in PICTURES} == made
+    assert {path.name for path in (ROOT / "docs" / "pictures").iterdir()} == made
 
 
 def test_the_json_is_what_run_prints() -> None:

@@ -141,9 +141,9 @@ def _how(tokens: list[Token], at: int) -> str:
     if before in ("(", ",") and tokens[at + 1].text in (",", ")"):
         callee = _callee(tokens, at)
         if callee:
-            return english("{array} goes to {function} here", array=name, function=callee)
+            return english("{array} is passed to {function} here", array=name, function=callee)
     if before == "=":
-        return english("{array} is given another name here", array=name)
+        return english("{array} gets another name here", array=name)
     return english("{array} is used here as a whole", array=name)
 
 

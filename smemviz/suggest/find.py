@@ -191,7 +191,7 @@ def _refusal(
 def _fixes(program: Program, target: _KernelArray, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting: Rewriter | None = None
-    reason = english("its kernel stands in {file}", file=launch.file)
+    reason = english("its kernel is in {file}", file=launch.file)
     writer = writer_of(program.language)
     if writer is None:
         reason = english("layouts are not written into {language}", language=program.language.title)

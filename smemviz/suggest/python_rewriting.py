@@ -281,7 +281,7 @@ def _check_element(index: ast.expr, size: int) -> None:
     """
     number = index.value if isinstance(index, ast.Constant) else 0
     if isinstance(index, ast.Slice | ast.Tuple) or type(number) is not int or number >= size:
-        what = english("{code} is not the index of one element", code=ast.unparse(index))
+        what = english("{code} is not the index of a single element", code=ast.unparse(index))
         raise NotRewrittenError(index.lineno, what)
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
         what = english("the index {code} counts from the end", code=ast.unparse(index))

@@ -101,7 +101,7 @@ def _handed_over(
     )
     if callers > 1:
         what = english(
-            "{array} goes to the device function {function}, which is called in {callers} places",
+            "{array} is passed to the device function {function}, which is called in {callers} places",
             array=array.id,
             function=function.name,
             callers=callers,
@@ -121,7 +121,7 @@ def _handed_over(
 
 
 def _assigned_here(name: str) -> str:
-    return english("{array} is given something else here", array=name)
+    return english("{array} gets another value here", array=name)
 
 
 def _use(parent: ast.AST, name: str) -> str:
@@ -129,9 +129,9 @@ def _use(parent: ast.AST, name: str) -> str:
         case ast.Attribute(attr="view" | "reshape" | "ravel" | "flatten" | "transpose" | "T"):
             return english("a view of {array} is taken here", array=name)
         case ast.Attribute():
-            return english("{code} is asked for here", code=f"{name}.{parent.attr}")
+            return english("{code} is used here", code=f"{name}.{parent.attr}")
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
-            return english("{array} is given another name here", array=name)
+            return english("{array} gets another name here", array=name)
         case ast.Call():
-            return english("{array} goes to {function} here", array=name, function=ast.unparse(parent.func))
+            return english("{array} is passed to {function} here", array=name, function=ast.unparse(parent.func))
     return english("{array} is used here as a whole", array=name)

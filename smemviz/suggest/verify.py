@@ -92,7 +92,7 @@ class Verifier:
         try:
             after = _run(program, self.engine, kernels, self.progress)
         except SmemvizError as error:
-            return Check(self.engine, (), english("it does not run: {what}", what=error))
+            return Check(self.engine, (), english("it fails: {what}", what=error))
         if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
             return Check(self.engine, (), english("{main} makes different launches", main="main()"))
         notes: list[str] = []

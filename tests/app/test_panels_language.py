@@ -74,7 +74,7 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
     launch = served.show(RunState.read({"file": "square"})).recording["set_row_read_col_dyn"]
     (padded,) = [one for one in facts["suggestions"] if one["reason"]]
     reason = "line 59: tile is dynamic: the launch states its size, and no constant is its pitch"
-    check = {"wavefronts": None, "problem": "it does not run: 5", "notes": [reason]}
+    check = {"wavefronts": None, "problem": "it fails: 5", "notes": [reason]}
     failed = facts | {"suggestions": [padded | {"verified": {"gpu": check}, "complete": False}]}
     failed["refused"] = [{"kernel": launch.kernel, "array": "tile", "reason": text} for text in (reason, "else")]
     with pseudo():
@@ -89,7 +89,7 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
     )
     assert row.notes == (
         Note(f"{change} (128 bytes more): not written, {reason}."),
-        Note(f"{change} (128 bytes more): it does not run: 5."),
+        Note(f"{change} (128 bytes more): it fails: 5."),
         Note(f"{change} (128 bytes more) {reason}."),
         Note("Counts are of the requests that were logged."),
     )

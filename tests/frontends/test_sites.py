@@ -212,7 +212,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ("endless(out, 1)", "endless calls itself, which is not followed in Python kernels; write a loop"),
         (
             "[x for x in range(3)]",
-            "a list comprehension in a kernel is not followed; Numba compiles none for CUDA; write a loop",
+            "a list comprehension in a kernel is not followed; Numba does not compile it for CUDA; write a loop",
         ),
         ("import os", "an import in a kernel is not followed; Numba refuses it as well; import at the top of the file"),
     ],

@@ -124,8 +124,8 @@ TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[ro
     ("body", "before", "layout", "why"),
     [
         (TURN.replace("held[tx, ty]", "take(held, tx, ty) + take(held, ty, tx)"), TAKE, Swizzle(32, 5),
-         "line 17: held goes to the device function take, which is called in 2 places"),
-        ("other = held\n" + TURN, "", Swizzle(32, 5), "line 11: held is given another name here"),
+         "line 17: held is passed to the device function take, which is called in 2 places"),
+        ("other = held\n" + TURN, "", Swizzle(32, 5), "line 11: held gets another name here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Pad(32, 1), "line 11: a view of held is taken here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Swizzle(32, 5), "line 11: a view of held is taken here"),
         (TURN.replace("held[tx, ty]", "held[int32(out[0, 0]), tx]"), "", Swizzle(32, 5),

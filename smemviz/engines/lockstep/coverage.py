@@ -49,14 +49,14 @@ _IN = (
     ("conditional expressions", "out[0] = 1 if data[0] > 2 else 2"),
     ("chained comparisons", "out[0] = 0 < data[0] <= 2"),
     ("'in' and 'is'", "out[0] = (1 in (1, 2)) and (None is None)"),
-    ("assignment expressions, of variables or stored at once",
+    ("assignment expressions, of variables, or stored at once",
      "out[0] = (k := data[0])\nif (n := k) > 1:\n    out[0] = n"),
     ("while and for, with break, continue and else",
      "for k in range(9):\n    if k == 5:\n        continue\nelse:\n    out[0] = 1\nwhile out[0] < 3:\n    out[0] += 1"),
     ("loops over arrays and tuples", "for x in data:\n    out[0] += x\nfor y in (1, 2):\n    out[1] += y"),
     ("enumerate and zip", "for i, (x, y) in enumerate(zip(data, out)):\n    out[i] = x + y"),
-    ("iterators that a variable holds", "pairs = zip(data, out)\nfor x, y in pairs:\n    out[0] += x * y"),
-    ("device functions, with * too", "out[0] = twice(data[0]) + added(1, 2, 3)"),
+    ("iterators in variables", "pairs = zip(data, out)\nfor x, y in pairs:\n    out[0] += x * y"),
+    ("device functions, also called with *", "out[0] = twice(data[0]) + added(1, 2, 3)"),
     ("functions and types as arguments of device functions", "out[0] = applied(twice, data[0])"),
     ("closures, globals and constant arrays", "out[0] = TABLE[2] + cuda.const.array_like(TABLE)[1]"),
     ("shared arrays, static and dynamic", "s = cuda.shared.array(32, float32)\ns[cuda.laneid] = 1"),
@@ -83,41 +83,41 @@ _IN = (
     ("np.ndindex", "for place in np.ndindex(table.shape):\n    out[0] += table[place]"),
     ("flat, np.ndenumerate and np.nditer, counted in lockstep only",
      "out[0] = table.flat[5]\nfor (i, j), x in np.ndenumerate(table):\n    out[i] += x * j"),
-    ("ranges that are kept", "r = range(1, 9, 2)\nfor k in r:\n    out[k] = len(r) + (3 in r)"),
+    ("ranges in variables", "r = range(1, 9, 2)\nfor k in r:\n    out[k] = len(r) + (3 in r)"),
     ("isinstance, np.iinfo and np.finfo", "if isinstance(data[0], float):\n    out[0] = np.finfo(np.float32).max"),
     ("text: compared, indexed and searched", "mode = 'fast'\nout[0] = mode == 'fast' and 'abc'[1] in mode"),
-    ("bytes: compared, indexed and gone through",
+    ("bytes: compared, indexed and iterated",
      "mark = b'ab' if data[0] > 2 else b'c'\nout[0] = mark == b'ab' and mark[1] > 97\nfor x in mark:\n    out[1] += x"),
     ("print, of numbers and text", "print('x', data[0])"),
     ("raise and assert in a kernel, as findings", "assert data[0] < 99, 'no'"),
 )  # fmt: skip
 _OUT = (
     ("list comprehensions and generator expressions", "x = [k for k in range(3)]",
-     "a list comprehension in a kernel is not followed; Numba compiles none for CUDA; write a loop"),
+     "a list comprehension in a kernel is not followed; Numba does not compile it for CUDA; write a loop"),
     ("lists, sets and dictionaries", "x = [1, 2]",
      "a list in a kernel is not followed; write a tuple or use cuda.local.array"),
-    ("assignment expressions of what is computed there", "if (k := data[0]) > 1:\n    out[0] = k",
-     "(k := data[0]): Numba compiles none for CUDA; write k = ... on a line of its own"),
+    ("assignment expressions of computed values", "if (k := data[0]) > 1:\n    out[0] = k",
+     "(k := data[0]): Numba does not compile it for CUDA; write k = ... on a line of its own"),
     ("f-strings", "print(f'{data[0]}')",
      "an f-string in a kernel is not followed; pass the parts to print one by one"),
     ("match, of sequences and classes", "match (1, 2):\n    case (1, x):\n        out[0] = x",
      "a match statement in a kernel is not followed; write if and elif"),
     ("with", "with data:\n    pass",
-     "a with statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host"),
+     "a with statement in a kernel is not followed; Numba does not compile it for CUDA; do it on the host"),
     ("try", "try:\n    pass\nexcept ValueError:\n    pass",
-     "a try statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host"),
+     "a try statement in a kernel is not followed; Numba does not compile it for CUDA; do it on the host"),
     ("recursion", "out[0] = endless(data[0])",
      "endless calls itself, which is not followed in Python kernels; write a loop"),
     ("raise in a device function", "out[0] = raising(data[0])", f"raise ValueError in a device function {ENGINE}"),
     ("assignment of arrays to slices", "out[2:5] = data[1:4]",
-     "assignment of an array to out[2:5]: Numba compiles none for CUDA; write a loop"),
+     "assignment of an array to out[2:5]: Numba does not compile it for CUDA; write a loop"),
     ("arithmetic with whole arrays", "x = data + 1",
-     "arithmetic with an array (data + 1): Numba compiles none for CUDA; write a loop"),
-    ("methods that copy arrays or go along one axis", "x = data.copy()",
-     ".copy(...) (data.copy()): Numba compiles none for CUDA; write a loop"),
+     "arithmetic with an array (data + 1): Numba does not compile it for CUDA; write a loop"),
+    ("methods that copy arrays or reduce one axis", "x = data.copy()",
+     ".copy(...) (data.copy()): Numba does not compile it for CUDA; write a loop"),
     ("NumPy's functions that Numba does not compile for CUDA", "out[0] = np.sqrt(data[0])",
-     "np.sqrt(...): Numba compiles none for CUDA; write math.sqrt(...)"),
-    ("bit floats of 8 bits and bfloat16", "x = cuda.bf16.bfloat16(1.0)", f"cuda.bf16.bfloat16(...) {ENGINE}"),
+     "np.sqrt(...): Numba does not compile it for CUDA; write math.sqrt(...)"),
+    ("floats of 8 bits and bfloat16", "x = cuda.bf16.bfloat16(1.0)", f"cuda.bf16.bfloat16(...) {ENGINE}"),
 )  # fmt: skip
 # Lanes come together again at the end of a branch, an iteration, a loop and a call. So they do in the instructions that
 # ptxas 13.0 makes for compute capability 9.0, but for three cases, found by reading those of small kernels.
@@ -181,7 +181,8 @@ def ptx_rows() -> tuple[Row, ...]:
     inside += [Row("PTX: barriers of a block and a warp", name, True) for name in _BARRIERS]
     inside += [Row("PTX: branches and calls", name, True) for name in _BRANCHES]
     clocks = (
-        "each reading is 64 later than the one before, as lockstep has no time: what waits for one turns that often"
+        "each reading is 64 later than the one before, because lockstep has no time; a loop that waits for a time runs "
+        "that often"
     )
     inside.append(Row("PTX: special registers", "%clock, %clock64 and %globaltimer", True, otherwise=clocks))
     refused = {"alloca", "malloc", "free"}

@@ -134,7 +134,7 @@ class _Compiler:
         if self._is_late:
             what = english("the compiler was stopped after {seconds} seconds", seconds=_SECONDS)
         elif sys.platform != "win32" and code == -signal.SIGKILL:
-            what = english("the compiler was killed; the system may lack memory")
+            what = english("the compiler was killed; the system may be out of memory")
         else:
             names = {-number: number.name for number in signal.Signals}
             what = english("the compiler itself crashed on it ({code})", code=names.get(code, hex(code & 0xFFFFFFFF)))

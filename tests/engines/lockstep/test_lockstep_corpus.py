@@ -95,6 +95,6 @@ SAYS = (
         "Numba has no",
         "has changed since",
         "is not known to the lockstep engine",
-        "Numba compiles none for CUDA; ",
+        "Numba does not compile it for CUDA; ",
     ),
 )

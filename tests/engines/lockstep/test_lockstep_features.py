@@ -207,7 +207,7 @@ def test_a_part_of_an_array_is_assigned_element_by_element():
 
 @pytest.mark.parametrize("array", ["out[:31]", "cuda.local.array(31, float64)"])
 def test_a_part_that_an_array_is_assigned_to_is_refused(array):
-    with pytest.raises(UnsupportedError, match=r"assignment of an array to out\[1:\]: Numba compiles none"):
+    with pytest.raises(UnsupportedError, match=r"assignment of an array to out\[1:\]: Numba does not compile it"):
         result(f"out[1:] = {array}")
 
 

@@ -34,7 +34,7 @@ def main():
         ("x = math.sqr(2)", "math.sqr(...) is not known; did you mean math.sqrt?"),
         ("x = thred", "the name thred is not known; did you mean thread?"),
         # One that is real is not taken for another, nor is one that is like none.
-        ("x = math.isqrt(4)", "math.isqrt(...): Numba compiles none for CUDA; write int(math.sqrt(x))"),
+        ("x = math.isqrt(4)", "math.isqrt(...): Numba does not compile it for CUDA; write int(math.sqrt(x))"),
     ],
 )
 def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path, line: str, said: str) -> None:

@@ -143,8 +143,8 @@ def test_local_records_are_viewed_as_the_numbers_in_them():
         ("l = cuda.local.array(2, PADDED)\nl[:] = l[0]", "l[:]: records are stored one by one; write a loop"),
         (
             "l = cuda.local.array(2, PADDED)\nl[0] = 5",
-            "assignment to l[0]: Numba compiles none for CUDA; write a record of the same fields, or its fields one by "
-            "one",
+            "assignment to l[0]: Numba does not compile it for CUDA; write a record of the same fields, or its fields "
+            "one by one",
         ),
         (
             "l = cuda.local.array(2, LARGE)\nl[0] = l[1]",

@@ -124,28 +124,28 @@ def test_arrays_that_need_too_much_memory_are_refused():
 # -- refusals, each with its exact text
 
 ENGINE = "is not executed in lockstep; run with engine gpu"
-NUMBA = ": Numba compiles none for CUDA; compute it otherwise"
-NONE = ": Numba compiles none for CUDA; compute it otherwise"
+NUMBA = ": Numba does not compile it for CUDA; compute it otherwise"
+NONE = ": Numba does not compile it for CUDA; compute it otherwise"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = sorted(out)", "sorted(...): Numba compiles none for CUDA; write a loop"),
+        ("x = sorted(out)", "sorted(...): Numba does not compile it for CUDA; write a loop"),
         ("x = [1, 2]", "a list in a kernel is not followed; write a tuple or use cuda.local.array"),
         ("x = f'{1}'", "an f-string in a kernel is not followed; pass the parts to print one by one"),
         (
             "with out: pass",
-            "a with statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host",
+            "a with statement in a kernel is not followed; Numba does not compile it for CUDA; do it on the host",
         ),
         ("x = cuda.nowhere(1)", f"cuda.nowhere(...){NONE}"),
         ("x = cuda.nowhere.x", f"cuda.nowhere.x {ENGINE}"),
         ("x = out.__class__", f"out.__class__{NONE}"),
-        ("x = np.dot(out, out)", "np.dot(...): Numba compiles none for CUDA; write a loop"),
+        ("x = np.dot(out, out)", "np.dot(...): Numba does not compile it for CUDA; write a loop"),
         ("x = open('a')", f"open(...){NUMBA}"),
         ("x = eval('1')", f"eval(...){NONE}"),
         ("x = getattr(out, 'base')", f"getattr(...){NONE}"),
-        ("x = out + 1", "arithmetic with an array (out + 1): Numba compiles none for CUDA; write a loop"),
+        ("x = out + 1", "arithmetic with an array (out + 1): Numba does not compile it for CUDA; write a loop"),
         (
             "x = (1, 2).index(3)",
             "(1, 2).index(3): the tuple has no such item in some threads, which end there; ask 'in' first",

@@ -66,18 +66,22 @@ def test_bytes_that_are_out_of_bounds_are_found():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("print(s)", "print of text: Numba compiles none for CUDA; compute it otherwise"),
+        ("print(s)", "print of text: Numba does not compile it for CUDA; compute it otherwise"),
         (
             "out[i] = s[0] == 'a'",
-            "s[0]: an index into something that is not an array: Numba compiles none for CUDA; compute it otherwise",
+            "s[0]: an index into something that is not an array: Numba does not compile it for CUDA; "
+            "compute it otherwise",
         ),
         (
             "out[i] = s + s == 'abab'",
-            "arithmetic with text (s + s): Numba compiles none for CUDA; compute it otherwise",
+            "arithmetic with text (s + s): Numba does not compile it for CUDA; compute it otherwise",
         ),
-        ("out[i] = b'ab'.size", ".size (b'ab'.size): Numba compiles none for CUDA; write len(...)"),
-        ("out[i] = 97 in b'ab'", "'in' (97 in b'ab'): Numba compiles none for CUDA; compute it otherwise"),
-        ("out[i] = b'ab' + b'c'", "arithmetic with bytes (b'ab' + b'c'): Numba compiles none for CUDA; write a loop"),
+        ("out[i] = b'ab'.size", ".size (b'ab'.size): Numba does not compile it for CUDA; write len(...)"),
+        ("out[i] = 97 in b'ab'", "'in' (97 in b'ab'): Numba does not compile it for CUDA; compute it otherwise"),
+        (
+            "out[i] = b'ab' + b'c'",
+            "arithmetic with bytes (b'ab' + b'c'): Numba does not compile it for CUDA; write a loop",
+        ),
         (
             "s = None if i > 3 else 'a'\nout[i] = len(s)",
             "out[i] = len(s) uses a value that is None in some of the threads, which Numba ends there silently; "

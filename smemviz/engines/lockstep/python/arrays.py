@@ -83,7 +83,7 @@ def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
     if near is not None:
         near = f"{ast.unparse(node.value)}.{near}"
         return frame.wrong(node, english("{what} is not known; did you mean {near}?", what=code, near=near))
-    return frame.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=code))
+    return frame.wrong(node, english("{what}: Numba does not compile it for CUDA; compute it otherwise", what=code))
 
 
 def field(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> Value:

@@ -152,7 +152,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
         what = english("{function} with ** or keyword-only parameters", function=tree.function.name)
         instead = english("plain parameters, with defaults")
         raise frame.wrong(
-            node, english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+            node, english("{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=instead)
         )
     if any(k.arg is None for k in node.keywords):
         raise frame.none_of_numba(node, english("** in the call of {function}", function=tree.function.name))

@@ -244,9 +244,9 @@ class Frame:
     def none_of_numba(self, node: ast.AST, what: str, write: str = "") -> UnsupportedError:
         """Return the error for a construct that Numba refuses as well; ``write`` is what to write for it."""
         if write:
-            what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
+            what = english("{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=write)
             return self.wrong(node, what)
-        return self.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+        return self.wrong(node, english("{what}: Numba does not compile it for CUDA; compute it otherwise", what=what))
 
     def refuse_vector(self, node: ast.AST, *values: Value) -> None:
         """Refuse one of CUDA's vector types where Numba has no use for it."""

@@ -6,8 +6,8 @@ import ast
 
 from smemviz.messages import english
 
-_LOOP = english("Numba compiles none for CUDA; write a loop")
-_ELSEWHERE = english("Numba compiles none for CUDA; do it on the host")
+_LOOP = english("Numba does not compile it for CUDA; write a loop")
+_ELSEWHERE = english("Numba does not compile it for CUDA; do it on the host")
 _MODULE = english("define a device function in the module instead")
 
 _WORDS: dict[type[ast.AST], tuple[str, str]] = {

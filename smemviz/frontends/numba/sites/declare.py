@@ -114,7 +114,7 @@ def _element_type(visit: Visit, space: str, node: ast.expr) -> Dtype | None:
     if isinstance(element, type) and element in (bool, int, float, complex):
         what = english("{array} of Python's {type}", array=f"cuda.{space}.array", type=element.__name__)
         what = english(
-            "{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(element)}"
+            "{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=f"np.{np.dtype(element)}"
         )
         raise visit.unsupported(node, what)
     return named_dtype(visit, node)

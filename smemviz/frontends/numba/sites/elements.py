@@ -24,7 +24,7 @@ def subscript(visit: Visit, node: ast.Subscript) -> Ref:
     if _is_new_axis(visit, node.slice):
         code, array = ast.unparse(node), ast.unparse(node.value)
         what = english(
-            "{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=f"{array}[None, ...]"
+            "{what}: Numba does not compile it for CUDA; write {instead}", what=code, instead=f"{array}[None, ...]"
         )
         raise visit.unsupported(node, what)
     if isinstance(base, ArrayRef) and base.is_record and not base.ndim and picked:

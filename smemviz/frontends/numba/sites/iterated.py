@@ -106,7 +106,9 @@ def _check_trace(visit: Visit, node: ast.Call, array: Ref) -> None:
     """Refuse ``np.trace`` of integers, for which NumPy's function of linear algebra is not compiled."""
     if isinstance(array, ArrayRef) and array.dtype.kind not in "fc":
         what = english("{function} of {dtype}", function=ast.unparse(node.func), dtype=array.dtype)
-        what = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=english("a loop"))
+        what = english(
+            "{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=english("a loop")
+        )
         raise visit.unsupported(node, what)
 
 
@@ -115,5 +117,5 @@ def _check_side(visit: Visit, node: ast.Call) -> None:
     for side in (*node.args[2:], *(keyword.value for keyword in node.keywords)):
         if visit.names.literal(side) not in _SIDES:
             code, instead = ast.unparse(node), "side='left', side='right'"
-            what = english("{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=instead)
+            what = english("{what}: Numba does not compile it for CUDA; write {instead}", what=code, instead=instead)
             raise visit.unsupported(node, what)

@@ -43,7 +43,7 @@ def _none_as_number(visit: Visit) -> UnsupportedError | None:
     if use.is_index:
         what = english("{code}, where {name} may be None", code=code, name=use.name)
         instead = f"int({use.name})"
-    refused = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+    refused = english("{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=instead)
     return visit.unsupported(use.node, refused)
 
 
@@ -56,7 +56,7 @@ def misused_member(visit: Visit) -> UnsupportedError | None:
             code = ast.unparse(part)
             what = english("{code}, a member of an enumeration, as a number", code=code)
             instead = f"{code}.value" if isinstance(part, ast.Attribute) else english(".value of the member")
-            refused = english("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+            refused = english("{what}: Numba does not compile it for CUDA; write {instead}", what=what, instead=instead)
             return visit.unsupported(node, refused)
     return None
 

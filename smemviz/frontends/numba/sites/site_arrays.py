@@ -83,7 +83,9 @@ def _comparison(visit: Visit, node: ast.Compare) -> None:
         if isinstance(op, ast.In | ast.NotIn):
             if isinstance(visit.names.constant(operand), bytes):
                 code, instead = ast.unparse(node), english("a loop")
-                what = english("{what}: Numba compiles none for CUDA; write {instead}", what=code, instead=instead)
+                what = english(
+                    "{what}: Numba does not compile it for CUDA; write {instead}", what=code, instead=instead
+                )
                 raise visit.unsupported(node, what)
             _searched(visit, node, ref)
 

@@ -79,7 +79,7 @@ def _is_of(frame: Frame, node: ast.Call, value: Value, types: ast.expr) -> bool:
         what = english(
             "{code}, but for a plain value and int, float, bool, a NumPy type, tuple or str", code=short(node)
         )
-        raise frame.wrong(node, english("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
+        raise frame.wrong(node, english("{what}: Numba does not compile it for CUDA; compute it otherwise", what=what))
     if dtype is not None:
         try:
             return dtype_of(value) == dtype
