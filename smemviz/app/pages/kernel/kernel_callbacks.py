@@ -35,7 +35,7 @@ _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
 
 def register(app: Dash, services: Services) -> None:
-    """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
+    """Connect the kernel page of an app to its files; it comes filled, and only other layouts follow it."""
     library = services.library
     _add_callbacks(app, library, followed=services.follow)
     serve_gif(app, library)
@@ -87,7 +87,7 @@ def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
     fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, State(ids.GLOBAL_OPEN, "data"), look, initially=False)
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
     fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
-    fill(app, LAYOUTS_PROPERTIES, lay_out, drawn, block, look, initially=False)
+    fill(app, LAYOUTS_PROPERTIES, lay_out, drawn, block, look)
 
     def show_knobs(shown_run: dict[str, Any] | None, run: Query, before: object) -> Filling:
         """Place the knobs of a source with other constants; those that stay are filled as ever."""

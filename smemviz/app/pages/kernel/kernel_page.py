@@ -80,7 +80,7 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = explained(library, drawn, look) | laid_out(library, drawn, look) | folded(library, drawn, look)
+    later = explained(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
     later |= touched(library, drawn, look) if closed is None else closed
     filling = view_run(library, drawn) | looked(library, drawn, look) | later | measured
@@ -107,7 +107,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
         dcc.Store(id="shown-look"),
         dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
         dcc.Store(id="played"),  # the requests of a block
-        dcc.Store(id="layouts"),  # the same in other layouts of its arrays
+        dcc.Store(id="layouts"),  # the same in other layouts of its arrays, which follow the page
         dcc.Store(id="present"),  # the one that was asked for; from there on the browser steps
         dcc.Store(id=ids.STEPPED),  # the one that it has stepped to
         dcc.Store(id=ids.STEPPED_GLOBALLY),  # the same, while global memory is shown
