@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -98,6 +97,8 @@ def whole_needed() -> Iterator[None]:
 @cache
 def origin() -> str:
     """Return what pip installs this smemviz from: a folder, or its name."""
+    from importlib.metadata import PackageNotFoundError, distribution  # slow, and only errors ask
+
     for name in (_WHOLE, _CORE):
         try:
             url = json.loads(distribution(name).read_text("direct_url.json") or "{}").get("url", "")

@@ -9,9 +9,9 @@ limits = { max_degree = 1, findings = 0 }
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from smemviz.errors import InputError
 
@@ -19,13 +19,12 @@ _ENGINES = ("auto", "gpu", "lockstep")
 _LIMITS = ("max_degree", "excess", "sectors_per_request", "findings")
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(NamedTuple):
     """What applies where a command or a test says nothing else; ``cc`` is as ``--cc`` takes it, None for none."""
 
     engine: Literal["auto", "gpu", "lockstep"] = "auto"
     cc: str | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = MappingProxyType({})
 
 
 def project_at(folder: Path) -> Project:

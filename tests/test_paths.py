@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_an_extra_is_installed_from_the_folder_that_is_still_there(
     folder.mkdir()
     if there:
         (folder / "pyproject.toml").touch()
-    monkeypatch.setattr(paths, "distribution", lambda name: Installed(folder.as_uri()))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed(folder.as_uri()))
     wanted = f"pip install '{folder}[cpp]'" if there else "pip install 'smemviz[cpp]'"
     paths.origin.cache_clear()
     assert paths.installing("cpp") == wanted
@@ -37,7 +38,7 @@ def test_an_extra_is_installed_from_the_folder_that_is_still_there(
 
 
 def test_an_extra_of_what_came_from_an_index_comes_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "distribution", lambda name: Installed(None))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed(None))
     paths.origin.cache_clear()
     assert paths.installing("cpp") == "pip install 'smemviz[cpp]'"
     paths.origin.cache_clear()

@@ -21,7 +21,7 @@ from smemviz.version import __version__
 
 VERBS = (
     *("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout"),
-    "serve",
+    *("serve", "completion"),
 )
 _SERVERS = (None, "serve")
 
@@ -108,5 +108,5 @@ def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:
 def _list_of_verbs() -> str:
     modules = {verb: import_module(f"smemviz.cli.verbs.{verb}") for verb in VERBS}
     # Under python -OO no module has a docstring.
-    lines = [f"  smemviz {verb:9} {(module.__doc__ or ' ').splitlines()[0]}" for verb, module in modules.items()]
+    lines = [f"  smemviz {verb:10} {(module.__doc__ or ' ').splitlines()[0]}" for verb, module in modules.items()]
     return "verbs:\n" + "\n".join(lines) + "\n\n`smemviz VERB --help` says more. A file named like a verb is ./VERB."

@@ -237,7 +237,7 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
         raise KeyboardInterrupt
 
     pretended_run(a_recording())
-    monkeypatch.setattr("smemviz.reports.recording.print_recording", interrupted)
+    monkeypatch.setattr("smemviz.reports.annotations.print_found", interrupted)
     path = tmp_path / "r.smem.npz"
     if older:
         a_recording().save(path)
