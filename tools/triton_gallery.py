@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host import ptx_in_lockstep
 from smemviz.engines.options import RunOptions
 from smemviz.engines.process import replaced
+from smemviz.errors import SmemvizError
 from smemviz.frontends.ptx.ptx_program import PtxProgram
 from smemviz.frontends.reading import read_program
 from smemviz.paths import triton_gallery
@@ -128,9 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do what is asked for; the exit code is 1 when something differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "verify"))
-    if parser.parse_args(arguments).what == "verify":
-        return 0 if verify() else 1
-    record()
+    try:
+        if parser.parse_args(arguments).what == "verify":
+            return 0 if verify() else 1
+        record()
+    except SmemvizError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
     return 0
 
 
