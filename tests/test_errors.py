@@ -74,6 +74,7 @@ def test_whatever_is_imported_is_declared() -> None:
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     declared = {re.split(r"[^\w-]", one)[0].replace("-", "_") for one in chain(*lists)}
     declared |= {"pynvml"} if "nvidia_ml_py" in declared else set()
+    declared |= {"PIL"} if "pillow" in declared else set()
     declared |= {"cuda"} if "numba_cuda" in declared else set()  # the bindings to a driver are its own
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "smemviz").rglob("*.py")]
     found = (re.findall(r"^ *(?:import|from) (\w+).*?(?: import |$)", text, re.MULTILINE) for text in texts)
