@@ -202,6 +202,17 @@ class Library:
             known = self._programs[path] = self._started.compiled(parse_program(source, shown_path))
         return known.in_view("compiled") if file.endswith(COMPILED) else known
 
+    def kernels(self, file: str) -> tuple[str, ...]:
+        """Return the names of a file's kernels; those of a script may be any library's, and are known once it has run.
+
+        Raises:
+            SmemvizError: when it cannot be read, or a script not be run.
+        """
+        program = self.program(file)
+        if program.kernels or not program.is_script:
+            return tuple(program.kernels)
+        return tuple(dict.fromkeys(launch.kernel for launch in self.show(RunState(file)).recording))
+
     def is_text(self, file: str) -> bool:
         """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
         return bool(self.texts and file in self.texts and file not in self._paths)

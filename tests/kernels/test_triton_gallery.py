@@ -11,6 +11,7 @@ import pytest
 
 import smemviz
 from smemviz.app.library import Library
+from smemviz.app.pages.compare.compare_picks import offered
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.state import RunState
 from smemviz.engines.options import RunOptions
@@ -77,4 +78,6 @@ def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch: pytes
     monkeypatch.setattr(library, "_result_of", lambda program, key: pytest.fail("it is run"))
     for file in library.files[-5:]:
         assert library.show(RunState(file)).from_file
+    groups = {group["group"]: group["items"] for group in offered(library, [])}
+    assert groups["triton/matmul"] == [{"value": "triton/matmul:matmul", "label": "triton/matmul: matmul"}]
     assert "tl.dot(" in str(view_run(library, {"file": "triton/matmul", "kernel": "matmul"})["source.html"])

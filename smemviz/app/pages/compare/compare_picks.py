@@ -83,7 +83,7 @@ def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
     families = (relative for file in dict.fromkeys(file for file, _, _ in parsed) for relative in library.family(file))
     for file in dict.fromkeys((*library.files, *families)):
         try:
-            kernels = library.program(file).kernels
+            kernels = library.kernels(file)
         except SmemvizError:  # its card in the gallery says why
             continue
         labels[file] = {pick_of(file, kernel, 0): f"{file}: {kernel}" for kernel in kernels}
