@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.simulated_arrays import KINDS as ARRAYS
-from helpers.simulated_numbers import KINDS as NUMBERS
+from helpers.loop_texts import KINDS
 
 HEAD = "import cmath\nimport math\nimport numpy as np\nfrom numba import boolean, complex128, cuda, float64, int64\n"
 
@@ -27,11 +26,7 @@ class Kind(NamedTuple):
     loops: dict[str, str]
 
 
-CASES = {
-    f"{name}, {loop}": (Kind(*kind), lines)
-    for name, kind in (NUMBERS | ARRAYS).items()
-    for loop, lines in kind[3].items()
-}
+CASES = {f"{name}, {loop}": (Kind(*kind), lines) for name, kind in KINDS.items() for loop, lines in kind[3].items()}
 
 
 def text_of(case):
