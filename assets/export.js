@@ -155,7 +155,7 @@
   async function animated() {
     const { pathname, search } = window.location;
     const isDark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
-    const answer = await fetch(`${pathname}.gif${search}&theme=${isDark ? "dark" : "light"}`);
+    const answer = await fetch(`${pathname}.gif${search || "?"}&theme=${isDark ? "dark" : "light"}`);
     if (!answer.ok) throw new Error(await answer.text());
     return answer.blob();
   }

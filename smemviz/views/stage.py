@@ -109,7 +109,7 @@ def staged_layouts(explaining: Explaining) -> tuple[StagedLayout, ...]:
     found = [StagedLayout("written", launch, hardware.row_bytes, {}, wavefronts, excess)]
     forms: tuple[LayoutName, LayoutName] = ("padded", "swizzled")
     for nth, name in enumerate(forms):
-        both = ((i, explaining.fixes(i)[nth]) for i in shared if explaining.steady(i))
+        both = ((i, explaining.fixes(i)[nth]) for i in sorted(shared) if explaining.steady(i))
         fixes = {i: fix for i, fix in both if fix is not None and fix.saved > 0}
         if fixes:
             saved = sum(fix.saved for fix in fixes.values())
