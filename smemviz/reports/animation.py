@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _LEFT, _RIGHT = 720, 44, 16  # pixels
 _TOP, _TILE, _BETWEEN, _BINS, _FOOT = 78, 320, 48, 112, 44  # above the tile, it, between it and the bins, those, below
-_HIGHEST, _LINE = 24, 17
+_HIGHEST, _LINE, _LETTERS = 24, 17, 104  # a cell, a line of text, what it has room for
 _FRAME, _STILL = 50, 1800  # ms
 _DROP, _SLIDE = 28, 16  # frames
 _FALL = 0.5  # of the time of a drop is the fall of one wavefront
@@ -119,7 +119,7 @@ class _Sheet:
         banks = scenes[0].where.banks
         self.colours = THEMES[theme]
         self.ramp, self.faint = blend(self.colours.ramp, banks), blend(self.colours.faint, banks)
-        self.title, self.lines = title, textwrap.wrap(caption, 104)
+        self.title, self.lines = title, textwrap.wrap(caption, _LETTERS)
         self.rows = max(scene.grid.address.shape[0] for scene in scenes)
         self.high = min(_TILE / self.rows, _HIGHEST)  # a cell of the tile
         self.bins_top = round(_TOP + self.rows * self.high + _BETWEEN)
@@ -154,7 +154,8 @@ class _Sheet:
         before, after = moment.before.layout, moment.after.layout
         wavefronts = round(_between(before.wavefronts, after.wavefronts, moment.slid))
         _text(pen, (_LEFT, 10), f"{after.title}: {wavefronts:,} wavefronts", ink, 24)
-        _text(pen, (_LEFT, 44), after.says or self.title, muted, 13)
+        below = textwrap.shorten(after.says or self.title, _LETTERS, placeholder=" ...")
+        _text(pen, (_LEFT, 44), below, muted, 13)
         _text(pen, (_LEFT - 34, self.bins_top + _BINS + 4), _("bank"), muted, 11)
         for bank in range(0, len(self.ramp), 4):
             x = _LEFT + (bank + 0.5) * self.bin
