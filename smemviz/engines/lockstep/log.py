@@ -164,6 +164,7 @@ class Log:
         self._parts: list[Requests] = []
         self._rows = 0
         self._kept_rows = 0
+        self._sorted = True
         self.begin(0, 0)
 
     def begin(self, first_block: int, blocks: int) -> None:
@@ -206,6 +207,23 @@ class Log:
         elif self.totals is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
+    def add_rows(self, rows: Requests) -> None:
+        """Note requests that are in the order of blocks, and in that of each warp's steps."""
+        self._rows += len(rows)
+        if self.totals is None and self._rows * ROW_BYTES > self._limit:
+            self._count_from_here()
+        if self.totals is not None:
+            for site in np.unique(rows.site):
+                add_requests(self.totals, site, self.sites[site], [rows.addresses[rows.site == site]], 1)
+            chosen = np.isin(rows.block, self._chosen)
+            self._kept_rows += int(np.count_nonzero(chosen))
+            # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
+            if not chosen.any() or self._kept_rows * ROW_BYTES > self._limit:
+                return
+            rows = rows.select(chosen)
+        self._parts.append(rows)
+        self._sorted = False
+
     def barrier(self, mask: Mask) -> None:
         passing = 1 if mask.full else mask.lanes.reshape(-1, WARP_SIZE).any(axis=1).astype(np.int32)
         self._epoch = self._epoch + passing
@@ -222,11 +240,12 @@ class Log:
 
     def requests(self) -> Requests:
         """Return everything that was kept, ordered by block, warp and step."""
-        if len(self._parts) == 1:
-            return self._parts[0]
         parts = self._parts or [Requests.empty()]
         columns = (column.name for column in fields(Requests))
-        return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+        if len(parts) > 1:
+            parts = [Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))]
+        (whole,) = parts
+        return whole if self._sorted else whole.select(np.lexsort((whole.step, whole.warp, whole.block)))
 
     # -- counting
 
@@ -282,6 +301,9 @@ class NoLog(Log):
     """The log of a launch that is run and not recorded."""
 
     def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
+        """Note nothing."""
+
+    def add_rows(self, rows: Requests) -> None:
         """Note nothing."""
 
     def barrier(self, mask: Mask) -> None:

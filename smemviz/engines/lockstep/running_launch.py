@@ -158,6 +158,19 @@ class Pace:
         first, count = self._batch
         self._progress(int(100 * (first + share * count) / self._blocks), 100, self._kernel)
 
+    def at_block(self, block: int) -> None:
+        """Tell of a launch that runs block by block, as ``look`` does."""
+        now = perf_counter()
+        self._began = self._began or now
+        if self._progress is None or now < self._next:
+            return
+        self._next = now + _TELL_SECONDS
+        rest = (now - self._began) * (self._blocks - block) / max(1, block)
+        if isinstance(self._progress, Expecting) and rest > 2 * self._said:
+            self._said = rest
+            self._progress.expect(rest, self._kernel)
+        self._progress(block, self._blocks, self._kernel)
+
     def _share(self) -> float:
         """Return how much of the outermost loop is done, 0 where nobody knows."""
         share, each = 0.0, 1.0

@@ -102,6 +102,7 @@ class Kernel:
     def __init__(self, module: Module, name: str, *, linked: bool = False) -> None:
         if name not in module.functions:
             raise PtxError(f"{name} is not in the PTX; does an asm end its kernel?")
+        self.compiled_pays: bool | None = None  # not known before a launch has taken long
         self.function: Function = module.functions[name]
         self.module = module
         flat = flatten(module, self.function, linked=linked)

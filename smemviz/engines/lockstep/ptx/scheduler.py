@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,14 @@ from smemviz.messages import english
 
 _VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
 _MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
+_FEW_VISITS, _MANY_LANES = 600, 4096
+_LONG_SECONDS = 1.0
 FIRST_STEP = 256  # loops that are no longer are not looked at
 _MOST_LOOKS = 256  # after each state that is kept
+
+
+class TooLongError(Exception):
+    """A launch takes long that compiled runs faster."""
 
 
 class Scheduler:
@@ -29,7 +36,10 @@ class Scheduler:
     Threads that wait for others in a loop, on memory, let these go first after a while.
     """
 
-    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int, *, may_leave: bool = False) -> None:
+        """One that ``may_leave`` raises ``TooLongError`` where few threads run at once, or after a second."""
+        self._leaves_at = perf_counter() + _LONG_SECONDS if may_leave else None
+        self._lanes = 0
         self._machine = machine
         self._steps = steps
         self._end = len(self._steps)
@@ -119,6 +129,11 @@ class Scheduler:
     def _count(self, number: int, step: Step) -> None:
         self.steps += 1
         self._machine.pace.look()
+        if self._leaves_at is not None:
+            self._lanes += self._machine.active
+            few = self.steps > _FEW_VISITS and self._lanes < self.steps * _MANY_LANES
+            if few or perf_counter() > self._leaves_at:
+                raise TooLongError
         if step.waits:
             self._visits[number] += 1
             if self._machine.changes != self._changes:

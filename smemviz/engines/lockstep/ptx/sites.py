@@ -54,6 +54,10 @@ class SiteMap:
     def number(self, raw: int, space: str) -> int:
         return self._numbers[raw, space]
 
+    def number_if_any(self, raw: int, space: str) -> int:
+        """Return the site that an instruction is in a memory, -1 where it is none there."""
+        return self._numbers.get((raw, space), -1)
+
     def place_of(self, raw: int | None, space: str) -> tuple[int, int]:
         """Return line and column of an instruction; those of the kernel for one that is no site."""
         number = None if raw is None else self._numbers.get((raw, space))

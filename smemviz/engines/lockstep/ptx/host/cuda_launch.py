@@ -21,7 +21,7 @@ from smemviz.engines.lockstep.ptx.host.layout import place_shared, watched_alloc
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.scheduler import Scheduler
+from smemviz.engines.lockstep.ptx.scheduler import Scheduler, TooLongError
 from smemviz.engines.lockstep.ptx.sites import SiteMap, with_names, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
@@ -125,36 +125,79 @@ def execute(
         check_together(place, configuration, "this_grid()")
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
     threads = math.prod(configuration.grid) * slots_of(configuration)
-    machine = Machine(
-        entry.name,
-        kernel,
-        configuration,
-        ready.layout,
-        ready.sites,
-        watched_allocations(kernel, memory, parameters, symbols, arrays, threads),
-        place,
-        options,
-        memory,
-        parameters,
-        symbols,
-        arrays,
-        workspace,
-        entry.program.spelling,
-    )
-    scheduler = Scheduler(machine, ready.steps, options.limits.iterations)
 
-    def run_batch() -> None:
-        try:
-            scheduler.run()
-        except PtxError as error:
-            raise unsupported(error, entry, ready.sources) from None
+    def machine() -> Machine:
+        return Machine(
+            entry.name,
+            kernel,
+            configuration,
+            ready.layout,
+            ready.sites,
+            watched_allocations(kernel, memory, parameters, symbols, arrays, threads),
+            place,
+            options,
+            memory,
+            parameters,
+            symbols,
+            arrays,
+            workspace,
+            entry.program.spelling,
+        )
 
     try:
-        machine.run(run_batch, together=cooperative)
+        done = _run(ready, machine, options, together=cooperative)
     finally:
         del memory.allocations[stays:]
-    made, findings = machine.result(entry.line, (*ready.layout.placed, *arrays))
+    made, findings = done.result(entry.line, (*ready.layout.placed, *arrays))
     return with_names(made), findings
+
+
+def _run(ready: Prepared, new: Callable[[], Machine], options: LaunchOptions, *, together: bool) -> Machine:
+    """Run a launch: by NumPy, or compiled where that takes long; what looks like a mistake then, by NumPy again."""
+    most_steps = options.limits.iterations
+
+    def by_numpy(machine: Machine, *, may_leave: bool = False) -> Machine:
+        scheduler = Scheduler(machine, ready.steps, most_steps, may_leave=may_leave)
+
+        def run_batch() -> None:
+            try:
+                scheduler.run()
+            except PtxError as error:
+                raise unsupported(error, ready.entry, ready.sources) from None
+
+        machine.run(run_batch, together=together)
+        return machine
+
+    machine, kernel = new(), ready.kernel
+    if together or kernel.compiled_pays is False:
+        return by_numpy(machine)
+    allocations = machine.memory.allocations
+    before = {number: allocations[number].data.copy() for number in machine.in_global.watched}
+
+    def anew() -> Machine:
+        for number, data in before.items():
+            allocations[number].data[:] = data
+        return new()
+
+    if kernel.compiled_pays is None:
+        try:
+            return by_numpy(machine, may_leave=True)
+        except TooLongError:
+            machine = anew()
+    # Numba and LLVM take their time to load, and most launches are short.
+    from smemviz.engines.lockstep.ptx.compiled.running import CompiledLaunch, compile_kernel
+
+    code = compile_kernel(kernel)
+    kernel.compiled_pays = False
+    if code is not None:
+        try:
+            if CompiledLaunch(code, machine, most_steps).run():
+                kernel.compiled_pays = True
+                return machine
+        except PtxError as error:
+            raise unsupported(error, ready.entry, ready.sources) from None
+        machine = anew()
+    return by_numpy(machine)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,1 @@
+"""The PTX machine as machine code: for launches that NumPy would take long for."""

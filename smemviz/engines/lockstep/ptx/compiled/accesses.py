@@ -1,0 +1,230 @@
+"""How compiled kernels touch memory, and what the lanes of a warp do together: an emitter for each opcode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smemviz.engines.lockstep.ptx.code.module import (
+    DTYPES,
+    SIZES,
+    Address,
+    Group,
+    Instruction,
+    Number,
+    Register,
+    Symbol,
+    items_of,
+)
+from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.compiled.emitter import (
+    LONG,
+    WORD,
+    Emit,
+    Emitter,
+    NotCompiled,
+    Operation,
+    constant,
+    first_and_second,
+    vector,
+)
+from smemviz.engines.lockstep.ptx.instructions.copies import source_size
+from smemviz.engines.lockstep.ptx.instructions.loads import space_of
+from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, WINDOWS
+
+_SPACES = {
+    "global": s.GLOBAL,
+    "const": s.GLOBAL,
+    "shared": s.SHARED_SPACE,
+    "local": s.LOCAL_SPACE,
+    "generic": s.GENERIC,
+}
+_UPDATES = {
+    **{"add": s.ADD, "min": s.MIN, "max": s.MAX, "exch": s.EXCHANGE, "cas": s.SWAP},
+    **{"inc": s.INCREMENT, "dec": s.DECREMENT, "and": s.AND, "or": s.OR, "xor": s.XOR},
+}
+_TYPES = {"u": s.UNSIGNED, "i": s.SIGNED, "f": s.FLOAT}
+
+
+def _operation(
+    e: Emitter, kind: int, space: str, width: int, count: int, site: int | None, update: int = s.NO_UPDATE, type_: int = 0
+) -> Operation:
+    """Return an access; ``site`` is an index of the kernel's memory, None for what is no request."""
+    strong = site is not None and e.kernel.memory[site].strong
+    raw = -1 if site is None else site
+    return [kind, _SPACES[space], width, count, raw, raw, update, type_, int(strong)]
+
+
+def _site(e: Emitter, instruction: Instruction, number: int = 0) -> int | None:
+    sites = e.kernel.sites_of(instruction)
+    return sites[number] if number < len(sites) else None
+
+
+def _load(e: Emitter, instruction: Instruction) -> None:
+    kind = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}.get(instruction.type, instruction.type)
+    space, source = space_of(instruction), instruction.operands[1]
+    to = items_of(instruction.operands[0])
+    width = SIZES[kind]
+    if space == "param":
+        if isinstance(source, Register | Symbol):
+            e.write(to[0], kind, e.read(source, kind))
+            return
+        base = source.base if isinstance(source, Address) else None
+        if isinstance(base, Symbol) and base.name not in e.kernel.local:
+            assert isinstance(source, Address)
+            for number, item in enumerate(to):
+                e.write(item, kind, e.parameter(base.name, source.offset + number * width, kind))
+            return
+        space = "local" if isinstance(base, Symbol) else "global"
+    e.access(_operation(e, s.LOAD, space, width, len(to), _site(e, instruction)), e.address(source))
+    for number, item in enumerate(to):
+        e.write(item, kind, e.loaded(number, width))
+
+
+def _store(e: Emitter, instruction: Instruction) -> None:
+    width, space = SIZES[instruction.type], space_of(instruction)
+    space = "local" if space == "param" else space
+    values = [e.read(item, f"b{8 * width}") for item in items_of(instruction.operands[1])]
+    operation = _operation(e, s.STORE, space, width, len(values), _site(e, instruction))
+    e.access(operation, e.address(instruction.operands[0]), values)
+
+
+def _atomic(e: Emitter, instruction: Instruction) -> None:
+    kind = instruction.type
+    name = instruction.one_of(*_UPDATES)
+    if kind in ("f16", "f16x2", "bf16", "bf16x2", "b128") or isinstance(instruction.operands[-1], Group):
+        raise NotCompiled(instruction.text)
+    if instruction.has("async", "mbarrier", "release", "acq_rel"):
+        raise NotCompiled(instruction.text)
+    dtype, width = DTYPES[kind], SIZES[kind]
+    reduces = instruction.opcode == "red"
+    operands = instruction.operands if reduces else instruction.operands[1:]
+    bits = f"b{8 * width}"
+    values = [e.read(operand, bits) for operand in operands[1:]]
+    if dtype.kind == "f" and name not in ("add", "exch"):
+        raise NotCompiled(instruction.text)
+    operation = _operation(
+        e, s.CHANGE, space_of(instruction), width, 1, _site(e, instruction), _UPDATES[name], _TYPES[dtype.kind]
+    )
+    e.access(operation, e.address(operands[0]), values[:1], values[1] if len(values) > 1 else None)
+    if not reduces:
+        e.write(instruction.operands[0], bits, e.loaded(0, width))
+
+
+def _copy(e: Emitter, instruction: Instruction) -> None:
+    """Copy from global to shared memory at once."""
+    if instruction.has("commit_group", "wait_group", "wait_all") and not instruction.has("reduce"):
+        return
+    size = instruction.operands[2] if len(instruction.operands) > 2 else None
+    known = source_size(instruction)
+    plain = known is None or (isinstance(known, Number) and isinstance(size, Number) and known.value == size.value)
+    if (
+        not instruction.has("async")
+        or instruction.has("bulk", "reduce", "mbarrier")
+        or not isinstance(size, Number)
+        or not plain
+    ):
+        raise NotCompiled(instruction.text)
+    pieces = size.value // 4
+    loads, stores = _site(e, instruction), _site(e, instruction, 1)
+    to, source = e.address(instruction.operands[0]), e.address(instruction.operands[1])
+    e.access(_operation(e, s.LOAD, "global", 4, pieces, loads), source)
+    values = [e.loaded(number, 4) for number in range(pieces)]
+    e.access(_operation(e, s.STORE, "shared", 4, pieces, stores), to, values)
+
+
+def _convert_address(e: Emitter, instruction: Instruction) -> None:
+    kind = instruction.type
+    value = e.read(instruction.operands[1], kind)
+    window = WINDOWS.get(space_of(instruction), 0) & (1 << 8 * SIZES[kind]) - 1
+    if window:
+        value = (e.b.sub if instruction.has("to") else e.b.add)(value, constant(value.type, window))
+    e.write(instruction.operands[0], kind, value)
+
+
+def _is_in_space(e: Emitter, instruction: Instruction) -> None:
+    space = instruction.words[1].partition("::")[0]
+    value = e.read(instruction.operands[1], "u64")
+
+    def inside(start: int) -> Any:
+        above = e.b.icmp_unsigned(">=", value, constant(LONG, start))
+        return e.b.and_(above, e.b.icmp_unsigned("<", value, constant(LONG, start + SHARED_WINDOW)))
+
+    if space in ("shared", "local"):
+        result = inside(WINDOWS[space])
+    else:
+        result = e.b.not_(e.b.or_(inside(WINDOWS["shared"]), inside(WINDOWS["local"])))
+    e.write(instruction.operands[0], "pred", result)
+
+
+def _nothing(e: Emitter, instruction: Instruction) -> None:
+    """Orders memory, or only hints; where that matters, requests are suspect."""
+
+
+# -- lanes of a warp
+
+
+
+def _lanes() -> Any:
+    from llvmlite import ir
+
+    return ir.Constant(vector(WORD), list(range(32)))
+
+
+def _shuffle(e: Emitter, instruction: Instruction) -> None:
+    mode = instruction.one_of("up", "down", "bfly", "idx")
+    to, is_inside = first_and_second(instruction.operands[0])
+    value, by, limits = (e.read(operand, "b32") for operand in instruction.operands[1:4])
+    b, lanes = e.b, _lanes()
+
+    def number(value: int) -> Any:
+        return constant(WORD, value)
+
+    step = b.and_(by, number(31))
+    segment, clamp = b.and_(b.lshr(limits, number(8)), number(31)), b.and_(limits, number(31))
+    first = b.and_(lanes, segment)
+    last = b.or_(first, b.and_(clamp, b.not_(segment)))
+    if mode == "up":
+        source = b.sub(lanes, step)
+        inside = b.icmp_signed(">=", source, last)
+    else:
+        if mode == "idx":
+            source = b.or_(first, b.and_(step, b.not_(segment)))
+        else:
+            source = b.add(lanes, step) if mode == "down" else b.xor(lanes, step)
+        inside = b.icmp_signed("<=", source, last)
+    source = b.select(inside, source, lanes)
+    here = b.bitcast(e.running, vector("pred"))
+    e.write(to, "b32", e.permuted(b.select(here, value, number(0)), source))
+    if is_inside is not None:
+        e.write(is_inside, "pred", inside)
+
+
+def _vote(e: Emitter, instruction: Instruction) -> None:
+    mode = instruction.one_of("ballot", "any", "all", "uni")
+    test = e.read(instruction.operands[1], "pred")
+    members = e.read(instruction.operands[-1], "u32") if instruction.has("sync") else constant(WORD, 0xFFFFFFFF)
+    there = e.b.and_(e.splat(e.running), members)
+    yes = e.b.and_(e.splat(e.b.and_(e.b.bitcast(test, WORD), e.running)), members)
+    none = e.b.icmp_unsigned("==", yes, constant(WORD, 0))
+    everyone = e.b.icmp_unsigned("==", yes, there)
+    result = {"ballot": yes, "any": e.b.not_(none), "all": everyone, "uni": e.b.or_(none, everyone)}[mode]
+    e.write(instruction.operands[0], "b32" if mode == "ballot" else "pred", result)
+
+
+def _active_mask(e: Emitter, instruction: Instruction) -> None:
+    e.write(instruction.operands[0], "b32", e.splat(e.running))
+
+
+ACCESSES: dict[str, Emit] = {
+    **dict.fromkeys(("ld", "ldu"), _load),
+    "st": _store,
+    **dict.fromkeys(("atom", "red"), _atomic),
+    "cp": _copy,
+    "cvta": _convert_address,
+    "isspacep": _is_in_space,
+    **dict.fromkeys(("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard"), _nothing),
+    **dict.fromkeys(("applypriority", "createpolicy", "griddepcontrol", "setmaxnreg", "pmevent", "brkpt"), _nothing),
+    "shfl": _shuffle,
+    "vote": _vote,
+    "activemask": _active_mask,
+}

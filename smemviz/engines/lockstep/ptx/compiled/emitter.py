@@ -1,0 +1,469 @@
+"""A kernel as LLVM IR: one function that runs blocks of a warp, each instruction as an operation on vectors of 32 lanes.
+
+What a block computes stays in its values. Registers that other blocks read are in memory, where only the lanes that run
+change. Lanes that do not run compute too, with whatever is there; what they get is not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from smemviz.engines.lockstep.ptx.code.blocks import Block
+from smemviz.engines.lockstep.ptx.code.module import (
+    SIZES,
+    Address,
+    Changed,
+    Instruction,
+    Nowhere,
+    Number,
+    Operand,
+    Pair,
+    Register,
+    Special,
+    Symbol,
+)
+from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by, written_by
+
+LANES = 32
+BIT, WORD, LONG = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+_POINTER = ir.PointerType()
+_BYTE = ir.IntType(8)
+_FLOATS = {"f16": ir.HalfType(), "f32": ir.FloatType(), "tf32": ir.FloatType(), "f64": ir.DoubleType()}
+_ROWS = ("tid.x", "tid.y", "tid.z", "laneid", "warpid")
+_SCALARS = ("ntid.", "nctaid.", "ctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
+
+Emit = Callable[["Emitter", Instruction], None]
+Operation = list[int]
+
+
+class NotCompiled(Exception):
+    """An instruction that is left to NumPy."""
+
+
+def vector(kind: Any) -> Any:
+    """Return a vector of one element a lane, of an LLVM type or of a type of PTX."""
+    if isinstance(kind, str):
+        kind = BIT if kind == "pred" else _FLOATS.get(kind) or ir.IntType(8 * SIZES[kind])
+    return ir.VectorType(kind, LANES)
+
+
+def constant(kind: Any, value: Any) -> Any:
+    """Return the same number in all lanes."""
+    whole = kind if isinstance(kind, ir.VectorType) else vector(kind)
+    return ir.Constant(whole, [value] * LANES)
+
+
+class Emitter:
+    """Emits one kernel; ``registers_bytes`` is what the registers of a warp take, ``named`` what the state tells.
+
+    ``named`` are ("special", name), ("symbol", name) and ("parameter", name) in their order from ``state.TABLE`` on,
+    ``operations`` the accesses and barriers as ``state`` has them; of a barrier the place is an index of ``places``.
+    """
+
+    def __init__(self, kernel: Kernel, table: dict[str, Emit], access_at: int, permute_at: int) -> None:
+        self.kernel = kernel
+        self.named: dict[tuple[str, str], int] = {}
+        self.operations: list[Operation] = []
+        self.places: dict[Any, int] = {}
+        self._table = table
+        self._access_at, self._permute_at = access_at, permute_at
+        self._offsets, self.registers_bytes = _kept_registers(kernel)
+        self.module = ir.Module()
+        self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 6), "visit")
+        self._emit()
+
+    # -- the function
+
+    def _emit(self) -> None:
+        state, at, registers, number, mask, self._limit = self._function.args
+        blocks, end = self.kernel.blocks, len(self.kernel.blocks)
+        self.b = ir.IRBuilder(self._function.append_basic_block("entry"))
+        self._state = self.b.inttoptr(state, _POINTER)
+        self._at = self.b.inttoptr(at, _POINTER)
+        self._registers = self.b.inttoptr(registers, _POINTER)
+        self._state_number = state
+        self.mask = self.b.trunc(mask, WORD)
+        self._mask_long = mask
+        self.on = self.b.bitcast(self.mask, ir.VectorType(BIT, LANES))
+        self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), _POINTER)
+        self.warp = self.number_in_state(s.WARP)
+        entry = self.b.block
+        self._next = self._function.append_basic_block("next")
+        go = self._function.append_basic_block("go")
+        leave = self._function.append_basic_block("leave")
+        self._ask = self._function.append_basic_block("ask")
+        self._suspect = self._function.append_basic_block("suspect")
+        self.b.branch(go)
+        # Everybody goes to one block, which runs at once unless others of the warp are there or before it.
+        self.b.position_at_end(self._next)
+        self._target = self.b.phi(LONG)
+        self.b.cbranch(self.b.icmp_signed("<", self._target, self._limit), go, leave)
+        self.b.position_at_end(leave)
+        self._send(constant(WORD, 0), self._target)
+        self.b.ret(LONG(s.GO_ON))
+        self.b.position_at_end(go)
+        where = self.b.phi(LONG)
+        where.add_incoming(number, entry)
+        where.add_incoming(self._target, self._next)
+        fuel = self.b.sub(self.number_in_state(s.FUEL), LONG(1))
+        self._set(s.FUEL, fuel)
+        self._set(s.LAST, where)
+        has_room = self.b.icmp_signed("<", self.number_in_state(s.ROWS), self.number_in_state(s.ROWS_LIMIT))
+        run = self._function.append_basic_block("run")
+        self.b.cbranch(self.b.and_(has_room, self.b.icmp_signed(">=", fuel, LONG(0))), run, self._ask)
+        self.b.position_at_end(self._ask)
+        self._send(constant(WORD, 0), where)
+        self.b.ret(LONG(s.ASK))
+        self.b.position_at_end(self._suspect)
+        self.b.ret(LONG(s.SUSPECT))
+        self.b.position_at_end(run)
+        choose = self.b.switch(where, self._suspect)
+        for index, block in enumerate(blocks):
+            begin = self._function.append_basic_block(f"block{index}")
+            choose.add_case(LONG(index), begin)
+            self.b.position_at_end(begin)
+            self._block(block, end)
+
+    def number_in_state(self, index: int) -> Any:
+        return self.b.load(self._place(self._state, 8 * index), typ=LONG, align=8)
+
+    def _set(self, index: int, value: Any) -> None:
+        self.b.store(value, self._place(self._state, 8 * index), align=8)
+
+    def _place(self, pointer: Any, offset: Any) -> Any:
+        return self.b.gep(pointer, [offset if isinstance(offset, ir.Value) else LONG(offset)], source_etype=_BYTE)
+
+    def splat(self, value: Any, kind: Any = None) -> Any:
+        """Return a number as a vector with it in all lanes."""
+        whole = ir.VectorType(kind or value.type, LANES)
+        one = self.b.insert_element(ir.Constant(whole, ir.Undefined), value, WORD(0))
+        return self.b.shuffle_vector(one, ir.Constant(whole, ir.Undefined), constant(WORD, 0))
+
+    def _send(self, _: Any, to: Any) -> None:
+        """Send the lanes that run to a block."""
+        targets = to if isinstance(to.type, ir.VectorType) else self.splat(self.b.trunc(to, WORD))
+        before = self.b.load(self._at, typ=vector(WORD), align=4)
+        self.b.store(self.b.select(self.on, targets, before), self._at, align=4)
+
+    # -- blocks
+
+    def _block(self, block: Block, end: int) -> None:
+        self._known: dict[str, Any] = {}
+        self._written: set[str] = set()
+        for instruction in block.body:
+            self._instruction(instruction)
+        self._end(block, end)
+
+    def _instruction(self, instruction: Instruction) -> None:
+        emit = self._table.get(instruction.opcode)
+        if emit is None:
+            raise NotCompiled(instruction.text)
+        self.guard: Any = None
+        if instruction.guard is not None:
+            test = self.read(instruction.guard.register, "pred")
+            self.guard = self.b.not_(test) if instruction.guard.negated else test
+        try:
+            emit(self, instruction)
+        except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
+            raise NotCompiled(instruction.text) from error
+        self.guard = None
+
+    @property
+    def running(self) -> Any:
+        """The lanes that run and for which the instruction's guard holds, as bits."""
+        if self.guard is None:
+            return self.mask
+        return self.b.and_(self.mask, self.b.bitcast(self.guard, WORD))
+
+    def _end(self, block: Block, end: int) -> None:
+        instruction = block.end
+        test = None
+        if instruction is not None and instruction.guard is not None:
+            test = self.read(instruction.guard.register, "pred")
+            test = self.b.not_(test) if instruction.guard.negated else test
+        if instruction is not None and instruction.opcode in ("bar", "barrier"):
+            self._barrier(instruction, block)
+            return
+        if instruction is not None and instruction.opcode in ("brx", "trap"):
+            if instruction.opcode == "brx":
+                raise NotCompiled(instruction.text)
+            self._store_registers()
+            self.b.branch(self._suspect)
+            return
+        self._store_registers()
+        if instruction is None:
+            self._go(LONG(block.following))
+            return
+        target = block.targets[0] if instruction.opcode == "bra" else end
+        if test is None:
+            self._go(LONG(target))
+            return
+        taken = self.b.and_(self.b.bitcast(test, WORD), self.mask)
+        all_taken = self.b.icmp_unsigned("==", taken, self.mask)
+        none_taken = self.b.icmp_unsigned("==", taken, WORD(0))
+        apart = self._function.append_basic_block("apart")
+        together = self._function.append_basic_block("together")
+        self.b.cbranch(self.b.or_(all_taken, none_taken), together, apart)
+        self.b.position_at_end(apart)
+        self._send(None, self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
+        self.b.ret(LONG(s.GO_ON))
+        self.b.position_at_end(together)
+        self._go(self.b.select(all_taken, LONG(target), LONG(block.following)))
+
+    def _go(self, target: Any) -> None:
+        self._target.add_incoming(target, self.b.block)
+        self.b.branch(self._next)
+
+    def _barrier(self, instruction: Instruction, block: Block) -> None:
+        if instruction.guard is not None or instruction.has("cluster", "arrive"):
+            raise NotCompiled(instruction.text)
+        place = self.places.setdefault(instruction.place, len(self.places))
+        operands = instruction.operands
+        of_warp = instruction.has("warp")
+        operation = [s.NOTHING, place, 0, 0, 0] + [0] * (s.OPERATION_COLUMNS - 5)
+        number: Operand = Number(0)
+        if instruction.has("red"):
+            what = instruction.one_of("popc", "and", "or")
+            destination, number, *count, test = operands
+            if count or not isinstance(destination, Register):
+                raise NotCompiled(instruction.text)
+            operation[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
+            operation[s.RESULT] = self._offsets[destination.name]
+            operation[s.IS_COUNT] = what == "popc"
+            self._set(s.TEST, self.b.zext(self.b.bitcast(self.read(test, "pred"), WORD), LONG))
+        elif not of_warp and operands:
+            number = operands[0]
+            if len(operands) > 1:
+                raise NotCompiled(instruction.text)
+        value = self.kernel.number(number)
+        if value is None:
+            raise NotCompiled(instruction.text)
+        operation[s.NUMBER] = value
+        self._store_registers()
+        self._set(s.BARRIER, LONG(len(self.operations)))
+        self._set(s.NUMBER_OF_BARRIER, LONG(value))
+        self.operations.append(operation)
+        self._send(None, constant(WORD, block.following))
+        self.b.ret(LONG(s.WAIT_WARP if of_warp else s.WAIT))
+
+    # -- registers
+
+    def _raw(self, name: str) -> Any:
+        """Return the bits of a register."""
+        if name in self._known:
+            return self._known[name]
+        kind = self.kernel.registers[name]
+        if name not in self._offsets:  # nothing sets it before it is read
+            value = constant(BIT if kind == "pred" else ir.IntType(8 * SIZES[kind]), 0)
+        else:
+            place = self._place(self._registers, self._offsets[name])
+            if kind == "pred":
+                value = self.b.bitcast(self.b.load(place, typ=WORD, align=4), vector(BIT))
+            else:
+                value = self.b.load(place, typ=vector(ir.IntType(8 * SIZES[kind])), align=4)
+        self._known[name] = value
+        return value
+
+    def _store_registers(self) -> None:
+        for name in sorted(self._written & self._offsets.keys()):
+            value, place = self._known[name], self._place(self._registers, self._offsets[name])
+            if self.kernel.registers[name] == "pred":
+                before = self.b.load(place, typ=WORD, align=4)
+                bits = self.b.bitcast(value, WORD)
+                kept = self.b.and_(before, self.b.not_(self.mask))
+                self.b.store(self.b.or_(kept, self.b.and_(bits, self.mask)), place, align=4)
+            else:
+                before = self.b.load(place, typ=value.type, align=4)
+                self.b.store(self.b.select(self.on, value, before), place, align=4)
+
+    def read(self, operand: Operand, kind: str) -> Any:
+        """Return an operand as a vector of a type of PTX."""
+        match operand:
+            case Register(name=name):
+                return self._as(self._raw(name), kind)
+            case Changed(sign="-", inner=inner):
+                value = self.read(inner, kind)
+                return self.b.fneg(value) if kind in _FLOATS else self.b.neg(value)
+            case Changed(inner=inner):
+                return self.b.not_(self.read(inner, kind))
+            case Number():
+                return self._number(operand, kind)
+            case Special(name=name):
+                return self._special(name, kind)
+            case Symbol(name=name, offset=offset):
+                address = self.b.add(self.symbol(name), LONG(offset))
+                return self._as(self.splat(address), kind)
+        raise NotCompiled(str(operand))
+
+    def _as(self, value: Any, kind: str) -> Any:
+        """Return bits as a type that is as wide or narrower."""
+        whole = vector(kind)
+        if value.type == whole:
+            return value
+        bits = 8 * SIZES[kind]
+        if kind == "pred" or value.type.element == BIT or value.type.element.width < bits:
+            raise NotCompiled(f"{value.type} is not read as {kind}")
+        if value.type.element.width > bits:
+            value = self.b.trunc(value, vector(ir.IntType(bits)))
+        return self.b.bitcast(value, whole) if value.type != whole else value
+
+    def _number(self, number: Number, kind: str) -> Any:
+        whole = vector(kind)
+        if kind == "pred":
+            return constant(BIT, int(bool(number.value)))
+        if kind in _FLOATS or number.bits:
+            if number.bits != 8 * SIZES[kind]:
+                raise NotCompiled(str(number))
+            bits = constant(ir.IntType(number.bits), number.value)
+            return self.b.bitcast(bits, whole) if bits.type != whole else bits
+        return constant(whole, number.value & (1 << 8 * SIZES[kind]) - 1)
+
+    def _special(self, name: str, kind: str) -> Any:
+        if name in _ROWS or name.startswith("lanemask_"):
+            pointer = self.b.inttoptr(self._in_table("special", name), _POINTER)
+            place = self._place(pointer, self.b.mul(self.warp, LONG(4 * LANES)))
+            value = self.b.load(place, typ=vector(WORD), align=4)
+        elif name.startswith("ctaid."):
+            value = self.splat(self.b.trunc(self.number_in_state(s.AXES + 3 + "xyz".index(name[-1])), WORD))
+        elif name.startswith(_SCALARS):
+            value = self.splat(self.b.trunc(self._in_table("special", name), WORD))
+        else:
+            raise NotCompiled(name)
+        if kind == "pred" or kind in _FLOATS:
+            raise NotCompiled(name)
+        bits = 8 * SIZES[kind]
+        whole = vector(ir.IntType(bits))
+        return value if bits == 32 else self.b.zext(value, whole) if bits > 32 else self.b.trunc(value, whole)
+
+    def _in_table(self, what: str, name: str) -> Any:
+        return self.number_in_state(s.TABLE + self.named.setdefault((what, name), len(self.named)))
+
+    def symbol(self, name: str) -> Any:
+        """Return the address of a variable, one number."""
+        if name in self.kernel.local:
+            return LONG(self.kernel.local[name])
+        return self._in_table("symbol", name)
+
+    def parameter(self, name: str, offset: int, kind: str) -> Any:
+        """Return a part of a parameter of the kernel."""
+        pointer = self.b.inttoptr(self._in_table("parameter", name), _POINTER)
+        value = self.b.load(self._place(pointer, offset), typ=ir.IntType(8 * SIZES[kind]), align=1)
+        return self.splat(value)
+
+    def write(self, operand: Operand, kind: str, value: Any) -> None:
+        """Leave a vector of a type of PTX in a register."""
+        if isinstance(operand, Nowhere):
+            return
+        assert isinstance(operand, Register)
+        declared = self.kernel.registers[operand.name]
+        if declared == "pred":
+            if value.type.element != BIT:
+                raise NotCompiled(kind)
+        else:
+            bits = ir.IntType(8 * SIZES[kind])
+            if value.type.element != bits:
+                value = self.b.bitcast(value, vector(bits))
+            own = ir.IntType(8 * SIZES[declared])
+            if own.width > bits.width:
+                value = (self.b.sext if kind[0] == "s" else self.b.zext)(value, vector(own))
+            elif own.width < bits.width:
+                value = self.b.trunc(value, vector(own))
+        if self.guard is not None:
+            value = self.b.select(self.guard, value, self._raw(operand.name))
+        self._known[operand.name] = value
+        self._written.add(operand.name)
+
+    # -- memory
+
+    def address(self, operand: Operand) -> Any:
+        """Return an address as a vector of 64-bit integers."""
+        if not isinstance(operand, Address):
+            raise NotCompiled(str(operand))
+        base, offset = operand.base, operand.offset
+        if isinstance(base, Symbol):
+            return self.splat(self.b.add(self.symbol(base.name), LONG(offset)))
+        if isinstance(base, Number):
+            return constant(LONG, base.value + offset)
+        value = self._raw(base.name)
+        if offset:
+            value = self.b.add(value, constant(value.type, offset))
+        return value if value.type.element == LONG else self.b.sext(value, vector(LONG))
+
+    def scratch_at(self, offset: int) -> Any:
+        return self._place(self.scratch, offset)
+
+    def access(self, operation: Operation, address: Any, stored: Sequence[Any] = (), other: Any = None) -> None:
+        """Let the lanes that run touch memory; what they load is in the scratch memory then."""
+        self.b.store(address, self.scratch_at(s.AT), align=8)
+        width = operation[s.WIDTH]
+        for piece, value in enumerate(stored):
+            self.b.store(value, self.scratch_at(s.FIRST + LANES * width * piece), align=8)
+        if other is not None:
+            self.b.store(other, self.scratch_at(s.SECOND), align=8)
+        number = len(self.operations)
+        self.operations.append(operation)
+        mask = self.b.zext(self.running, LONG)
+        result = self._called(self._access_at, [self._state_number, LONG(number), mask])
+        fine = self._function.append_basic_block("fine")
+        self.b.cbranch(self.b.icmp_signed("==", result, LONG(s.GO_ON)), fine, self._suspect)
+        self.b.position_at_end(fine)
+
+    def _called(self, address: int, arguments: Sequence[Any]) -> Any:
+        name = f"at_{address:x}"
+        function = self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 3), name)
+        return self.b.call(function, arguments)
+
+    def loaded(self, piece: int, width: int) -> Any:
+        """Return what an access has loaded, one of its pieces."""
+        return self.b.load(
+            self.scratch_at(s.FIRST + LANES * width * piece), typ=vector(ir.IntType(8 * width)), align=8
+        )
+
+    def permuted(self, value: Any, sources: Any) -> Any:
+        """Return for each lane the 32 bits of the lane that ``sources`` names."""
+        self.b.store(value, self.scratch_at(s.FIRST), align=8)
+        self.b.store(sources, self.scratch_at(s.SECOND), align=8)
+        self._called(self._permute_at, [self._state_number, LONG(0), LONG(0)])
+        return self.loaded(0, 4)
+
+    def intrinsic(self, name: str, *arguments: Any, flags: Sequence[Any] = ()) -> Any:
+        """Call an intrinsic of LLVM that takes and returns vectors of one type."""
+        kind = arguments[0].type
+        full = f"llvm.{name}.v{LANES}{_suffix(kind.element)}"
+        types = [argument.type for argument in (*arguments, *flags)]
+        function = self.module.globals.get(full) or ir.Function(self.module, ir.FunctionType(kind, types), full)
+        return self.b.call(function, [*arguments, *flags])
+
+
+def _suffix(kind: Any) -> str:
+    names = {ir.HalfType(): "f16", ir.FloatType(): "f32", ir.DoubleType(): "f64"}
+    return names.get(kind) or f"i{kind.width}"
+
+
+def _kept_registers(kernel: Kernel) -> tuple[dict[str, int], int]:
+    """Return where registers that a block reads before it sets them lie in memory, and the bytes of all."""
+    kept: dict[str, None] = {}
+    for block in kernel.blocks:
+        known: set[str] = set()
+        for instruction in (*block.body, *((block.end,) if block.end else ())):
+            written = list(written_by(instruction))
+            before = [*read_by(instruction), *(written if instruction.guard else ())]
+            kept |= dict.fromkeys(name for name in before if name not in known)
+            known.update(written)
+        if block.end is not None and block.end.opcode in ("bar", "barrier"):
+            kept |= dict.fromkeys(written_by(block.end))
+    offsets, at = {}, 0
+    for name in kept:
+        offsets[name] = at
+        kind = kernel.registers[name]
+        at += 32 if kind == "pred" else LANES * SIZES[kind]
+    return offsets, max(32, at)
+
+
+def first_and_second(operand: Operand) -> tuple[Operand, Operand | None]:
+    """Return the two destinations of a pair, or the only one."""
+    return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, None)

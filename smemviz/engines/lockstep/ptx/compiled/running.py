@@ -1,0 +1,276 @@
+"""A launch that runs compiled: its memory laid out, its blocks run, its requests taken over into the log.
+
+It ends as it began where anything looks like a mistake of the kernel: then the machine runs it, which says what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.ptx.code.module import Place, PtxError
+from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.compiled.accesses import ACCESSES
+from smemviz.engines.lockstep.ptx.compiled.emitter import LANES, Emitter, NotCompiled
+from smemviz.engines.lockstep.ptx.compiled.numbers import NUMBERS
+from smemviz.engines.lockstep.ptx.compiled.runtime import access, permute, run_blocks, settle
+from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.special import special_registers
+from smemviz.messages import english
+from smemviz.recordings.data import Requests
+
+_ROWS = 1 << 14
+_FUEL = 1 << 21
+_MOST_CELLS = 24 << 20  # in global memory, that are looked at for races: their marks take 36 bytes each
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Machine code of a kernel; the other fields are as the ``Emitter`` has them."""
+
+    visit: int
+    engine: Any
+    named: Mapping[tuple[str, str], int]
+    operations: NDArray[np.int64]
+    places: tuple[Place, ...]
+    registers_bytes: int
+
+
+@lru_cache(maxsize=64)
+def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
+    """Compile a kernel, None for one that has instructions that are left to NumPy."""
+    if any(step.end is not None and step.end.opcode == "brx" for step in kernel.blocks):
+        return None
+    try:
+        emitter = Emitter(kernel, NUMBERS | ACCESSES, access.address, permute.address)
+    except NotCompiled:
+        return None
+    for address in (access.address, permute.address):
+        llvm.add_symbol(f"at_{address:x}", address)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=1)
+    try:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(str(emitter.module)), target)
+        engine.finalize_object()
+    except RuntimeError:  # an older LLVM does not know an intrinsic
+        return None
+    operations = np.array(emitter.operations or [[0] * s.OPERATION_COLUMNS], np.int64)
+    visit = engine.get_function_address("visit")
+    return CompiledKernel(visit, engine, emitter.named, operations, tuple(emitter.places), emitter.registers_bytes)
+
+
+class CompiledLaunch:
+    """One launch of a compiled kernel, with what a machine has for it."""
+
+    def __init__(self, code: CompiledKernel, machine: Machine, most_steps: int) -> None:
+        self._code, self._machine, self._most_steps = code, machine, most_steps
+        warps = machine.slots_of_block // LANES
+        self._blocks = math.prod(machine.configuration.grid)
+        room = _ROWS + len(code.operations)
+        self._meta = np.zeros((room, s.META_COLUMNS), np.int64)
+        self._addresses = np.zeros((room, LANES), np.int64)
+        self._bits = np.zeros((room, LANES), np.uint64)
+        self._at = np.zeros((warps, LANES), np.int32)
+        self._why, self._places = np.zeros_like(self._at), np.zeros_like(self._at)
+        self._tests = np.zeros(warps, np.int64)
+        self._registers = np.zeros((warps, code.registers_bytes), np.uint8)
+        self._shared = np.zeros(-(-machine.layout.nbytes // 16) * 16 + 16, np.uint8)
+        self._local = np.zeros(machine.kernel.local_size * machine.slots_of_block + 16, np.uint8)
+        self._warps = np.zeros((warps, s.WARP_COLUMNS), np.int64)
+        self._scratch = np.zeros(s.SCRATCH_BYTES, np.uint8)
+        self._operations = self._with_sites()
+        self._lay_out_cells()
+        self._special = special_registers(machine.configuration, machine.layout, 0, 1)
+        self._rows = {name: np.ascontiguousarray(np.broadcast_to(value, (1, machine.slots_of_block)), np.uint32)
+                      for name, value in self._special.items() if not name.startswith("is_")}
+        self._state = self._first_state()
+
+    def _with_sites(self) -> NDArray[np.int64]:
+        """Return the operations with sites of the recording in the place of the kernel's."""
+        operations = self._code.operations.copy()
+        for operation in operations:
+            for column, space in ((s.SHARED_SITE, "shared"), (s.GLOBAL_SITE, "global")):
+                if operation[s.WIDTH]:
+                    operation[column] = self._machine.sites.number_if_any(int(operation[column]), space)
+        return operations
+
+    def _lay_out_cells(self) -> None:
+        machine = self._machine
+        self._cell = min([8, *(site.width for site in machine.sites.sites if site.is_shared)])
+        self._free = np.ones(len(self._shared) // self._cell, np.bool_)
+        for array in machine.layout.placed:
+            begin = array.address - machine.layout.start
+            self._free[begin // self._cell : -(-(begin + array.nbytes) // self._cell)] = False
+        self._written = self._free.copy()
+        self._shared_marks = np.zeros((len(self._free), MARK_COLUMNS), np.int32)
+        allocations = machine.memory.allocations
+        self._memory = np.zeros((len(allocations), s.ALLOCATION_COLUMNS), np.int64)
+        cells = 0
+        watched = machine.in_global.watched
+        self._global_cell = next((one.nbytes for one in watched.values()), 1)
+        for number, allocation in enumerate(allocations):
+            marks = -1
+            if number in watched:
+                marks = cells
+                cells += allocation.nbytes // self._global_cell + 1
+            self._memory[number] = allocation.start, allocation.nbytes, allocation.data.ctypes.data, marks
+        self._global_marks = np.zeros((min(cells, _MOST_CELLS + 1), MARK_COLUMNS), np.int32)
+
+    def _first_state(self) -> NDArray[np.int64]:
+        machine = self._machine
+        state = np.zeros(s.TABLE + len(self._code.named), np.int64)
+        values = {
+            s.FUEL: _FUEL,
+            s.ROWS_LIMIT: _ROWS,
+            s.SHARED_START: machine.layout.start,
+            s.SHARED_BYTES: machine.layout.nbytes,
+            s.LOCAL_BYTES: machine.kernel.local_size,
+            s.SLOTS: machine.slots_of_block,
+            s.CELL_SHIFT: self._cell.bit_length() - 1,
+            s.GLOBAL_SHIFT: self._global_cell.bit_length() - 1,
+            s.ALLOCATIONS: len(self._memory),
+            s.THREADS: math.prod(machine.configuration.block),
+            s.END: len(machine.kernel.blocks),
+            **{s.AXES + axis: size for axis, size in enumerate(machine.configuration.grid)},
+        }
+        arrays = {
+            s.META: self._meta,
+            s.ADDRESSES: self._addresses,
+            s.BITS: self._bits,
+            s.MEMORY: self._memory,
+            s.SHARED: self._shared,
+            s.LOCAL: self._local,
+            s.OPERATIONS: self._operations,
+            s.WARPS: self._warps,
+            s.SCRATCH: self._scratch,
+        }
+        for index, value in values.items():
+            state[index] = value
+        for index, array in arrays.items():
+            state[index] = array.ctypes.data
+        for (what, name), index in self._code.named.items():
+            state[s.TABLE + index] = self._named(what, name)
+        return state
+
+    def _named(self, what: str, name: str) -> int:
+        if what == "parameter":
+            return int(self._machine.parameters[name].ctypes.data)
+        if what == "symbol":
+            return self._machine.symbol(name)
+        if name.startswith(("tid.", "lanemask_")) or name in ("laneid", "warpid"):
+            return int(self._rows[name].ctypes.data)
+        return int(self._special[name])
+
+    def run(self) -> bool:
+        """Run all blocks; returns whether all is well, and what is looked at for races not too large.
+
+        Raises:
+            PtxError: when a loop does not end.
+        """
+        state = self._state
+        if len(self._global_marks) > _MOST_CELLS:
+            return False
+        while True:
+            result = run_blocks(
+                self._code.visit,
+                state,
+                self._at,
+                self._why,
+                self._places,
+                self._tests,
+                self._registers,
+                self._shared,
+                self._local,
+                self._written,
+                self._free,
+                self._warps,
+                self._meta,
+                self._addresses,
+                self._operations,
+                self._memory,
+                self._shared_marks,
+                self._global_marks,
+                self._blocks,
+            )
+            if result == s.SUSPECT or not self._settle():
+                return False
+            self._take()
+            if result == s.DONE:
+                return True
+            state[s.FUEL] = _FUEL
+            self._machine.pace.at_block(int(state[s.BLOCK]))
+            if self._warps[:, s.VISITS].max() > self._most_steps:
+                raise PtxError(
+                    english(
+                        "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
+                        most=self._most_steps,
+                    ),
+                    self._place(int(state[s.LAST])),
+                )
+
+    def _place(self, block: int) -> Place:
+        of_block = self._machine.kernel.blocks[block]
+        everything = (*of_block.body, *((of_block.end,) if of_block.end else ()))
+        return everything[0].place if everything else Place()
+
+    def _settle(self) -> bool:
+        return bool(
+            settle(
+                self._state,
+                self._meta,
+                self._addresses,
+                self._operations,
+                self._memory,
+                self._shared_marks,
+                self._written,
+                self._global_marks,
+                True,
+            )
+        )
+
+    def _take(self) -> None:
+        """Take the requests that wait over into the log."""
+        state = self._state
+        count = int(state[s.ROWS])
+        state[s.ROWS] = state[s.SETTLED] = 0
+        if not count:
+            return
+        meta, addresses = self._meta[:count], self._addresses[:count]
+        site, block, warp, step, epoch = (meta[:, column] for column in range(5))
+        self._machine.log.add_rows(
+            Requests(
+                addresses.copy(),
+                site.astype(np.int32),
+                block.copy(),
+                warp.astype(np.int32),
+                step.astype(np.int32),
+                epoch.astype(np.int32),
+                self._stored(meta, addresses),
+            )
+        )
+
+    def _stored(self, meta: NDArray[np.int64], addresses: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what single elements stored in shared memory are, NaN elsewhere."""
+        numbers = meta[:, s.OPERATION]
+        operations = self._operations[np.where(numbers >= 0, numbers, 0)]
+        single = (operations[:, s.KIND] == s.STORE) & (operations[:, s.COUNT] == 1) & (numbers >= 0)
+        values = np.full(addresses.shape, np.nan)
+        for site in np.unique(meta[single, s.SITE]):
+            rows = np.flatnonzero(single & (meta[:, s.SITE] == site))
+            width = int(operations[rows[0], s.WIDTH])
+            dtype = self._machine.sites.dtype_of_store(int(site), addresses[rows[0]], self._machine.layout.placed)
+            if dtype is not None and dtype.itemsize == width:
+                bits = self._bits[rows].astype(f"u{width}").view(dtype).astype(np.float64)
+                values[rows] = np.where(addresses[rows] >= 0, bits, np.nan)
+        return values

@@ -1,0 +1,60 @@
+"""The memory that compiled kernels, the loops that run them, and Python share: where everything in it lies.
+
+``State`` is an array of 64-bit integers: numbers, addresses of arrays, and from ``TABLE`` on what a kernel names. The
+other constants are columns of arrays.
+"""
+
+FIRST_ADDRESS = 0x7000_0000_0000  # of global memory
+
+# -- the state
+FUEL = 0  # visits of blocks until Python is asked
+ROWS = 1  # requests that wait to be taken
+ROWS_LIMIT = 2
+BLOCK = 3  # the block of the grid that runs
+WARP = 4
+LAST = 5  # the block of the kernel that ran last
+SHARED_START, SHARED_BYTES, LOCAL_BYTES, SLOTS = 6, 7, 8, 9
+META, ADDRESSES, BITS = 10, 11, 12  # addresses of what is known of each request
+MEMORY, SHARED, LOCAL, OPERATIONS, WARPS, SCRATCH = 13, 14, 15, 16, 17, 18
+BARRIER = 19  # the operation that a warp comes to
+TEST = 37  # what its lanes bring there
+WAITS_AT = 38  # the highest block of the kernel with a barrier that threads wait at
+STARTED = 20  # whether the block has begun
+CELL_SHIFT = 22  # bytes of a shared cell, as a power of two
+UNWRITTEN = 23  # shared cells that nobody has written
+STORES = 24  # whether the interval has stores or updates in shared memory
+SETTLED = 25  # requests that have been looked at for races
+LATEST_EXIT = 26  # the highest block of the kernel that a thread ended at in this interval
+GLOBAL_SHIFT = 27
+ALLOCATIONS = 28
+AXES = 29  # to 34: three numbers of blocks; the coordinates of the block come behind them
+THREADS, END = 35, 36
+NUMBER_OF_BARRIER = 39
+TABLE = 40
+
+# -- columns of a request
+SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+# -- columns of an operation: an instruction that touches memory, or a barrier
+KIND, SPACE, WIDTH, COUNT, SHARED_SITE, GLOBAL_SITE, UPDATE, TYPE, STRONG, OPERATION_COLUMNS = range(10)
+LOAD, STORE, CHANGE = 0, 1, 2
+GLOBAL, SHARED_SPACE, LOCAL_SPACE, GENERIC = 0, 1, 2, 3
+NO_UPDATE = -1
+ADD, MIN, MAX, EXCHANGE, SWAP, INCREMENT, DECREMENT, AND, OR, XOR = range(10)
+UNSIGNED, SIGNED, FLOAT = 0, 1, 2
+
+# -- columns of an operation that is a barrier
+REDUCTION, PLACE, NUMBER, RESULT, IS_COUNT = 0, 1, 2, 3, 4
+NOTHING, COUNTS, ALL, ANY = range(4)
+
+# -- columns of an allocation
+START, NBYTES, DATA, MARKS, ALLOCATION_COLUMNS = 0, 1, 2, 3, 4
+
+# -- columns of a warp
+STEPS, EPOCHS, PHASES, VISITS, WARP_COLUMNS = 0, 1, 2, 3, 4
+
+# -- what a visit of blocks ends with
+GO_ON, ASK, WAIT, WAIT_WARP, SUSPECT, DONE = range(6)
+
+# -- bytes of the scratch memory, where operands of an access lie
+AT, FIRST, SECOND, SCRATCH_BYTES = 0, 256, 256 + 2048, 256 + 4096
