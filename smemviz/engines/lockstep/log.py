@@ -7,7 +7,7 @@ goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any
@@ -207,21 +207,27 @@ class Log:
         elif self.totals is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
-    def add_rows(self, rows: Requests) -> None:
-        """Note requests that are in the order of blocks, and in that of each warp's steps."""
-        self._rows += len(rows)
+    def add_rows(
+        self,
+        sites: NDArray[np.int64],
+        blocks: NDArray[np.int64],
+        addresses: NDArray[np.int64],
+        of: Callable[[Any], Requests],
+    ) -> None:
+        """Note requests in the order of blocks, and in that of each warp's steps; ``of`` gives some or all of them."""
+        self._rows += len(sites)
         if self.totals is None and self._rows * ROW_BYTES > self._limit:
             self._count_from_here()
+        chosen: Any = slice(None)
         if self.totals is not None:
-            for site in np.unique(rows.site):
-                add_requests(self.totals, site, self.sites[site], [rows.addresses[rows.site == site]], 1)
-            chosen = np.isin(rows.block, self._chosen)
-            self._kept_rows += int(np.count_nonzero(chosen))
+            for site in np.flatnonzero(np.bincount(sites)):
+                add_requests(self.totals, site, self.sites[site], [addresses[sites == site]], 1)
+            chosen = np.isin(blocks, self._chosen).nonzero()[0]
+            self._kept_rows += len(chosen)
             # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
-            if not chosen.any() or self._kept_rows * ROW_BYTES > self._limit:
+            if not len(chosen) or self._kept_rows * ROW_BYTES > self._limit:
                 return
-            rows = rows.select(chosen)
-        self._parts.append(rows)
+        self._parts.append(of(chosen))
         self._sorted = False
 
     def barrier(self, mask: Mask) -> None:
@@ -303,7 +309,7 @@ class NoLog(Log):
     def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
         """Note nothing."""
 
-    def add_rows(self, rows: Requests) -> None:
+    def add_rows(self, *rows: Any) -> None:
         """Note nothing."""
 
     def barrier(self, mask: Mask) -> None:

@@ -247,30 +247,35 @@ class CompiledLaunch:
         if not count:
             return
         meta, addresses = self._meta[:count], self._addresses[:count]
-        site, block, warp, step, epoch = (meta[:, column] for column in range(5))
-        self._machine.log.add_rows(
-            Requests(
-                addresses.copy(),
+
+        def some(rows: Any) -> Requests:
+            site, block, warp, step, epoch = (meta[rows, column] for column in range(5))
+            return Requests(
+                addresses[rows].copy(),
                 site.astype(np.int32),
                 block.copy(),
                 warp.astype(np.int32),
                 step.astype(np.int32),
                 epoch.astype(np.int32),
-                self._stored(meta, addresses),
+                self._stored(meta[rows], addresses[rows], self._bits[:count][rows]),
             )
-        )
 
-    def _stored(self, meta: NDArray[np.int64], addresses: NDArray[np.int64]) -> NDArray[np.float64]:
+        self._machine.log.add_rows(meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
+
+    def _stored(
+        self, meta: NDArray[np.int64], addresses: NDArray[np.int64], bits: NDArray[np.uint64]
+    ) -> NDArray[np.float64]:
         """Return what single elements stored in shared memory are, NaN elsewhere."""
-        numbers = meta[:, s.OPERATION]
-        operations = self._operations[np.where(numbers >= 0, numbers, 0)]
-        single = (operations[:, s.KIND] == s.STORE) & (operations[:, s.COUNT] == 1) & (numbers >= 0)
+        number = meta[:, s.OPERATION]
+        operations = self._operations[np.where(number >= 0, number, 0)]
+        single = (operations[:, s.KIND] == s.STORE) & (operations[:, s.COUNT] == 1) & (number >= 0)
         values = np.full(addresses.shape, np.nan)
         for site in np.unique(meta[single, s.SITE]):
             rows = np.flatnonzero(single & (meta[:, s.SITE] == site))
             width = int(operations[rows[0], s.WIDTH])
-            dtype = self._machine.sites.dtype_of_store(int(site), addresses[rows[0]], self._machine.layout.placed)
+            placed = self._machine.layout.placed
+            dtype = self._machine.sites.dtype_of_store(int(site), addresses[rows[0]], placed)
             if dtype is not None and dtype.itemsize == width:
-                bits = self._bits[rows].astype(f"u{width}").view(dtype).astype(np.float64)
-                values[rows] = np.where(addresses[rows] >= 0, bits, np.nan)
+                numbers = bits[rows].astype(f"u{width}").view(dtype).astype(np.float64)
+                values[rows] = np.where(addresses[rows] >= 0, numbers, np.nan)
         return values

@@ -161,79 +161,119 @@ def _change(operation: Any, place: int, first: int, second: int) -> None:
     _put(first, width, old)
 
 
-def _access(state_at: int, number: int, mask: int) -> int:
-    """Let some lanes of the warp that runs touch memory, and note the request; returns whether all is well.
+@compiled
+def _range(addresses: Any, mask: int, window: int, touched: Any) -> tuple[int, int, int]:
+    """Return the lowest and the highest address of some lanes and the bits that any has; note them as a request."""
+    low, high, bits = np.int64(1) << 62, np.int64(-1), np.int64(0)
+    for lane in range(_LANES):
+        address = addresses[lane] - window
+        on = mask >> lane & 1
+        low = min(low, address if on else low)
+        high = max(high, address if on else high)
+        bits |= address if on else 0
+        touched[lane] = address if on else -1
+    return low, high, bits
 
-    Their addresses and what they store are in the scratch memory, and what they load is there afterwards.
-    """
-    state = numba.carray(_pointer(state_at), (s.TABLE,), np.int64)
-    if mask == 0:
-        return s.GO_ON
-    operation = numba.carray(
-        _pointer(state[s.OPERATIONS] + 8 * s.OPERATION_COLUMNS * number), (s.OPERATION_COLUMNS,), np.int64
-    )
-    warp, slots = state[s.WARP], state[s.SLOTS]
-    addresses = numba.carray(_pointer(state[s.SCRATCH] + s.AT), (_LANES,), np.int64)
-    first, second = state[s.SCRATCH] + s.FIRST, state[s.SCRATCH] + s.SECOND
-    kind, space, width, count = operation[s.KIND], operation[s.SPACE], operation[s.WIDTH], operation[s.COUNT]
-    size = width * count
-    bits = 0
-    lane = 0
-    while not mask >> lane & 1:
-        lane += 1
-    window = 0
-    if space == s.GENERIC:
-        space = _space_of(addresses[lane])
-        window = _SHARED_WINDOW if space == s.SHARED_SPACE else _LOCAL_WINDOW if space == s.LOCAL_SPACE else 0
-        for lane in range(_LANES):
-            if mask >> lane & 1 and _space_of(addresses[lane]) != space:
-                return s.SUSPECT
-    site = operation[s.SHARED_SITE] if space == s.SHARED_SPACE else operation[s.GLOBAL_SITE]
-    noted = space != s.LOCAL_SPACE and site >= 0
-    row = state[s.ROWS]
-    touched = numba.carray(_pointer(state[s.ADDRESSES] + 8 * _LANES * row), (_LANES,), np.int64)
-    stored = numba.carray(_pointer(state[s.BITS] + 8 * _LANES * row), (_LANES,), np.uint64)
-    memory = numba.carray(_pointer(state[s.MEMORY]), (state[s.ALLOCATIONS], s.ALLOCATION_COLUMNS), np.int64)
+
+@compiled
+def _move(kind: int, width: int, count: int, mask: int, base: int, stride: int, touched: Any, values: int) -> int:
+    """Load or store what some lanes ask for, all in one piece of memory; returns the lanes that changed something."""
     changed = 0
-    start, end, base, stride = state[s.SHARED_START], state[s.SHARED_START] + state[s.SHARED_BYTES], state[s.SHARED], 0
-    if space == s.LOCAL_SPACE:
-        start, end = 0, state[s.LOCAL_BYTES]
-        stride = end
-        base = state[s.LOCAL] + warp * _LANES * stride
+    if width == 4 and count == 1 and kind == s.LOAD and not stride:
+        for lane in range(_LANES):
+            if mask >> lane & 1:
+                _put_word(values + 4 * lane, _word(base + touched[lane]))
+        return 0
     for lane in range(_LANES):
         if not mask >> lane & 1:
-            if noted:
-                touched[lane] = -1
             continue
-        address = addresses[lane] - window
-        bits |= address
-        if space == s.GLOBAL:
-            allocation = (address - s.FIRST_ADDRESS) >> 32
-            if allocation < 0 or allocation >= state[s.ALLOCATIONS]:
-                return s.SUSPECT
-            start, end = memory[allocation, s.START], memory[allocation, s.START] + memory[allocation, s.NBYTES]
-            base = memory[allocation, s.DATA]
-        if address < start or address + size > end or address & (min(size, 16) - 1):
-            return s.SUSPECT
-        if noted:
-            touched[lane] = address
-        place = base + address - start + stride * lane
-        if kind == s.CHANGE:
-            old = _get(place, width)
-            _change(operation, place, first + width * lane, second + width * lane)
-            changed |= (old != _get(place, width)) << lane
-            continue
+        place = base + touched[lane] + stride * lane
         for piece in range(count):
-            value_at = first + width * (piece * _LANES + lane)
+            value_at = values + width * (piece * _LANES + lane)
             if kind == s.LOAD:
                 _put(value_at, width, _get(place + width * piece, width))
             else:
                 value = _get(value_at, width)
                 changed |= (_get(place + width * piece, width) != value) << lane
                 _put(place + width * piece, width, value)
-                stored[lane] = value
-    if not noted:
+    return changed
+
+
+def _access(state_at: int, number: int, mask: int) -> int:
+    """Let some lanes of the warp that runs touch memory, and note the request; returns whether all is well.
+
+    Their addresses and what they store are in the scratch memory, and what they load is there afterwards.
+    """
+    if mask == 0:
         return s.GO_ON
+    state = numba.carray(_pointer(state_at), (s.TABLE,), np.int64)
+    operation = numba.carray(
+        _pointer(state[s.OPERATIONS] + 8 * s.OPERATION_COLUMNS * number), (s.OPERATION_COLUMNS,), np.int64
+    )
+    warp = state[s.WARP]
+    addresses = numba.carray(_pointer(state[s.SCRATCH] + s.AT), (_LANES,), np.int64)
+    first, second = state[s.SCRATCH] + s.FIRST, state[s.SCRATCH] + s.SECOND
+    kind, space, width, count = operation[s.KIND], operation[s.SPACE], operation[s.WIDTH], operation[s.COUNT]
+    size = width * count
+    row = state[s.ROWS]
+    touched = numba.carray(_pointer(state[s.ADDRESSES] + 8 * _LANES * row), (_LANES,), np.int64)
+    low, high, bits = _range(addresses, mask, 0, touched)
+    if space == s.GENERIC:
+        space = _space_of(low)
+        if _space_of(high) != space:
+            return s.SUSPECT
+        if space != s.GLOBAL:
+            window = _SHARED_WINDOW if space == s.SHARED_SPACE else _LOCAL_WINDOW
+            low, high, bits = _range(addresses, mask, window, touched)
+    if bits & (min(size, 16) - 1):
+        return s.SUSPECT
+    changed = 0
+    stride = 0
+    if space == s.GLOBAL:
+        allocation, last = (low - s.FIRST_ADDRESS) >> 32, (high - s.FIRST_ADDRESS) >> 32
+        if allocation < 0 or last >= state[s.ALLOCATIONS]:
+            return s.SUSPECT
+        memory = numba.carray(_pointer(state[s.MEMORY]), (last + 1, s.ALLOCATION_COLUMNS), np.int64)
+        start, end = memory[allocation, s.START], memory[allocation, s.START] + memory[allocation, s.NBYTES]
+        base = memory[allocation, s.DATA] - start
+        if allocation != last:  # lanes with memory of their own each
+            for lane in range(_LANES):
+                if mask >> lane & 1:
+                    own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
+                    if touched[lane] < own[s.START] or touched[lane] + size > own[s.START] + own[s.NBYTES]:
+                        return s.SUSPECT
+            start, end = low, high + size
+    elif space == s.SHARED_SPACE:
+        start, end = state[s.SHARED_START], state[s.SHARED_START] + state[s.SHARED_BYTES]
+        base = state[s.SHARED] - start
+    else:
+        start, end = 0, state[s.LOCAL_BYTES]
+        stride = end
+        base = state[s.LOCAL] + warp * _LANES * stride
+    if low < start or high + size > end:
+        return s.SUSPECT
+    if kind == s.CHANGE or (space == s.GLOBAL and allocation != last):
+        for lane in range(_LANES):
+            if mask >> lane & 1:
+                if space == s.GLOBAL:
+                    own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
+                    base = own[s.DATA] - own[s.START]
+                if kind == s.CHANGE:
+                    place = base + touched[lane] + stride * lane
+                    old = _get(place, width)
+                    _change(operation, place, first + width * lane, second + width * lane)
+                    changed |= (old != _get(place, width)) << lane
+                else:
+                    changed |= _move(kind, width, count, np.int64(1) << lane, base, stride, touched, first)
+    else:
+        changed = _move(kind, width, count, mask, base, stride, touched, first)
+    site = operation[s.SHARED_SITE] if space == s.SHARED_SPACE else operation[s.GLOBAL_SITE]
+    if space == s.LOCAL_SPACE or site < 0:
+        return s.GO_ON
+    if kind == s.STORE and count == 1 and space == s.SHARED_SPACE:
+        stored = numba.carray(_pointer(state[s.BITS] + 8 * _LANES * row), (_LANES,), np.uint64)
+        for lane in range(_LANES):
+            stored[lane] = _get(first + width * lane, width)
     known = numba.carray(_pointer(state[s.META] + 8 * s.META_COLUMNS * row), (s.META_COLUMNS,), np.int64)
     of_warp = numba.carray(_pointer(state[s.WARPS] + 8 * s.WARP_COLUMNS * warp), (s.WARP_COLUMNS,), np.int64)
     known[s.SITE], known[s.OF_BLOCK], known[s.OF_WARP] = site, state[s.BLOCK], warp
