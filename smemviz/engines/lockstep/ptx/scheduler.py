@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.ptx.code.blocks import Block
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.steps import Step
@@ -19,7 +20,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import english
 
 _VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
-_MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
+MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
 _FEW_VISITS, _MANY_LANES = 600, 4096
 _LONG_SECONDS = 1.0
 FIRST_STEP = 256  # loops that are no longer are not looked at
@@ -44,7 +45,7 @@ class Scheduler:
         self._steps = steps
         self._end = len(self._steps)
         self._most_steps = most_steps
-        self._returns = _returning(self._steps)
+        self._returns = returning([step.block for step in steps])
         self.steps = 0
 
     def run(self) -> None:
@@ -139,7 +140,7 @@ class Scheduler:
             if self._machine.changes != self._changes:
                 self._changes, self._in_vain = self._machine.changes, 0
             self._in_vain += 1
-            if self._in_vain > _MOST_VISITS:
+            if self._in_vain > MOST_VISITS:
                 self._deadlock(step)
             if self._together is None and self._visits[number] % _VISITS_BEFORE_OTHERS == 0:
                 self._waiting.let_others_go(self._machine.lanes)
@@ -237,18 +238,18 @@ class Scheduler:
         raise StoppedError
 
 
-def _returning(steps: Sequence[Step]) -> set[int]:
+def returning(blocks: Sequence[Block]) -> set[int]:
     """Return the blocks that do nothing and end the thread: who gets there has ended."""
-    returning: set[int] = set()
-    for number in reversed(range(len(steps))):
-        step = steps[number]
-        if step.actions or step.guard is not None or step.barrier is not None:
+    ending: set[int] = set()
+    for number in reversed(range(len(blocks))):
+        block = blocks[number]
+        end = block.end
+        if block.body or (end is not None and (end.guard is not None or end.opcode not in ("bra", "ret", "exit"))):
             continue
-        end = step.block.end
-        to = step.block.following if end is None else step.block.targets[0] if end.opcode == "bra" else -1
-        if (end is not None and end.opcode in ("ret", "exit")) or to in returning:
-            returning.add(number)
-    return returning
+        to = block.following if end is None else block.targets[0] if end.opcode == "bra" else -1
+        if (end is not None and end.opcode != "bra") or to in ending:
+            ending.add(number)
+    return ending
 
 
 class Cycle:

@@ -111,11 +111,15 @@ def _step(kernel: Kernel, block: Block) -> Step:
     index = read(kernel, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
     barrier = barrier_of(kernel, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
     everything = (*block.body, *((block.end,) if block.end else ()))
-    waits = any(
+    return Step(actions, block, guard, index, barrier, may_wait(block), everything[0].place if everything else Place())
+
+
+def may_wait(block: Block) -> bool:
+    """Tell whether threads may run a block again and again until others have done something."""
+    return any(
         instruction.opcode in _WAITING or (instruction.opcode in ("ld", "atom") and instruction.has(*_ORDERED))
         for instruction in block.body
     )
-    return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())
 
 
 def remembering(kernel: Kernel, instruction: Instruction, action: Action) -> Action:

@@ -215,6 +215,38 @@ def _active_mask(e: Emitter, instruction: Instruction) -> None:
     e.write(instruction.operands[0], "b32", e.splat(e.running))
 
 
+def _match(e: Emitter, instruction: Instruction) -> None:
+    if instruction.one_of("any", "all") == "all":
+        raise NotCompiled(instruction.text)
+    value = e.read(instruction.operands[1], instruction.type)
+    e.write(instruction.operands[0], "b32", e.matched(value))
+
+
+_EVERYONE = 0xFFFFFFFF
+_NEUTRAL = {"add": 0, "or": 0, "xor": 0, "and": _EVERYONE}
+_NEUTRAL_OF_EXTREMES = {"umin": _EVERYONE, "umax": 0, "smin": 0x7FFFFFFF, "smax": 0x80000000}
+
+
+def _reduce(e: Emitter, instruction: Instruction) -> None:
+    name, kind = instruction.one_of("add", "min", "max", "and", "or", "xor"), instruction.type
+    members = e.kernel.number(instruction.operands[2])
+    if kind[0] == "f" or members is None or members & _EVERYONE != _EVERYONE:
+        raise NotCompiled(instruction.text)
+    name = f"{'s' if kind[0] == 's' else 'u'}{name}" if name in ("min", "max") else name
+    value = e.read(instruction.operands[1], kind)
+    neutral = constant(WORD, (_NEUTRAL | _NEUTRAL_OF_EXTREMES)[name])
+    here = e.b.bitcast(e.running, vector("pred"))
+    e.write(instruction.operands[0], kind, e.splat(e.reduced(name, e.b.select(here, value, neutral))))
+
+
+def _elect(e: Emitter, instruction: Instruction) -> None:
+    to, chosen = first_and_second(instruction.operands[0])
+    lowest = e.b.and_(e.running, e.b.neg(e.running))
+    if chosen is not None:
+        raise NotCompiled(instruction.text)
+    e.write(to, "pred", e.b.bitcast(lowest, vector("pred")))
+
+
 ACCESSES: dict[str, Emit] = {
     **dict.fromkeys(("ld", "ldu"), _load),
     "st": _store,
@@ -227,4 +259,7 @@ ACCESSES: dict[str, Emit] = {
     "shfl": _shuffle,
     "vote": _vote,
     "activemask": _active_mask,
+    "match": _match,
+    "redux": _reduce,
+    "elect": _elect,
 }

@@ -7,6 +7,7 @@ change. Lanes that do not run compute too, with whatever is there; what they get
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -27,6 +28,8 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by, written_by
+from smemviz.engines.lockstep.ptx.scheduler import MOST_VISITS, returning
+from smemviz.engines.lockstep.ptx.steps import may_wait
 
 LANES = 32
 BIT, WORD, LONG = ir.IntType(1), ir.IntType(32), ir.IntType(64)
@@ -35,6 +38,8 @@ _BYTE = ir.IntType(8)
 _FLOATS = {"f16": ir.HalfType(), "f32": ir.FloatType(), "tf32": ir.FloatType(), "f64": ir.DoubleType()}
 _ROWS = ("tid.x", "tid.y", "tid.z", "laneid", "warpid")
 _SCALARS = ("ntid.", "nctaid.", "ctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
+
+_MOST_TARGETS = 64
 
 Emit = Callable[["Emitter", Instruction], None]
 Operation = list[int]
@@ -64,13 +69,13 @@ class Emitter:
     ``operations`` the accesses and barriers as ``state`` has them; of a barrier the place is an index of ``places``.
     """
 
-    def __init__(self, kernel: Kernel, table: dict[str, Emit], access_at: int, permute_at: int) -> None:
+    def __init__(self, kernel: Kernel, table: dict[str, Emit], access_at: int, permute_at: int, match_at: int) -> None:
         self.kernel = kernel
         self.named: dict[tuple[str, str], int] = {}
         self.operations: list[Operation] = []
         self.places: dict[Any, int] = {}
         self._table = table
-        self._access_at, self._permute_at = access_at, permute_at
+        self._access_at, self._permute_at, self._match_at = access_at, permute_at, match_at
         self._offsets, self.registers_bytes = _kept_registers(kernel)
         self.module = ir.Module()
         self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 6), "visit")
@@ -80,7 +85,8 @@ class Emitter:
 
     def _emit(self) -> None:
         state, at, registers, number, mask, self._limit = self._function.args
-        blocks, end = self.kernel.blocks, len(self.kernel.blocks)
+        blocks = self.kernel.blocks
+        ending = returning(blocks)
         self.b = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._state = self.b.inttoptr(state, _POINTER)
         self._at = self.b.inttoptr(at, _POINTER)
@@ -103,7 +109,7 @@ class Emitter:
         self._target = self.b.phi(LONG)
         self.b.cbranch(self.b.icmp_signed("<", self._target, self._limit), go, leave)
         self.b.position_at_end(leave)
-        self._send(constant(WORD, 0), self._target)
+        self._send(self._target)
         self.b.ret(LONG(s.GO_ON))
         self.b.position_at_end(go)
         where = self.b.phi(LONG)
@@ -116,7 +122,7 @@ class Emitter:
         run = self._function.append_basic_block("run")
         self.b.cbranch(self.b.and_(has_room, self.b.icmp_signed(">=", fuel, LONG(0))), run, self._ask)
         self.b.position_at_end(self._ask)
-        self._send(constant(WORD, 0), where)
+        self._send(where)
         self.b.ret(LONG(s.ASK))
         self.b.position_at_end(self._suspect)
         self.b.ret(LONG(s.SUSPECT))
@@ -126,7 +132,7 @@ class Emitter:
             begin = self._function.append_basic_block(f"block{index}")
             choose.add_case(LONG(index), begin)
             self.b.position_at_end(begin)
-            self._block(block, end)
+            self._block(_ended(block, ending, len(blocks)), len(blocks))
 
     def number_in_state(self, index: int) -> Any:
         return self.b.load(self._place(self._state, 8 * index), typ=LONG, align=8)
@@ -143,7 +149,7 @@ class Emitter:
         one = self.b.insert_element(ir.Constant(whole, ir.Undefined), value, WORD(0))
         return self.b.shuffle_vector(one, ir.Constant(whole, ir.Undefined), constant(WORD, 0))
 
-    def _send(self, _: Any, to: Any) -> None:
+    def _send(self, to: Any) -> None:
         """Send the lanes that run to a block."""
         targets = to if isinstance(to.type, ir.VectorType) else self.splat(self.b.trunc(to, WORD))
         before = self.b.load(self._at, typ=vector(WORD), align=4)
@@ -154,6 +160,12 @@ class Emitter:
     def _block(self, block: Block, end: int) -> None:
         self._known: dict[str, Any] = {}
         self._written: set[str] = set()
+        if may_wait(block):
+            in_vain = self.b.add(self.number_in_state(s.IN_VAIN), LONG(1))
+            self._set(s.IN_VAIN, in_vain)
+            goes_on = self._function.append_basic_block("goes_on")
+            self.b.cbranch(self.b.icmp_signed("<", in_vain, LONG(MOST_VISITS)), goes_on, self._suspect)
+            self.b.position_at_end(goes_on)
         for instruction in block.body:
             self._instruction(instruction)
         self._end(block, end)
@@ -188,13 +200,23 @@ class Emitter:
         if instruction is not None and instruction.opcode in ("bar", "barrier"):
             self._barrier(instruction, block)
             return
-        if instruction is not None and instruction.opcode in ("brx", "trap"):
-            if instruction.opcode == "brx":
-                raise NotCompiled(instruction.text)
-            self._store_registers()
+        if instruction is not None and instruction.opcode == "trap":
             self.b.branch(self._suspect)
             return
+        chosen = None
+        if instruction is not None and instruction.opcode == "brx":
+            if test is not None or len(block.targets) > _MOST_TARGETS:
+                raise NotCompiled(instruction.text)
+            index = self.read(instruction.operands[0], "u32")
+            chosen = constant(WORD, block.targets[-1])
+            for number, target in enumerate(block.targets[:-1]):
+                is_it = self.b.icmp_unsigned("==", index, constant(WORD, number))
+                chosen = self.b.select(is_it, constant(WORD, target), chosen)
         self._store_registers()
+        if chosen is not None:
+            self._send(chosen)
+            self.b.ret(LONG(s.GO_ON))
+            return
         if instruction is None:
             self._go(LONG(block.following))
             return
@@ -209,7 +231,7 @@ class Emitter:
         together = self._function.append_basic_block("together")
         self.b.cbranch(self.b.or_(all_taken, none_taken), together, apart)
         self.b.position_at_end(apart)
-        self._send(None, self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
+        self._send(self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
         self.b.ret(LONG(s.GO_ON))
         self.b.position_at_end(together)
         self._go(self.b.select(all_taken, LONG(target), LONG(block.following)))
@@ -247,7 +269,7 @@ class Emitter:
         self._set(s.BARRIER, LONG(len(self.operations)))
         self._set(s.NUMBER_OF_BARRIER, LONG(value))
         self.operations.append(operation)
-        self._send(None, constant(WORD, block.following))
+        self._send(constant(WORD, block.following))
         self.b.ret(LONG(s.WAIT_WARP if of_warp else s.WAIT))
 
     # -- registers
@@ -257,14 +279,11 @@ class Emitter:
         if name in self._known:
             return self._known[name]
         kind = self.kernel.registers[name]
-        if name not in self._offsets:  # nothing sets it before it is read
-            value = constant(BIT if kind == "pred" else ir.IntType(8 * SIZES[kind]), 0)
+        place = self._place(self._registers, self._offsets[name])
+        if kind == "pred":
+            value = self.b.bitcast(self.b.load(place, typ=WORD, align=4), vector(BIT))
         else:
-            place = self._place(self._registers, self._offsets[name])
-            if kind == "pred":
-                value = self.b.bitcast(self.b.load(place, typ=WORD, align=4), vector(BIT))
-            else:
-                value = self.b.load(place, typ=vector(ir.IntType(8 * SIZES[kind])), align=4)
+            value = self.b.load(place, typ=vector(ir.IntType(8 * SIZES[kind])), align=4)
         self._known[name] = value
         return value
 
@@ -430,6 +449,19 @@ class Emitter:
         self._called(self._permute_at, [self._state_number, LONG(0), LONG(0)])
         return self.loaded(0, 4)
 
+    def matched(self, value: Any) -> Any:
+        """Return for each lane which of the lanes that run have its value."""
+        whole = value if value.type.element == LONG else self.b.zext(value, vector(LONG))
+        self.b.store(whole, self.scratch_at(s.FIRST), align=8)
+        self._called(self._match_at, [self._state_number, LONG(0), self.b.zext(self.running, LONG)])
+        return self.loaded(0, 4)
+
+    def reduced(self, name: str, value: Any) -> Any:
+        """Return one number of all lanes' words."""
+        full = f"llvm.vector.reduce.{name}.v{LANES}i32"
+        function = self.module.globals.get(full) or ir.Function(self.module, ir.FunctionType(WORD, [value.type]), full)
+        return self.b.call(function, [value])
+
     def intrinsic(self, name: str, *arguments: Any, flags: Sequence[Any] = ()) -> Any:
         """Call an intrinsic of LLVM that takes and returns vectors of one type."""
         kind = arguments[0].type
@@ -437,6 +469,12 @@ class Emitter:
         types = [argument.type for argument in (*arguments, *flags)]
         function = self.module.globals.get(full) or ir.Function(self.module, ir.FunctionType(kind, types), full)
         return self.b.call(function, [*arguments, *flags])
+
+
+def _ended(block: Block, ending: set[int], end: int) -> Block:
+    """Return a block that goes to the end of the kernel where it goes to a block that does nothing but end."""
+    targets = tuple(end if target in ending else target for target in block.targets)
+    return replace(block, targets=targets, following=end if block.following in ending else block.following)
 
 
 def _suffix(kind: Any) -> str:

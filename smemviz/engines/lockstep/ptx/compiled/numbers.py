@@ -389,6 +389,9 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
     if len(instruction.types) < 2 or instruction.has("relu"):
         raise NotCompiled(instruction.text)
     to, source = instruction.types[:2]
+    if to[:2] == "bf" or source[:2] == "bf":
+        _convert_bfloat(e, instruction, to, source)
+        return
     rounding = next((w for w in instruction.words if len(w) in (2, 3) and w[0] == "r" and w[1] in "nzmpa"), "")
     if to == "f16x2":
         high, low = (e.read(operand, "f32") for operand in instruction.operands[1:3])
@@ -428,6 +431,30 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
         elif SIZES[to] > SIZES[source]:
             value = e.b.sext(value, whole) if source[0] == "s" else e.b.zext(value, whole)
     e.write(instruction.operands[0], to, value)
+
+
+def _convert_bfloat(e: Emitter, instruction: Instruction, to: str, source: str) -> None:
+    if source == "bf16" and to == "f32":
+        bits = e.b.zext(e.read(instruction.operands[1], "b16"), vector(WORD))
+        e.write(instruction.operands[0], "b32", e.b.shl(bits, constant(WORD, 16)))
+        return
+    if source != "f32" or not instruction.has("rn"):
+        raise NotCompiled(instruction.text)
+    parts = []
+    for operand in instruction.operands[1:]:
+        value = e.read(operand, "f32")
+        bits = e.b.bitcast(value, vector(WORD))
+        odd = e.b.and_(e.b.lshr(bits, constant(WORD, 16)), constant(WORD, 1))
+        rounded = e.b.lshr(e.b.add(bits, e.b.add(odd, constant(WORD, 0x7FFF))), constant(WORD, 16))
+        parts.append(e.b.select(e.b.fcmp_unordered("uno", value, value), constant(WORD, 0x7FFF), rounded))
+    if len(parts) == 1:
+        e.write(instruction.operands[0], "b16", e.b.trunc(parts[0], vector("b16")))
+    else:
+        e.write(instruction.operands[0], "b32", e.b.or_(e.b.shl(parts[0], constant(WORD, 16)), parts[1]))
+
+
+def _copy_sign(e: Emitter, sign: Any, size: Any) -> Any:
+    return e.intrinsic("copysign", size, sign)
 
 
 def _to_integer(e: Emitter, value: Any, whole: Any, *, signed: bool) -> Any:
@@ -475,6 +502,7 @@ NUMBERS: dict[str, Emit] = {
         None,
         of_signed=lambda e, *v: _difference(e, *v, compare="icmp_signed"),
     ),
+    "copysign": _simple(None, _copy_sign),
     "ex2": _function(_of_intrinsic("exp2")),
     "lg2": _function(_of_intrinsic("log2")),
     "sin": _function(_of_intrinsic("sin")),

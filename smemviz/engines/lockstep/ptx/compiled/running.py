@@ -20,16 +20,18 @@ from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.accesses import ACCESSES
 from smemviz.engines.lockstep.ptx.compiled.emitter import LANES, Emitter, NotCompiled
 from smemviz.engines.lockstep.ptx.compiled.numbers import NUMBERS
-from smemviz.engines.lockstep.ptx.compiled.runtime import access, permute, run_blocks, settle
+from smemviz.engines.lockstep.ptx.compiled.runtime import access, match, permute, run_blocks, settle
 from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.messages import english
+from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import Requests
 
 _ROWS = 1 << 14
 _FUEL = 1 << 21
+_LOOKS = 256
 _MOST_CELLS = 24 << 20  # in global memory, that are looked at for races: their marks take 36 bytes each
 
 
@@ -48,13 +50,12 @@ class CompiledKernel:
 @lru_cache(maxsize=64)
 def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
     """Compile a kernel, None for one that has instructions that are left to NumPy."""
-    if any(step.end is not None and step.end.opcode == "brx" for step in kernel.blocks):
-        return None
+    called = access.address, permute.address, match.address
     try:
-        emitter = Emitter(kernel, NUMBERS | ACCESSES, access.address, permute.address)
+        emitter = Emitter(kernel, NUMBERS | ACCESSES, *called)
     except NotCompiled:
         return None
-    for address in (access.address, permute.address):
+    for address in called:
         llvm.add_symbol(f"at_{address:x}", address)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -181,10 +182,44 @@ class CompiledLaunch:
         state = self._state
         if len(self._global_marks) > _MOST_CELLS:
             return False
+        load_loops()
+        before, looks = None, 0
         while True:
-            result = run_blocks(
+            result = self._go_on()
+            if result == s.SUSPECT or not self._settle():
+                return False
+            self._take()
+            if result == s.DONE:
+                return True
+            if state[s.FUEL] >= 0:
+                continue
+            self._machine.pace.at_block(int(state[s.BLOCK]))
+            if self._warps[:, s.VISITS].max() > self._most_steps:
+                raise PtxError(
+                    english(
+                        "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
+                        most=self._most_steps,
+                    ),
+                    self._place(int(state[s.LAST])),
+                )
+            # After many visits of blocks some are made one by one: a warp that is as it was then goes in circles.
+            position = self._position()
+            if looks and position == before:
+                return False
+            before = before if looks else position
+            looks = (looks + 1) % _LOOKS
+            state[s.FUEL] = 1 if looks else _FUEL
+
+    def _position(self) -> tuple[int, ...]:
+        """Return a digest of what the warps do next, and how often memory has changed."""
+        arrays = (self._registers, self._at, self._why, self._local)
+        return int(self._state[s.CHANGES]), *(hash(array.tobytes()) for array in arrays)
+
+    def _go_on(self) -> int:
+        return int(
+            run_blocks(
                 self._code.visit,
-                state,
+                self._state,
                 self._at,
                 self._why,
                 self._places,
@@ -203,21 +238,7 @@ class CompiledLaunch:
                 self._global_marks,
                 self._blocks,
             )
-            if result == s.SUSPECT or not self._settle():
-                return False
-            self._take()
-            if result == s.DONE:
-                return True
-            state[s.FUEL] = _FUEL
-            self._machine.pace.at_block(int(state[s.BLOCK]))
-            if self._warps[:, s.VISITS].max() > self._most_steps:
-                raise PtxError(
-                    english(
-                        "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
-                        most=self._most_steps,
-                    ),
-                    self._place(int(state[s.LAST])),
-                )
+        )
 
     def _place(self, block: int) -> Place:
         of_block = self._machine.kernel.blocks[block]

@@ -267,6 +267,9 @@ def _access(state_at: int, number: int, mask: int) -> int:
                     changed |= _move(kind, width, count, np.int64(1) << lane, base, stride, touched, first)
     else:
         changed = _move(kind, width, count, mask, base, stride, touched, first)
+    if changed and space != s.LOCAL_SPACE:
+        state[s.IN_VAIN] = 0
+        state[s.CHANGES] += 1
     site = operation[s.SHARED_SITE] if space == s.SHARED_SPACE else operation[s.GLOBAL_SITE]
     if space == s.LOCAL_SPACE or site < 0:
         return s.GO_ON
@@ -365,7 +368,7 @@ def _pass_of_warp(state: Any, at: Any, why: Any) -> bool:
 def _run_warp(kernel: int, warp: int, state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any) -> int:
     """Run a warp until it waits for others, or has ended: of its threads those at the lowest block go first."""
     end = state[s.END]
-    state[s.WARP] = warp
+    state[s.WARP], state[s.IN_VAIN] = warp, 0
     while True:
         lowest, limit = end, end
         for lane in range(_LANES):
@@ -467,3 +470,19 @@ def _permute(state_at: int, _: int, __: int) -> int:
 
 
 permute = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_permute)
+
+
+def _match(state_at: int, _: int, mask: int) -> int:
+    """Give each lane the lanes that have its 64 bits, from and to scratch memory."""
+    scratch = _number(state_at + 8 * s.SCRATCH)
+    values = numba.carray(_pointer(scratch + s.FIRST), (_LANES,), np.int64).copy()
+    words = numba.carray(_pointer(scratch + s.FIRST), (_LANES,), np.uint32)
+    for lane in range(_LANES):
+        same = 0
+        for other in range(_LANES):
+            same |= (values[other] == values[lane]) << other
+        words[lane] = np.uint32(same & mask)
+    return 0
+
+
+match = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_match)

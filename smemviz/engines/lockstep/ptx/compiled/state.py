@@ -27,10 +27,12 @@ SETTLED = 25  # requests that have been looked at for races
 LATEST_EXIT = 26  # the highest block of the kernel that a thread ended at in this interval
 GLOBAL_SHIFT = 27
 ALLOCATIONS = 28
+IN_VAIN = 21  # visits of blocks that may wait for others since memory changed
 AXES = 29  # to 34: three numbers of blocks; the coordinates of the block come behind them
 THREADS, END = 35, 36
 NUMBER_OF_BARRIER = 39
-TABLE = 40
+CHANGES = 40  # requests that changed memory
+TABLE = 41
 
 # -- columns of a request
 SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -169,7 +169,8 @@ def _run(ready: Prepared, new: Callable[[], Machine], options: LaunchOptions, *,
         return machine
 
     machine, kernel = new(), ready.kernel
-    if together or kernel.compiled_pays is False:
+    # What strangers send is not made into machine code: their loops count together.
+    if together or options.limits.all_loops or kernel.compiled_pays is False:
         return by_numpy(machine)
     allocations = machine.memory.allocations
     before = {number: allocations[number].data.copy() for number in machine.in_global.watched}
