@@ -220,7 +220,7 @@ class Log:
             self._count_from_here()
         chosen: Any = slice(None)
         if self.totals is not None:
-            for site in np.flatnonzero(np.bincount(sites)):
+            for site in np.flatnonzero(np.bincount(sites)).tolist():
                 add_requests(self.totals, site, self.sites[site], [addresses[sites == site]], 1)
             chosen = np.isin(blocks, self._chosen).nonzero()[0]
             self._kept_rows += len(chosen)

@@ -21,7 +21,7 @@ from smemviz.engines.lockstep.ptx.compiled.emitter import (
     WORD,
     Emit,
     Emitter,
-    NotCompiled,
+    NotCompiledError,
     Operation,
     constant,
     first_and_second,
@@ -39,14 +39,29 @@ _SPACES = {
     "generic": s.GENERIC,
 }
 _UPDATES = {
-    **{"add": s.ADD, "min": s.MIN, "max": s.MAX, "exch": s.EXCHANGE, "cas": s.SWAP},
-    **{"inc": s.INCREMENT, "dec": s.DECREMENT, "and": s.AND, "or": s.OR, "xor": s.XOR},
+    "add": s.ADD,
+    "min": s.MIN,
+    "max": s.MAX,
+    "exch": s.EXCHANGE,
+    "cas": s.SWAP,
+    "inc": s.INCREMENT,
+    "dec": s.DECREMENT,
+    "and": s.AND,
+    "or": s.OR,
+    "xor": s.XOR,
 }
 _TYPES = {"u": s.UNSIGNED, "i": s.SIGNED, "f": s.FLOAT}
 
 
 def _operation(
-    e: Emitter, kind: int, space: str, width: int, count: int, site: int | None, update: int = s.NO_UPDATE, type_: int = 0
+    e: Emitter,
+    kind: int,
+    space: str,
+    width: int,
+    count: int,
+    site: int | None,
+    update: int = s.NO_UPDATE,
+    type_: int = 0,
 ) -> Operation:
     """Return an access; ``site`` is an index of the kernel's memory, None for what is no request."""
     strong = site is not None and e.kernel.memory[site].strong
@@ -92,16 +107,16 @@ def _atomic(e: Emitter, instruction: Instruction) -> None:
     kind = instruction.type
     name = instruction.one_of(*_UPDATES)
     if kind in ("f16", "f16x2", "bf16", "bf16x2", "b128") or isinstance(instruction.operands[-1], Group):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     if instruction.has("async", "mbarrier", "release", "acq_rel"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     dtype, width = DTYPES[kind], SIZES[kind]
     reduces = instruction.opcode == "red"
     operands = instruction.operands if reduces else instruction.operands[1:]
     bits = f"b{8 * width}"
     values = [e.read(operand, bits) for operand in operands[1:]]
     if dtype.kind == "f" and name not in ("add", "exch"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     operation = _operation(
         e, s.CHANGE, space_of(instruction), width, 1, _site(e, instruction), _UPDATES[name], _TYPES[dtype.kind]
     )
@@ -123,7 +138,7 @@ def _copy(e: Emitter, instruction: Instruction) -> None:
         or not isinstance(size, Number)
         or not plain
     ):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     pieces = size.value // 4
     loads, stores = _site(e, instruction), _site(e, instruction, 1)
     to, source = e.address(instruction.operands[0]), e.address(instruction.operands[1])
@@ -161,7 +176,6 @@ def _nothing(e: Emitter, instruction: Instruction) -> None:
 
 
 # -- lanes of a warp
-
 
 
 def _lanes() -> Any:
@@ -217,7 +231,7 @@ def _active_mask(e: Emitter, instruction: Instruction) -> None:
 
 def _match(e: Emitter, instruction: Instruction) -> None:
     if instruction.one_of("any", "all") == "all":
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     value = e.read(instruction.operands[1], instruction.type)
     e.write(instruction.operands[0], "b32", e.matched(value))
 
@@ -231,7 +245,7 @@ def _reduce(e: Emitter, instruction: Instruction) -> None:
     name, kind = instruction.one_of("add", "min", "max", "and", "or", "xor"), instruction.type
     members = e.kernel.number(instruction.operands[2])
     if kind[0] == "f" or members is None or members & _EVERYONE != _EVERYONE:
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     name = f"{'s' if kind[0] == 's' else 'u'}{name}" if name in ("min", "max") else name
     value = e.read(instruction.operands[1], kind)
     neutral = constant(WORD, (_NEUTRAL | _NEUTRAL_OF_EXTREMES)[name])
@@ -243,7 +257,7 @@ def _elect(e: Emitter, instruction: Instruction) -> None:
     to, chosen = first_and_second(instruction.operands[0])
     lowest = e.b.and_(e.running, e.b.neg(e.running))
     if chosen is not None:
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     e.write(to, "pred", e.b.bitcast(lowest, vector("pred")))
 
 

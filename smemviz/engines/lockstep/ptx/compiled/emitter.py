@@ -1,4 +1,4 @@
-"""A kernel as LLVM IR: one function that runs blocks of a warp, each instruction as an operation on vectors of 32 lanes.
+"""A kernel as LLVM IR: a function that runs blocks of a warp, each instruction an operation on vectors of 32 lanes.
 
 What a block computes stays in its values. Registers that other blocks read are in memory, where only the lanes that run
 change. Lanes that do not run compute too, with whatever is there; what they get is not kept.
@@ -45,7 +45,7 @@ Emit = Callable[["Emitter", Instruction], None]
 Operation = list[int]
 
 
-class NotCompiled(Exception):
+class NotCompiledError(Exception):
     """An instruction that is left to NumPy."""
 
 
@@ -173,7 +173,7 @@ class Emitter:
     def _instruction(self, instruction: Instruction) -> None:
         emit = self._table.get(instruction.opcode)
         if emit is None:
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         self.guard: Any = None
         if instruction.guard is not None:
             test = self.read(instruction.guard.register, "pred")
@@ -181,7 +181,7 @@ class Emitter:
         try:
             emit(self, instruction)
         except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
-            raise NotCompiled(instruction.text) from error
+            raise NotCompiledError(instruction.text) from error
         self.guard = None
 
     @property
@@ -206,7 +206,7 @@ class Emitter:
         chosen = None
         if instruction is not None and instruction.opcode == "brx":
             if test is not None or len(block.targets) > _MOST_TARGETS:
-                raise NotCompiled(instruction.text)
+                raise NotCompiledError(instruction.text)
             index = self.read(instruction.operands[0], "u32")
             chosen = constant(WORD, block.targets[-1])
             for number, target in enumerate(block.targets[:-1]):
@@ -242,7 +242,7 @@ class Emitter:
 
     def _barrier(self, instruction: Instruction, block: Block) -> None:
         if instruction.guard is not None or instruction.has("cluster", "arrive"):
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         place = self.places.setdefault(instruction.place, len(self.places))
         operands = instruction.operands
         of_warp = instruction.has("warp")
@@ -252,7 +252,7 @@ class Emitter:
             what = instruction.one_of("popc", "and", "or")
             destination, number, *count, test = operands
             if count or not isinstance(destination, Register):
-                raise NotCompiled(instruction.text)
+                raise NotCompiledError(instruction.text)
             operation[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
             operation[s.RESULT] = self._offsets[destination.name]
             operation[s.IS_COUNT] = what == "popc"
@@ -260,10 +260,10 @@ class Emitter:
         elif not of_warp and operands:
             number = operands[0]
             if len(operands) > 1:
-                raise NotCompiled(instruction.text)
+                raise NotCompiledError(instruction.text)
         value = self.kernel.number(number)
         if value is None:
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         operation[s.NUMBER] = value
         self._store_registers()
         self._set(s.BARRIER, LONG(len(self.operations)))
@@ -316,7 +316,7 @@ class Emitter:
             case Symbol(name=name, offset=offset):
                 address = self.b.add(self.symbol(name), LONG(offset))
                 return self._as(self.splat(address), kind)
-        raise NotCompiled(str(operand))
+        raise NotCompiledError(str(operand))
 
     def _as(self, value: Any, kind: str) -> Any:
         """Return bits as a type that is as wide or narrower."""
@@ -325,7 +325,7 @@ class Emitter:
             return value
         bits = 8 * SIZES[kind]
         if kind == "pred" or value.type.element == BIT or value.type.element.width < bits:
-            raise NotCompiled(f"{value.type} is not read as {kind}")
+            raise NotCompiledError(f"{value.type} is not read as {kind}")
         if value.type.element.width > bits:
             value = self.b.trunc(value, vector(ir.IntType(bits)))
         return self.b.bitcast(value, whole) if value.type != whole else value
@@ -336,7 +336,7 @@ class Emitter:
             return constant(BIT, int(bool(number.value)))
         if kind in _FLOATS or number.bits:
             if number.bits != 8 * SIZES[kind]:
-                raise NotCompiled(str(number))
+                raise NotCompiledError(str(number))
             bits = constant(ir.IntType(number.bits), number.value)
             return self.b.bitcast(bits, whole) if bits.type != whole else bits
         return constant(whole, number.value & (1 << 8 * SIZES[kind]) - 1)
@@ -351,9 +351,9 @@ class Emitter:
         elif name.startswith(_SCALARS):
             value = self.splat(self.b.trunc(self._in_table("special", name), WORD))
         else:
-            raise NotCompiled(name)
+            raise NotCompiledError(name)
         if kind == "pred" or kind in _FLOATS:
-            raise NotCompiled(name)
+            raise NotCompiledError(name)
         bits = 8 * SIZES[kind]
         whole = vector(ir.IntType(bits))
         return value if bits == 32 else self.b.zext(value, whole) if bits > 32 else self.b.trunc(value, whole)
@@ -381,7 +381,7 @@ class Emitter:
         declared = self.kernel.registers[operand.name]
         if declared == "pred":
             if value.type.element != BIT:
-                raise NotCompiled(kind)
+                raise NotCompiledError(kind)
         else:
             bits = ir.IntType(8 * SIZES[kind])
             if value.type.element != bits:
@@ -401,7 +401,7 @@ class Emitter:
     def address(self, operand: Operand) -> Any:
         """Return an address as a vector of 64-bit integers."""
         if not isinstance(operand, Address):
-            raise NotCompiled(str(operand))
+            raise NotCompiledError(str(operand))
         base, offset = operand.base, operand.offset
         if isinstance(base, Symbol):
             return self.splat(self.b.add(self.symbol(base.name), LONG(offset)))
@@ -438,9 +438,7 @@ class Emitter:
 
     def loaded(self, piece: int, width: int) -> Any:
         """Return what an access has loaded, one of its pieces."""
-        return self.b.load(
-            self.scratch_at(s.FIRST + LANES * width * piece), typ=vector(ir.IntType(8 * width)), align=8
-        )
+        return self.b.load(self.scratch_at(s.FIRST + LANES * width * piece), typ=vector(ir.IntType(8 * width)), align=8)
 
     def permuted(self, value: Any, sources: Any) -> Any:
         """Return for each lane the 32 bits of the lane that ``sources`` names."""

@@ -7,14 +7,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from smemviz.engines.lockstep.ptx.code.module import DTYPES, SIZES, Group, Instruction, Number, items_of
+from smemviz.engines.lockstep.ptx.code.module import DTYPES, SIZES, Group, Instruction, Number
 from smemviz.engines.lockstep.ptx.compiled.emitter import (
     BIT,
     LONG,
     WORD,
     Emit,
     Emitter,
-    NotCompiled,
+    NotCompiledError,
     constant,
     first_and_second,
     vector,
@@ -32,7 +32,7 @@ def _sources(e: Emitter, instruction: Instruction, kind: str = "") -> list[Any]:
 
 def _refuse(instruction: Instruction, *words: str) -> None:
     if instruction.has(*words):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
 
 
 def _simple(
@@ -51,7 +51,7 @@ def _simple(
         elif kind[0] == "s" and of_signed is not None:
             function = of_signed
         if function is None:
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         values = _sources(e, instruction)
         if kind == "f16x2":
             values = [e.b.bitcast(value, _PAIRS) for value in values]
@@ -80,7 +80,7 @@ def _chosen(comparison: str, name: str) -> Callable[..., Any]:
 def _extreme_of_floats(name: str) -> Callable[..., Any]:
     def emit(e: Emitter, a: Any, b: Any, *c: Any) -> Any:
         if a.type == _PAIRS:
-            raise NotCompiled(name)
+            raise NotCompiledError(name)
         result = e.intrinsic(name, a, b)
         return emit(e, result, *c) if c else result
 
@@ -124,7 +124,7 @@ def _multiply_add(e: Emitter, instruction: Instruction) -> None:
         e.write(instruction.operands[0], kind, result)
         return
     if DTYPES[kind].kind == "f" or kind[:2] == "bf":
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     a, b = (e.read(operand, kind) for operand in instruction.operands[1:3])
     wide = _wider(kind) if instruction.has("wide") else kind
     c = e.read(instruction.operands[3], wide)
@@ -165,7 +165,7 @@ def _function(emit: Callable[[Emitter, Any], Any]) -> Emit:
 
     def emit_one(e: Emitter, instruction: Instruction) -> None:
         if instruction.type not in _FLOATS:
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         (value,) = _sources(e, instruction)
         e.write(instruction.operands[0], instruction.type, emit(e, value))
 
@@ -227,14 +227,12 @@ def _funnel_shift(e: Emitter, instruction: Instruction) -> None:
 def _three_way(e: Emitter, instruction: Instruction) -> None:
     *sources, table = instruction.operands[1:5]
     if not isinstance(table, Number) or instruction.has("BOOL"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     values = [e.read(operand, "b32") for operand in sources]
     result = constant(WORD, 0)
     for row in range(8):
         if table.value >> row & 1:
-            a, b, c = (
-                value if row & bit else e.b.not_(value) for value, bit in zip(values, (4, 2, 1), strict=True)
-            )
+            a, b, c = (value if row & bit else e.b.not_(value) for value, bit in zip(values, (4, 2, 1), strict=True))
             result = e.b.or_(result, e.b.and_(e.b.and_(a, b), c))
     e.write(instruction.operands[0], "b32", result)
 
@@ -314,7 +312,7 @@ def _insert(e: Emitter, instruction: Instruction) -> None:
 
 def _permute(e: Emitter, instruction: Instruction) -> None:
     if instruction.words[-1] != "b32":
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     low, high, choice = (e.read(operand, "u32") for operand in instruction.operands[1:4])
     whole = vector(LONG)
     both = e.b.or_(e.b.shl(e.b.zext(high, whole), constant(whole, 32)), e.b.zext(low, whole))
@@ -344,7 +342,7 @@ def _compared(e: Emitter, name: str, kind: str, a: Any, b: Any) -> Any:
             return e.b.fcmp_ordered(_SIGNS[name], a, b)
         return e.b.fcmp_unordered(_SIGNS[name[:-1]], a, b)
     if kind[:2] == "bf" or kind == "f16x2":
-        raise NotCompiled(kind)
+        raise NotCompiledError(kind)
     if name in _UNSIGNED_SIGNS:
         return e.b.icmp_unsigned(_UNSIGNED_SIGNS[name], a, b)
     return (e.b.icmp_signed if kind[0] == "s" else e.b.icmp_unsigned)(_SIGNS[name], a, b)
@@ -368,7 +366,7 @@ def _set_predicate(e: Emitter, instruction: Instruction) -> None:
 def _set(e: Emitter, instruction: Instruction) -> None:
     result, kind = instruction.types[0], instruction.types[-1]
     if len(instruction.operands) > 3 or result not in ("u32", "s32", "f32", "b32"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     a, b = (e.read(operand, kind) for operand in instruction.operands[1:3])
     whole = vector(result)
     yes = constant(whole, 1.0 if result == "f32" else 0xFFFFFFFF)
@@ -387,7 +385,7 @@ _ROUNDINGS = {"n": "rint", "z": "trunc", "m": "floor", "p": "ceil"}
 
 def _convert(e: Emitter, instruction: Instruction) -> None:
     if len(instruction.types) < 2 or instruction.has("relu"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     to, source = instruction.types[:2]
     if to[:2] == "bf" or source[:2] == "bf":
         _convert_bfloat(e, instruction, to, source)
@@ -401,7 +399,7 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
     kinds = ("f16", *_FLOATS)
     from_float, to_float = source in kinds, to in kinds
     if (not from_float and source[0] not in "us") or (not to_float and to[0] not in "us"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     value = e.read(instruction.operands[1], source)
     whole = vector(to)
     if from_float and to_float:
@@ -409,9 +407,9 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
         if rounding.endswith("i"):
             value = e.intrinsic(_ROUNDINGS[rounding[1]], value)
         elif rounding and rounding != "rn":
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         if SIZES[source] == 8 and SIZES[to] == 2:
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         narrower = SIZES[to] < SIZES[source]
         if SIZES[to] != SIZES[source]:
             value = e.b.fptrunc(value, whole) if narrower else e.b.fpext(value, whole)
@@ -422,7 +420,7 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
         value = _to_integer(e, value, whole, signed=to[0] == "s")
     elif to_float:
         if rounding not in ("", "rn") or to == "f16" or instruction.has("sat"):
-            raise NotCompiled(instruction.text)
+            raise NotCompiledError(instruction.text)
         value = e.b.sitofp(value, whole) if source[0] == "s" else e.b.uitofp(value, whole)
     else:
         _refuse(instruction, "sat")
@@ -439,7 +437,7 @@ def _convert_bfloat(e: Emitter, instruction: Instruction, to: str, source: str) 
         e.write(instruction.operands[0], "b32", e.b.shl(bits, constant(WORD, 16)))
         return
     if source != "f32" or not instruction.has("rn"):
-        raise NotCompiled(instruction.text)
+        raise NotCompiledError(instruction.text)
     parts = []
     for operand in instruction.operands[1:]:
         value = e.read(operand, "f32")
@@ -459,7 +457,8 @@ def _copy_sign(e: Emitter, sign: Any, size: Any) -> Any:
 
 def _to_integer(e: Emitter, value: Any, whole: Any, *, signed: bool) -> Any:
     """Return the nearest integer that there is, 0 for what is not a number."""
-    name = f"llvm.fpto{'s' if signed else 'u'}i.sat.v32i{whole.element.width}.v32{'f32' if value.type == vector('f32') else 'f64'}"
+    source = "f32" if value.type == vector("f32") else "f64"
+    name = f"llvm.fpto{'s' if signed else 'u'}i.sat.v32i{whole.element.width}.v32{source}"
     function = e.module.globals.get(name) or ir.Function(e.module, ir.FunctionType(whole, [value.type]), name)
     return e.b.call(function, [value])
 
@@ -532,4 +531,4 @@ NUMBERS: dict[str, Emit] = {
 
 
 def _nothing(value: Any) -> Any:
-    raise NotCompiled(str(value.type))
+    raise NotCompiledError(str(value.type))

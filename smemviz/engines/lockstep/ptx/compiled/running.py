@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.ptx.code.module import Place, PtxError
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.accesses import ACCESSES
-from smemviz.engines.lockstep.ptx.compiled.emitter import LANES, Emitter, NotCompiled
+from smemviz.engines.lockstep.ptx.compiled.emitter import LANES, Emitter, NotCompiledError
 from smemviz.engines.lockstep.ptx.compiled.numbers import NUMBERS
-from smemviz.engines.lockstep.ptx.compiled.runtime import access, match, permute, run_blocks, settle
-from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS
+from smemviz.engines.lockstep.ptx.compiled.runtime import access, match, permute, run_blocks
+from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS, settle
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.special import special_registers
@@ -53,7 +53,7 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
     called = access.address, permute.address, match.address
     try:
         emitter = Emitter(kernel, NUMBERS | ACCESSES, *called)
-    except NotCompiled:
+    except NotCompiledError:
         return None
     for address in called:
         llvm.add_symbol(f"at_{address:x}", address)
@@ -93,8 +93,11 @@ class CompiledLaunch:
         self._operations = self._with_sites()
         self._lay_out_cells()
         self._special = special_registers(machine.configuration, machine.layout, 0, 1)
-        self._rows = {name: np.ascontiguousarray(np.broadcast_to(value, (1, machine.slots_of_block)), np.uint32)
-                      for name, value in self._special.items() if not name.startswith("is_")}
+        self._rows = {
+            name: np.ascontiguousarray(np.broadcast_to(value, (1, machine.slots_of_block)), np.uint32)
+            for name, value in self._special.items()
+            if not name.startswith("is_")
+        }
         self._state = self._first_state()
 
     def _with_sites(self) -> NDArray[np.int64]:
@@ -145,7 +148,7 @@ class CompiledLaunch:
             s.END: len(machine.kernel.blocks),
             **{s.AXES + axis: size for axis, size in enumerate(machine.configuration.grid)},
         }
-        arrays = {
+        arrays: dict[int, NDArray[Any]] = {
             s.META: self._meta,
             s.ADDRESSES: self._addresses,
             s.BITS: self._bits,

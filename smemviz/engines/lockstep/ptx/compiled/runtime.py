@@ -12,7 +12,6 @@ import numba
 import numpy as np
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.settling import settle
@@ -23,7 +22,7 @@ _LANES = 32
 OF_BLOCK, OF_WARP = 1, 2  # what a lane waits at
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _pointer(typing_context: Any, address: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
@@ -31,7 +30,7 @@ def _pointer(typing_context: Any, address: Any) -> Any:
     return numba.types.voidptr(address), codegen
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _visit(
     typing_context: Any, kernel: Any, state: Any, at: Any, registers: Any, block: Any, mask: Any, limit: Any
 ) -> Any:
@@ -49,7 +48,7 @@ def _visit(
 def _reading(kind: Any) -> Any:
     """Return what reads one number of a type of Numba at an address."""
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def read(typing_context: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             whole = context.get_value_type(kind)
@@ -63,7 +62,7 @@ def _reading(kind: Any) -> Any:
 def _writing(kind: Any) -> Any:
     """Return what writes one number of a type of Numba at an address."""
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def write(typing_context: Any, address: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             whole = context.get_value_type(kind)
@@ -92,7 +91,7 @@ def _space_of(address: int) -> int:
 
 
 @compiled
-def _get(address: int, width: int) -> np.uint64:
+def _get(address: int, width: int) -> Any:
     if width == 4:
         return np.uint64(_word(address))
     if width == 8:
@@ -162,7 +161,7 @@ def _change(operation: Any, place: int, first: int, second: int) -> None:
 
 
 @compiled
-def _range(addresses: Any, mask: int, window: int, touched: Any) -> tuple[int, int, int]:
+def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
     """Return the lowest and the highest address of some lanes and the bits that any has; note them as a request."""
     low, high, bits = np.int64(1) << 62, np.int64(-1), np.int64(0)
     for lane in range(_LANES):
@@ -176,7 +175,7 @@ def _range(addresses: Any, mask: int, window: int, touched: Any) -> tuple[int, i
 
 
 @compiled
-def _move(kind: int, width: int, count: int, mask: int, base: int, stride: int, touched: Any, values: int) -> int:
+def _move(kind: int, width: int, count: int, mask: Any, base: int, stride: int, touched: Any, values: int) -> int:
     """Load or store what some lanes ask for, all in one piece of memory; returns the lanes that changed something."""
     changed = 0
     if width == 4 and count == 1 and kind == s.LOAD and not stride:
@@ -293,7 +292,9 @@ access = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_a
 
 
 @compiled
-def _begin(state: Any, at: Any, why: Any, registers: Any, shared: Any, local: Any, written: Any, warps: Any, free: Any) -> None:
+def _begin(
+    state: Any, at: Any, why: Any, registers: Any, shared: Any, local: Any, written: Any, warps: Any, free: Any
+) -> None:
     """Set up the next block of the grid."""
     block = state[s.BLOCK]
     for axis in range(3):
@@ -313,7 +314,9 @@ def _begin(state: Any, at: Any, why: Any, registers: Any, shared: Any, local: An
 
 
 @compiled
-def _pass_barrier(state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any, operations: Any) -> bool:
+def _pass_barrier(
+    state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any, operations: Any
+) -> bool:
     """Let a block pass its barrier where all its threads have come; returns whether all is well."""
     number = -1
     last = np.int64(0)
@@ -365,7 +368,9 @@ def _pass_of_warp(state: Any, at: Any, why: Any) -> bool:
 
 
 @compiled
-def _run_warp(kernel: int, warp: int, state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any) -> int:
+def _run_warp(
+    kernel: int, warp: int, state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any
+) -> Any:
     """Run a warp until it waits for others, or has ended: of its threads those at the lowest block go first."""
     end = state[s.END]
     state[s.WARP], state[s.IN_VAIN] = warp, 0
@@ -435,15 +440,13 @@ def run_blocks(
     shared_marks: Any,
     global_marks: Any,
     last: int,
-) -> int:
+) -> Any:
     """Run blocks of the grid from where the state says, up to the ``last`` or until Python is asked."""
     while state[s.BLOCK] < last:
         if not state[s.STARTED]:
             _begin(state, at, why, registers, shared, local, written, warps, free)
         for warp in range(at.shape[0]):
-            result = _run_warp(
-                kernel, warp, state, at[warp], why[warp], places[warp], tests, registers[warp], warps
-            )
+            result = _run_warp(kernel, warp, state, at[warp], why[warp], places[warp], tests, registers[warp], warps)
             if result != s.GO_ON:
                 return result
         if not settle(state, meta, addresses, operations, memory, shared_marks, written, global_marks, False):

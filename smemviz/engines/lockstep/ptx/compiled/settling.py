@@ -92,25 +92,27 @@ def settle(
             else:
                 allocation = (address - s.FIRST_ADDRESS) >> 32
                 offset = memory[allocation, s.MARKS]
-                if offset < 0 or (effect == s.STORE and not changed):
+                if offset < 0:
                     continue
                 first = offset + ((address - memory[allocation, s.START]) >> shift)
                 marks = global_marks
             thread = block * slots + warp * _LANES + lane + 1
             for cell in range(first, first + parts):
-                if of_block:
-                    if not written[cell]:
-                        if kind != s.STORE and operation[s.UPDATE] != s.EXCHANGE:
-                            return False
-                        written[cell] = True
-                        state[s.UNWRITTEN] -= 1
+                if of_block and not written[cell]:
+                    if kind != s.STORE and operation[s.UPDATE] != s.EXCHANGE:
+                        return False
+                    written[cell] = True
+                    state[s.UNWRITTEN] -= 1
                 mark = marks[cell]
                 for other in range(3):
                     if other == effect and other != s.STORE:
                         continue
-                    if _is_apart(mark, other * _COLUMNS, thread, block, warp, now, slots, of_block) and (
-                        other != s.STORE or effect != s.STORE or changed
-                    ):
+                    at = other * _COLUMNS
+                    if not _is_apart(mark, at, thread, block, warp, now, slots, of_block):
+                        continue
+                    # To store what another has stored does no harm; in global memory, threads of two warps are told of.
+                    of_warp = mark[at + _WARP] == warp and (mark[at + _THREAD] - 1) // slots == block
+                    if other != s.STORE or effect != s.STORE or changed or not (of_block or of_warp):
                         return False
                 _note(mark, effect * _COLUMNS, thread, block, warp, now, slots, of_block)
     state[s.SETTLED] = state[s.ROWS]

@@ -1,0 +1,182 @@
+"""Launches that run compiled record what NumPy records of them; what looks like a mistake is left to NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.engines.launch_shape import configuration
+from smemviz.engines.lockstep.ptx import scheduler
+from smemviz.engines.lockstep.ptx.compiled import running
+from smemviz.engines.lockstep.ptx.host import cuda_launch
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.options import LaunchOptions, Limits
+from smemviz.frontends.cuda import compile_program, parse_cuda
+from smemviz.paths import kernels_dir
+from smemviz.recordings.recording import Recording
+
+Record = Callable[[Path | str, bool], tuple[Recording, list[bool]]]
+
+
+@pytest.fixture
+def record(monkeypatch: pytest.MonkeyPatch) -> Record:
+    """Record a file compiled from its first visit of a block on, or by NumPy alone; and whether each run was well."""
+    done: list[bool] = []
+    run = running.CompiledLaunch.run
+
+    def noted(self: running.CompiledLaunch) -> bool:
+        done.append(run(self))
+        return done[-1]
+
+    monkeypatch.setattr(running.CompiledLaunch, "run", noted)
+
+    def of(path: Path | str, compiled: bool) -> tuple[Recording, list[bool]]:
+        monkeypatch.setattr(scheduler, "_LONG_SECONDS", -1.0 if compiled else 1e9)
+        monkeypatch.setattr(scheduler, "_FEW_VISITS", 1 << 60)
+        cuda_launch._made_ready.cache_clear()
+        done.clear()
+        return smemviz.run(path, engine="lockstep"), done.copy()
+
+    return of
+
+
+def assert_the_same(one: Recording, other: Recording) -> None:
+    assert [launch.kernel for launch in one.launches] == [launch.kernel for launch in other.launches]
+    for left, right in zip(one.launches, other.launches, strict=True):
+        assert left.sites == right.sites
+        for name in ("addresses", "site", "block", "warp", "step", "epoch"):
+            assert np.array_equal(getattr(left.requests, name), getattr(right.requests, name)), (left.kernel, name)
+        assert np.array_equal(left.requests.values, right.requests.values, equal_nan=True), left.kernel
+        assert (left.totals is None) == (right.totals is None)
+    assert one.findings == other.findings
+
+
+@pytest.mark.parametrize("name", ["transpose", "reduce"])
+def test_the_gallery(record: Record, name: str) -> None:
+    path = kernels_dir() / f"{name}.cu"
+    compiled, were_well = record(path, True)
+    plain, none = record(path, False)
+    assert all(were_well)
+    assert (len(were_well), none) == (len(plain.launches), [])
+    assert_the_same(compiled, plain)
+
+
+KERNELS = {
+    "ways apart and together": """
+    int v = a[i], s = 0;
+    for (int j = 0; j <= i % 7; j++) { if (j == 3 && v > 0) continue; s += j * v; if (s > 50) break; }
+    switch (v & 7) { case 0: s += 1; break; case 1: s *= 3; break; case 2: s ^= 5; break; case 3: s -= 7; break;
+                     case 4: s <<= 2; break; case 5: s = ~s; break; default: s = -s; }
+    tile[i] = s; __syncthreads(); out[i] = tile[(i + 1) % 64];""",
+    "lanes of a warp": """
+    unsigned all = 0xffffffffu; int v = a[i];
+    out[i] = __shfl_down_sync(all, v, 3) + 10 * __shfl_xor_sync(all, v, 5) + __popc(__ballot_sync(all, v > 0));
+    out[64 + i] = __match_any_sync(all, v & 3) + __reduce_add_sync(all, v) + __any_sync(all, v == 7);
+    if (i % 3 == 0) out[128 + i] = __activemask();
+    out[192 + i] = __syncthreads_count(v > 0) + 100 * __syncthreads_or(v > 9);""",
+    "updates": """
+    if (i < 8) tile[i] = 0;
+    __syncthreads(); atomicAdd(&tile[a[i] & 7], 1); atomicMax((unsigned *)&out[100], (unsigned)i);
+    __syncthreads(); if (i < 8) atomicAdd(&out[i], tile[i]);
+    atomicAdd((float *)&out[110], 0.5f); atomicXor(&out[111], 1 << i % 32);""",
+    "numbers of every width": """
+    short h = (short)a[i]; long long w = a[i] * 5000000000LL; double d = a[i] / 3.0;
+    float f = sqrtf(fabsf((float)a[i]));
+    out[i] = h / 3 + (int)(w >> 33) + (int)d + __float2int_rn(f) + __clz(a[i]) + __brev(a[i]) % 1000 + a[i] % 5;
+    out[64 + i] = (int)__umulhi(a[i] * 123456789u, 987654321u) + __byte_perm(a[i], i, 0x5140) + __ffs(a[i]);
+    out[128 + i] = min(a[i], 3) + max((unsigned)a[i], 5u);
+    out[192 + i] = (a[i] << (i & 31)) + (a[i] >> (i & 31)) + (int)(unsigned char)h;""",
+    "arrays of a thread, and of any memory": """
+    int own[8]; int *any = i % 64 < 32 ? tile : out;
+    for (int j = 0; j < 8; j++) own[(j * a[i] & 7)] = j + a[i];
+    any[i] = own[a[i] & 7] + own[i & 7]; __syncthreads(); out[64 + i] = any[i];""",
+    "a warp that waits for itself": """
+    volatile int *v = tile; v[i] = a[i]; __syncwarp();
+    if (i % 32 < 16) { int x = v[i + 16]; __syncwarp(0xffff); v[i] = v[i] + x; }
+    __syncthreads(); out[i] = v[i];""",
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("view", ["source", pytest.param("compiled", marks=pytest.mark.exhaustive)])
+def test_a_kernel(record: Record, tmp_path: Path, name: str, view: str) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "// smemviz: k<<<2, 64>>>(zeros(512), arange(128))\n"
+        "__global__ void k(int *out, const int *b) {\n"
+        "__shared__ int tile[64]; int i = threadIdx.x; const int *a = b + 64 * blockIdx.x;\n"
+        "out += 256 * blockIdx.x;\n" + KERNELS[name] + "\n}\n"
+    )
+    compiled, were_well = record(path, True)
+    plain, _ = record(path, False)
+    assert len(were_well) == 1
+    assert_the_same(compiled, plain)
+
+
+MISTAKES = {
+    "race": "tile[i] = a[i]; out[i] = tile[63 - i];",
+    "unwritten_read": "out[i] = tile[i];",
+    "out_of_bounds": "out[i * 1000] = a[i];",
+    "barrier_divergence": "if (i < 40) __syncthreads(); out[i] = a[i];",
+    "deadlock": "int n = a[0] + 5; if (i == 3) for (int j = 0; j < 300000; j++) n += j; while (n) n ^= 0; out[i] = n;",
+}
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_a_mistake_is_found_as_by_numpy(record: Record, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "// smemviz: k<<<1, 64>>>(zeros(64), arange(64))\n"
+        "__global__ void k(int *out, const int *a) {\n"
+        "__shared__ int tile[64]; int i = threadIdx.x;\n" + MISTAKES[kind] + "\n}\n"
+    )
+    compiled, were_well = record(path, True)
+    assert were_well == [False]
+    assert kind in {finding.kind for finding in compiled.findings}
+    if kind != "deadlock":
+        assert_the_same(compiled, record(path, False)[0])
+
+
+def test_few_threads_run_compiled_and_many_by_numpy(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "// smemviz: k<<<1, 1>>>(zeros(64), 2000)\n"
+        "// smemviz: wide<<<256, 256>>>(zeros(65536))\n"
+        "__global__ void k(int *out, int n) { for (int j = 0; j < n; j++) out[j & 63] += j; }\n"
+        "__global__ void wide(int *out) { out[blockIdx.x * 256 + threadIdx.x] = 1; }\n"
+    )
+    record(path, False)
+    monkeypatch.setattr(scheduler, "_FEW_VISITS", 600)
+    cuda_launch._made_ready.cache_clear()
+    made: list[Kernel] = []
+    compile_kernel = running.compile_kernel
+
+    def compiled(kernel: Kernel) -> running.CompiledKernel | None:
+        made.append(kernel)
+        return compile_kernel(kernel)
+
+    monkeypatch.setattr(running, "compile_kernel", compiled)
+    smemviz.run(path, engine="lockstep")
+    assert [kernel.function.name for kernel in made] == ["_Z1kPii"]
+    cuda_launch._made_ready.cache_clear()
+
+
+@pytest.mark.usefixtures("record")
+def test_what_strangers_send_is_not_made_into_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "__global__ void k(int *out, int n) { for (int j = 0; j < n; j++) out[j & 63] += j; }\n"
+    program = parse_cuda(text, "k.cu")
+    entry = Entry(program, compile_program(program, ("k",)), "k")
+    monkeypatch.setattr(scheduler, "_FEW_VISITS", 1)
+    compiled: list[object] = []
+    monkeypatch.setattr(running, "compile_kernel", compiled.append)
+    for limits in (Limits(all_loops=True), Limits()):
+        shape, arguments = configuration(("k.cu", 1), (1, 1, 0, 0)), [np.zeros(64, np.int32), 700]
+        cuda_launch.launch(entry, shape, arguments, ("k.cu", 1), LaunchOptions(limits=limits))
+        assert bool(compiled) == (not limits.all_loops)
