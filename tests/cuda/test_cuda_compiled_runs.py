@@ -103,8 +103,7 @@ KERNELS = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("view", ["source", pytest.param("compiled", marks=pytest.mark.exhaustive)])
-def test_a_kernel(record: Record, tmp_path: Path, name: str, view: str) -> None:
+def test_a_kernel(record: Record, tmp_path: Path, name: str) -> None:
     path = tmp_path / "k.cu"
     path.write_text(
         "// smemviz: k<<<2, 64>>>(zeros(512), arange(128))\n"
