@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 from numpy.typing import NDArray
 
 from smemviz.model.hardware.hardware import Rule
@@ -32,12 +35,30 @@ def compiled(function: F, **options: bool) -> F:
         made = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # neither the package's directory nor the user's cache can be written
         return cast(F, numba.njit(nogil=True, **options)(function))
+    _date_by_folder(made._cache, function)
     try:
         made._cache._cache_file._load_index()
     except (ImportError, AttributeError):  # an older version left it, and classes that it names have moved
         with suppress(AttributeError):
             made._cache.flush()
     return cast(F, made)
+
+
+def _date_by_folder(cache: Any, function: Any) -> None:
+    """Let what is kept on disk be of its whole folder: Numba looks at the file of a function, not at what it calls."""
+    files = [path.stat() for path in Path(function.__code__.co_filename).parent.glob("*.py")]
+    with suppress(AttributeError, ValueError):
+        cache._cache_file._source_stamp = max(file.st_mtime for file in files), sum(file.st_size for file in files)
+
+
+def called_by_address(function: Any, signature: str) -> Any:
+    """Compile what other machine code calls, at the ``address`` of the result."""
+    made: Any = CFunc(function, normalize_signature(signature), {}, {"nopython": True})
+    with suppress(RuntimeError):  # there is no place to keep it
+        made.enable_caching()
+    _date_by_folder(made._cache, function)
+    made.compile()
+    return made
 
 
 def inlined(function: F) -> F:

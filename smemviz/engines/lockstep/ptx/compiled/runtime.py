@@ -15,10 +15,11 @@ from numba.extending import intrinsic
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.settling import settle
-from smemviz.model.counting.jit import compiled
+from smemviz.model.counting.jit import called_by_address, compiled
 
 _SHARED_WINDOW, _LOCAL_WINDOW, _WINDOW_END = 1 << 40, 2 << 40, 3 << 40
 _LANES = 32
+_CALLED = "int64(int64, int64, int64)"
 OF_BLOCK, OF_WARP = 1, 2  # what a lane waits at
 
 
@@ -288,7 +289,7 @@ def _access(state_at: int, number: int, mask: int) -> int:
     return s.GO_ON
 
 
-access = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_access)
+access = called_by_address(_access, _CALLED)
 
 
 @compiled
@@ -472,7 +473,7 @@ def _permute(state_at: int, _: int, __: int) -> int:
     return 0
 
 
-permute = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_permute)
+permute = called_by_address(_permute, _CALLED)
 
 
 def _match(state_at: int, _: int, mask: int) -> int:
@@ -488,4 +489,4 @@ def _match(state_at: int, _: int, mask: int) -> int:
     return 0
 
 
-match = numba.cfunc("int64(int64, int64, int64)", nopython=True, cache=True)(_match)
+match = called_by_address(_match, _CALLED)
