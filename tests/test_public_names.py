@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.gallery import RECORDINGS
 
 import smemviz
 
@@ -23,7 +24,7 @@ def test_a_prompt_completes_what_is_public() -> None:
 
 
 def test_every_name_is_there_and_belongs_to_the_types_of_a_recording() -> None:
-    recording = smemviz.load(PACKAGE.parents[1] / "kernels" / "recordings" / "h200" / "square.smem.npz")
+    recording = smemviz.load(RECORDINGS / "square.smem.npz")
     assert isinstance(recording, smemviz.Recording)
     assert isinstance(recording.launches[0], smemviz.Launch)
     assert isinstance(recording.launches[0].sites[0], smemviz.Site)

@@ -168,7 +168,7 @@ def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> N
 def test_nothing_is_searched_before_it_is_asked_for(served: Library) -> None:
     filling = view_suggest(served, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
-    assert text(filling["suggestions.html"]).startswith("Counts what was recorded with every pad")
+    assert text(filling["suggestions.html"]).startswith("Counts the recorded requests with every pad")
 
 
 def test_what_is_found_here_is_shown_with_its_difference(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_a_file_without_the_constants_is_refused(command: Command) -> None:
 def test_a_kernel_in_cuda_that_is_no_product_is_refused(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "other.cu"
     path.write_text("#define M 1\n#define K 1\n#define N 1\n__global__ void kernel(int *out) { *out = 1; }\n")
-    assert "says no launch; add a comment" in command("sweep", path, code=2).err
+    assert "has no launch; add a comment" in command("sweep", path, code=2).err
     path.write_text(path.read_text() + "// smemviz: kernel<<<1, 1>>>(zeros(1))\n")
     err = command("sweep", path, code=2).err
     assert err == f"smemviz: {path}:4: a sweep needs kernels of (c, a, b); kernel is none\n"

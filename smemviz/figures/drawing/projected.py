@@ -141,13 +141,14 @@ def _project_bars(figure: go.Figure, width: float) -> None:
 
 
 def _code_projected(figure: go.Figure, width: int, height: int) -> go.Figure:
-    """Write code large: as many of its lines as have room, those with costs in the middle."""
+    """Write code large: as many of its lines as have room, those whose costs are in bold if they can be."""
     (first, last), whole = figure.layout.xaxis.range, figure.layout.yaxis.range[0]
     size = min(_MOST_CODE, width / (last - first) / _MONO, height / (whole / _DRAWN_LINE) / _CODE_LINE)
     size = max(_CODE, int(size))
     most = height / (size * _CODE_LINE) * _DRAWN_LINE
-    costs = [y for trace in figure.data[2:] for y in trace.y]
-    middle = sum(costs) / len(costs) if costs else 0
+    costs = [one for trace in figure.data[2:] for one in zip(trace.y, trace.text, strict=True)]
+    chosen = [y for y, text in costs if text.startswith("<b>")] or [y for y, _text in costs] or [0]
+    middle = sum(chosen) / len(chosen)
     start = min(max(0, middle - most / 2), max(0, whole - most))
     end = start + min(most, whole - start)
     for trace in figure.data:
