@@ -273,7 +273,7 @@ assert out.sum() == 64
     recording = smemviz.run(tmp_path / "script.py", engine="gpu")
     assert [launch.kernel for launch in recording.launches] == ["kernel"]
     (finding,) = recording.findings
-    assert "ones is made of a text" in finding.message
+    assert "ones was made from text" in finding.message
 
 
 def test_another_number_of_arguments_is_told_with_the_names(tmp_path: Path) -> None:

@@ -251,7 +251,10 @@ class Log:
         if len(parts) > 1:
             parts = [Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))]
         (whole,) = parts
-        return whole if self._sorted else whole.select(np.lexsort((whole.step, whole.warp, whole.block)))
+        if self._sorted:
+            return whole
+        order = np.lexsort((whole.step, whole.warp, whole.block))
+        return whole if bool((order[1:] > order[:-1]).all()) else whole.select(order)
 
     # -- counting
 

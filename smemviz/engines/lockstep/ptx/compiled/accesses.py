@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+
 from smemviz.engines.lockstep.ptx.code.module import (
     DTYPES,
     SIZES,
@@ -16,17 +18,9 @@ from smemviz.engines.lockstep.ptx.code.module import (
     items_of,
 )
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.engines.lockstep.ptx.compiled.emitter import (
-    LONG,
-    WORD,
-    Emit,
-    Emitter,
-    NotCompiledError,
-    Operation,
-    constant,
-    first_and_second,
-    vector,
-)
+from smemviz.engines.lockstep.ptx.compiled.emitter import Emit, Emitter, Operation
+from smemviz.engines.lockstep.ptx.compiled.kept import first_and_second
+from smemviz.engines.lockstep.ptx.compiled.state_ir import LONG, POINTER, WORD, NotCompiledError, constant, vector
 from smemviz.engines.lockstep.ptx.instructions.copies import source_size
 from smemviz.engines.lockstep.ptx.instructions.loads import space_of
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, WINDOWS
@@ -74,6 +68,12 @@ def _site(e: Emitter, instruction: Instruction, number: int = 0) -> int | None:
     return sites[number] if number < len(sites) else None
 
 
+def _parameter(e: Emitter, name: str, offset: int, kind: str) -> Any:
+    """Return a part of a parameter of the kernel."""
+    place = e.place(e.b.inttoptr(e.in_table("parameter", name), POINTER), offset)
+    return e.splat(e.b.load(place, typ=ir.IntType(8 * SIZES[kind]), align=1))
+
+
 def _load(e: Emitter, instruction: Instruction) -> None:
     kind = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}.get(instruction.type, instruction.type)
     space, source = space_of(instruction), instruction.operands[1]
@@ -87,7 +87,7 @@ def _load(e: Emitter, instruction: Instruction) -> None:
         if isinstance(base, Symbol) and base.name not in e.kernel.local:
             assert isinstance(source, Address)
             for number, item in enumerate(to):
-                e.write(item, kind, e.parameter(base.name, source.offset + number * width, kind))
+                e.write(item, kind, _parameter(e, base.name, source.offset + number * width, kind))
             return
         space = "local" if isinstance(base, Symbol) else "global"
     e.access(_operation(e, s.LOAD, space, width, len(to), _site(e, instruction)), e.address(source))
@@ -179,8 +179,6 @@ def _nothing(e: Emitter, instruction: Instruction) -> None:
 
 
 def _lanes() -> Any:
-    from llvmlite import ir
-
     return ir.Constant(vector(WORD), list(range(32)))
 
 

@@ -7,7 +7,6 @@ change. Lanes that do not run compute too, with whatever is there; what they get
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -21,21 +20,28 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Nowhere,
     Number,
     Operand,
-    Pair,
     Register,
     Special,
     Symbol,
 )
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by, written_by
+from smemviz.engines.lockstep.ptx.compiled.kept import ended, kept_registers
+from smemviz.engines.lockstep.ptx.compiled.state_ir import (
+    BIT,
+    FLOATS,
+    LANES,
+    LONG,
+    POINTER,
+    WORD,
+    NotCompiledError,
+    StateIr,
+    constant,
+    vector,
+)
+from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.scheduler import MOST_VISITS, returning
 from smemviz.engines.lockstep.ptx.steps import may_wait
 
-LANES = 32
-BIT, WORD, LONG = ir.IntType(1), ir.IntType(32), ir.IntType(64)
-_POINTER = ir.PointerType()
-_BYTE = ir.IntType(8)
-_FLOATS = {"f16": ir.HalfType(), "f32": ir.FloatType(), "tf32": ir.FloatType(), "f64": ir.DoubleType()}
 _ROWS = ("tid.x", "tid.y", "tid.z", "laneid", "warpid")
 _SCALARS = ("ntid.", "nctaid.", "ctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
 
@@ -45,24 +51,7 @@ Emit = Callable[["Emitter", Instruction], None]
 Operation = list[int]
 
 
-class NotCompiledError(Exception):
-    """An instruction that is left to NumPy."""
-
-
-def vector(kind: Any) -> Any:
-    """Return a vector of one element a lane, of an LLVM type or of a type of PTX."""
-    if isinstance(kind, str):
-        kind = BIT if kind == "pred" else _FLOATS.get(kind) or ir.IntType(8 * SIZES[kind])
-    return ir.VectorType(kind, LANES)
-
-
-def constant(kind: Any, value: Any) -> Any:
-    """Return the same number in all lanes."""
-    whole = kind if isinstance(kind, ir.VectorType) else vector(kind)
-    return ir.Constant(whole, [value] * LANES)
-
-
-class Emitter:
+class Emitter(StateIr):
     """Emits one kernel; ``registers_bytes`` is what the registers of a warp take, ``named`` what the state tells.
 
     ``named`` are ("special", name), ("symbol", name) and ("parameter", name) in their order from ``state.TABLE`` on,
@@ -75,8 +64,8 @@ class Emitter:
         self.operations: list[Operation] = []
         self.places: dict[Any, int] = {}
         self._table = table
-        self._access_at, self._permute_at, self._match_at = access_at, permute_at, match_at
-        self._offsets, self.registers_bytes = _kept_registers(kernel)
+        self._access_at, self.permute_at, self.match_at = access_at, permute_at, match_at
+        self._offsets, self.registers_bytes = kept_registers(kernel)
         self.module = ir.Module()
         self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 6), "visit")
         self._emit()
@@ -88,14 +77,14 @@ class Emitter:
         blocks = self.kernel.blocks
         ending = returning(blocks)
         self.b = ir.IRBuilder(self._function.append_basic_block("entry"))
-        self._state = self.b.inttoptr(state, _POINTER)
-        self._at = self.b.inttoptr(at, _POINTER)
-        self._registers = self.b.inttoptr(registers, _POINTER)
-        self._state_number = state
+        self.state = self.b.inttoptr(state, POINTER)
+        self._at = self.b.inttoptr(at, POINTER)
+        self._registers = self.b.inttoptr(registers, POINTER)
+        self.state_number = state
         self.mask = self.b.trunc(mask, WORD)
         self._mask_long = mask
         self.on = self.b.bitcast(self.mask, ir.VectorType(BIT, LANES))
-        self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), _POINTER)
+        self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), POINTER)
         self.warp = self.number_in_state(s.WARP)
         entry = self.b.block
         self._next = self._function.append_basic_block("next")
@@ -116,8 +105,8 @@ class Emitter:
         where.add_incoming(number, entry)
         where.add_incoming(self._target, self._next)
         fuel = self.b.sub(self.number_in_state(s.FUEL), LONG(1))
-        self._set(s.FUEL, fuel)
-        self._set(s.LAST, where)
+        self.set_in_state(s.FUEL, fuel)
+        self.set_in_state(s.LAST, where)
         has_room = self.b.icmp_signed("<", self.number_in_state(s.ROWS), self.number_in_state(s.ROWS_LIMIT))
         run = self._function.append_basic_block("run")
         self.b.cbranch(self.b.and_(has_room, self.b.icmp_signed(">=", fuel, LONG(0))), run, self._ask)
@@ -132,22 +121,7 @@ class Emitter:
             begin = self._function.append_basic_block(f"block{index}")
             choose.add_case(LONG(index), begin)
             self.b.position_at_end(begin)
-            self._block(_ended(block, ending, len(blocks)), len(blocks))
-
-    def number_in_state(self, index: int) -> Any:
-        return self.b.load(self._place(self._state, 8 * index), typ=LONG, align=8)
-
-    def _set(self, index: int, value: Any) -> None:
-        self.b.store(value, self._place(self._state, 8 * index), align=8)
-
-    def _place(self, pointer: Any, offset: Any) -> Any:
-        return self.b.gep(pointer, [offset if isinstance(offset, ir.Value) else LONG(offset)], source_etype=_BYTE)
-
-    def splat(self, value: Any, kind: Any = None) -> Any:
-        """Return a number as a vector with it in all lanes."""
-        whole = ir.VectorType(kind or value.type, LANES)
-        one = self.b.insert_element(ir.Constant(whole, ir.Undefined), value, WORD(0))
-        return self.b.shuffle_vector(one, ir.Constant(whole, ir.Undefined), constant(WORD, 0))
+            self._block(ended(block, ending, len(blocks)), len(blocks))
 
     def _send(self, to: Any) -> None:
         """Send the lanes that run to a block."""
@@ -162,7 +136,7 @@ class Emitter:
         self._written: set[str] = set()
         if may_wait(block):
             in_vain = self.b.add(self.number_in_state(s.IN_VAIN), LONG(1))
-            self._set(s.IN_VAIN, in_vain)
+            self.set_in_state(s.IN_VAIN, in_vain)
             goes_on = self._function.append_basic_block("goes_on")
             self.b.cbranch(self.b.icmp_signed("<", in_vain, LONG(MOST_VISITS)), goes_on, self._suspect)
             self.b.position_at_end(goes_on)
@@ -256,7 +230,7 @@ class Emitter:
             operation[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
             operation[s.RESULT] = self._offsets[destination.name]
             operation[s.IS_COUNT] = what == "popc"
-            self._set(s.TEST, self.b.zext(self.b.bitcast(self.read(test, "pred"), WORD), LONG))
+            self.set_in_state(s.TEST, self.b.zext(self.b.bitcast(self.read(test, "pred"), WORD), LONG))
         elif not of_warp and operands:
             number = operands[0]
             if len(operands) > 1:
@@ -266,8 +240,8 @@ class Emitter:
             raise NotCompiledError(instruction.text)
         operation[s.NUMBER] = value
         self._store_registers()
-        self._set(s.BARRIER, LONG(len(self.operations)))
-        self._set(s.NUMBER_OF_BARRIER, LONG(value))
+        self.set_in_state(s.BARRIER, LONG(len(self.operations)))
+        self.set_in_state(s.NUMBER_OF_BARRIER, LONG(value))
         self.operations.append(operation)
         self._send(constant(WORD, block.following))
         self.b.ret(LONG(s.WAIT_WARP if of_warp else s.WAIT))
@@ -279,7 +253,7 @@ class Emitter:
         if name in self._known:
             return self._known[name]
         kind = self.kernel.registers[name]
-        place = self._place(self._registers, self._offsets[name])
+        place = self.place(self._registers, self._offsets[name])
         if kind == "pred":
             value = self.b.bitcast(self.b.load(place, typ=WORD, align=4), vector(BIT))
         else:
@@ -289,7 +263,7 @@ class Emitter:
 
     def _store_registers(self) -> None:
         for name in sorted(self._written & self._offsets.keys()):
-            value, place = self._known[name], self._place(self._registers, self._offsets[name])
+            value, place = self._known[name], self.place(self._registers, self._offsets[name])
             if self.kernel.registers[name] == "pred":
                 before = self.b.load(place, typ=WORD, align=4)
                 bits = self.b.bitcast(value, WORD)
@@ -306,7 +280,7 @@ class Emitter:
                 return self._as(self._raw(name), kind)
             case Changed(sign="-", inner=inner):
                 value = self.read(inner, kind)
-                return self.b.fneg(value) if kind in _FLOATS else self.b.neg(value)
+                return self.b.fneg(value) if kind in FLOATS else self.b.neg(value)
             case Changed(inner=inner):
                 return self.b.not_(self.read(inner, kind))
             case Number():
@@ -334,7 +308,7 @@ class Emitter:
         whole = vector(kind)
         if kind == "pred":
             return constant(BIT, int(bool(number.value)))
-        if kind in _FLOATS or number.bits:
+        if kind in FLOATS or number.bits:
             if number.bits != 8 * SIZES[kind]:
                 raise NotCompiledError(str(number))
             bits = constant(ir.IntType(number.bits), number.value)
@@ -343,35 +317,30 @@ class Emitter:
 
     def _special(self, name: str, kind: str) -> Any:
         if name in _ROWS or name.startswith("lanemask_"):
-            pointer = self.b.inttoptr(self._in_table("special", name), _POINTER)
-            place = self._place(pointer, self.b.mul(self.warp, LONG(4 * LANES)))
+            pointer = self.b.inttoptr(self.in_table("special", name), POINTER)
+            place = self.place(pointer, self.b.mul(self.warp, LONG(4 * LANES)))
             value = self.b.load(place, typ=vector(WORD), align=4)
         elif name.startswith("ctaid."):
             value = self.splat(self.b.trunc(self.number_in_state(s.AXES + 3 + "xyz".index(name[-1])), WORD))
         elif name.startswith(_SCALARS):
-            value = self.splat(self.b.trunc(self._in_table("special", name), WORD))
+            value = self.splat(self.b.trunc(self.in_table("special", name), WORD))
         else:
             raise NotCompiledError(name)
-        if kind == "pred" or kind in _FLOATS:
+        if kind == "pred" or kind in FLOATS:
             raise NotCompiledError(name)
         bits = 8 * SIZES[kind]
         whole = vector(ir.IntType(bits))
         return value if bits == 32 else self.b.zext(value, whole) if bits > 32 else self.b.trunc(value, whole)
 
-    def _in_table(self, what: str, name: str) -> Any:
+    def in_table(self, what: str, name: str) -> Any:
+        """Return what the state tells by a name."""
         return self.number_in_state(s.TABLE + self.named.setdefault((what, name), len(self.named)))
 
     def symbol(self, name: str) -> Any:
         """Return the address of a variable, one number."""
         if name in self.kernel.local:
             return LONG(self.kernel.local[name])
-        return self._in_table("symbol", name)
-
-    def parameter(self, name: str, offset: int, kind: str) -> Any:
-        """Return a part of a parameter of the kernel."""
-        pointer = self.b.inttoptr(self._in_table("parameter", name), _POINTER)
-        value = self.b.load(self._place(pointer, offset), typ=ir.IntType(8 * SIZES[kind]), align=1)
-        return self.splat(value)
+        return self.in_table("symbol", name)
 
     def write(self, operand: Operand, kind: str, value: Any) -> None:
         """Leave a vector of a type of PTX in a register."""
@@ -412,9 +381,6 @@ class Emitter:
             value = self.b.add(value, constant(value.type, offset))
         return value if value.type.element == LONG else self.b.sext(value, vector(LONG))
 
-    def scratch_at(self, offset: int) -> Any:
-        return self._place(self.scratch, offset)
-
     def access(self, operation: Operation, address: Any, stored: Sequence[Any] = (), other: Any = None) -> None:
         """Let the lanes that run touch memory; what they load is in the scratch memory then."""
         self.b.store(address, self.scratch_at(s.AT), align=8)
@@ -426,80 +392,7 @@ class Emitter:
         number = len(self.operations)
         self.operations.append(operation)
         mask = self.b.zext(self.running, LONG)
-        result = self._called(self._access_at, [self._state_number, LONG(number), mask])
+        result = self.called(self._access_at, [self.state_number, LONG(number), mask])
         fine = self._function.append_basic_block("fine")
         self.b.cbranch(self.b.icmp_signed("==", result, LONG(s.GO_ON)), fine, self._suspect)
         self.b.position_at_end(fine)
-
-    def _called(self, address: int, arguments: Sequence[Any]) -> Any:
-        name = f"at_{address:x}"
-        function = self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 3), name)
-        return self.b.call(function, arguments)
-
-    def loaded(self, piece: int, width: int) -> Any:
-        """Return what an access has loaded, one of its pieces."""
-        return self.b.load(self.scratch_at(s.FIRST + LANES * width * piece), typ=vector(ir.IntType(8 * width)), align=8)
-
-    def permuted(self, value: Any, sources: Any) -> Any:
-        """Return for each lane the 32 bits of the lane that ``sources`` names."""
-        self.b.store(value, self.scratch_at(s.FIRST), align=8)
-        self.b.store(sources, self.scratch_at(s.SECOND), align=8)
-        self._called(self._permute_at, [self._state_number, LONG(0), LONG(0)])
-        return self.loaded(0, 4)
-
-    def matched(self, value: Any) -> Any:
-        """Return for each lane which of the lanes that run have its value."""
-        whole = value if value.type.element == LONG else self.b.zext(value, vector(LONG))
-        self.b.store(whole, self.scratch_at(s.FIRST), align=8)
-        self._called(self._match_at, [self._state_number, LONG(0), self.b.zext(self.running, LONG)])
-        return self.loaded(0, 4)
-
-    def reduced(self, name: str, value: Any) -> Any:
-        """Return one number of all lanes' words."""
-        full = f"llvm.vector.reduce.{name}.v{LANES}i32"
-        function = self.module.globals.get(full) or ir.Function(self.module, ir.FunctionType(WORD, [value.type]), full)
-        return self.b.call(function, [value])
-
-    def intrinsic(self, name: str, *arguments: Any, flags: Sequence[Any] = ()) -> Any:
-        """Call an intrinsic of LLVM that takes and returns vectors of one type."""
-        kind = arguments[0].type
-        full = f"llvm.{name}.v{LANES}{_suffix(kind.element)}"
-        types = [argument.type for argument in (*arguments, *flags)]
-        function = self.module.globals.get(full) or ir.Function(self.module, ir.FunctionType(kind, types), full)
-        return self.b.call(function, [*arguments, *flags])
-
-
-def _ended(block: Block, ending: set[int], end: int) -> Block:
-    """Return a block that goes to the end of the kernel where it goes to a block that does nothing but end."""
-    targets = tuple(end if target in ending else target for target in block.targets)
-    return replace(block, targets=targets, following=end if block.following in ending else block.following)
-
-
-def _suffix(kind: Any) -> str:
-    names = {ir.HalfType(): "f16", ir.FloatType(): "f32", ir.DoubleType(): "f64"}
-    return names.get(kind) or f"i{kind.width}"
-
-
-def _kept_registers(kernel: Kernel) -> tuple[dict[str, int], int]:
-    """Return where registers that a block reads before it sets them lie in memory, and the bytes of all."""
-    kept: dict[str, None] = {}
-    for block in kernel.blocks:
-        known: set[str] = set()
-        for instruction in (*block.body, *((block.end,) if block.end else ())):
-            written = list(written_by(instruction))
-            before = [*read_by(instruction), *(written if instruction.guard else ())]
-            kept |= dict.fromkeys(name for name in before if name not in known)
-            known.update(written)
-        if block.end is not None and block.end.opcode in ("bar", "barrier"):
-            kept |= dict.fromkeys(written_by(block.end))
-    offsets, at = {}, 0
-    for name in kept:
-        offsets[name] = at
-        kind = kernel.registers[name]
-        at += 32 if kind == "pred" else LANES * SIZES[kind]
-    return offsets, max(32, at)
-
-
-def first_and_second(operand: Operand) -> tuple[Operand, Operand | None]:
-    """Return the two destinations of a pair, or the only one."""
-    return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, None)

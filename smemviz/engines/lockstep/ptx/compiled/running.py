@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.ptx.code.module import Place, PtxError
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.accesses import ACCESSES
-from smemviz.engines.lockstep.ptx.compiled.emitter import LANES, Emitter, NotCompiledError
+from smemviz.engines.lockstep.ptx.compiled.bit_words import BITS
+from smemviz.engines.lockstep.ptx.compiled.conversions import CONVERSIONS
+from smemviz.engines.lockstep.ptx.compiled.emitter import Emitter
 from smemviz.engines.lockstep.ptx.compiled.numbers import NUMBERS
-from smemviz.engines.lockstep.ptx.compiled.runtime import access, match, permute, run_blocks
+from smemviz.engines.lockstep.ptx.compiled.runtime import run_blocks
 from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS, settle
+from smemviz.engines.lockstep.ptx.compiled.state_ir import LANES, NotCompiledError
+from smemviz.engines.lockstep.ptx.compiled.touching import access, match, permute
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.special import special_registers
@@ -52,7 +56,7 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
     """Compile a kernel, None for one that has instructions that are left to NumPy."""
     called = access.address, permute.address, match.address
     try:
-        emitter = Emitter(kernel, NUMBERS | ACCESSES, *called)
+        emitter = Emitter(kernel, NUMBERS | BITS | CONVERSIONS | ACCESSES, *called)
     except NotCompiledError:
         return None
     for address in called:
