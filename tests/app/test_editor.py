@@ -222,7 +222,7 @@ def test_a_link_carries_the_text(page: Page) -> None:
 @pytest.mark.browser
 def test_a_link_without_a_text_says_so(page: Page) -> None:
     page.goto("/editor#code=nonsense!")
-    status(page, "The link holds no text that can be read")
+    status(page, "The text in the link cannot be read")
 
 
 @pytest.mark.browser

@@ -255,4 +255,4 @@ def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> No
 
 def test_the_list_is_no_lesson() -> None:
     assert lesson_at("/learn") is None
-    assert lesson_at("/learn/9") is lesson_of("columns")
+    assert lesson_at("/learn/10") is lesson_of("columns")

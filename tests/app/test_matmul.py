@@ -244,7 +244,7 @@ def test_size_and_tile_are_in_the_url_and_back_returns(page: Page) -> None:
 @pytest.mark.browser
 def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(page: Page) -> None:
     page.goto("/matmul?SIZE=12x13")
-    expect(page.get_by_role("alert")).to_contain_text("'12x13' is no size")
+    expect(page.get_by_role("alert")).to_contain_text("'12x13' is not a size")
     expect(page.locator("#products-results")).to_be_hidden()
     knob(page, "Size", "20x24x36")
     expect(page.get_by_role("alert")).to_have_count(0)

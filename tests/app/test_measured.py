@@ -222,8 +222,8 @@ def test_constants_of_the_url_are_honoured(page: Page) -> None:
     [
         ("file=square&BDIMX=64", "a block of 64 x 64 x 1 has 4096 threads; a device takes 1024"),
         ("file=square&NOSUCH=1", "there is no constant NOSUCH"),
-        ("launch=square:main", "main() launches no such kernel"),
-        ("launch=/etc/passwd:main", "names no launch"),
+        ("launch=square:main", "main() does not launch this kernel"),
+        ("launch=/etc/passwd:main", "does not name a launch"),
         ("file=/etc/passwd", "not served here"),
     ],
 )

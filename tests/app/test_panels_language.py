@@ -198,7 +198,9 @@ DATA = [
     *("matrix", "matrix[column,\xa0row]", "held", "RADIUS", "stencil.py", "latency.py", "reverse.py", "reduce.py"),
     *("threadIdx.x", "threadIdx.y", "threadIdx.y\xa0*\xa0blockDim.x\xa0+\xa0threadIdx.x", "c\xa0^\xa0r", "c ^ r"),
     *("cuda.syncthreads()", "cuda.syncwarp()", "held[r,\xa0c\xa0^\xa0r]", "2\xa0*\xa0step\xa0*\xa0t", "static_reverse"),
-    *("from_shared_memory", "load_columns_store_rows", "swizzled_tile", "tiled", "held[t\xa0+\xa06]"),
+    *("from_shared_memory", "load_columns_store_rows", "swizzled_tile", "tiled", "held[t\xa0+\xa06]", "square"),
+    *("rectangle", "reduce", "transpose", "set_row_read_col", "set_row_read_col_pad", "NVIDIA H200"),
+    *("set_row_read_col<br>_pad", "µs"),
 ]
 
 

@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 import pytest
 from dash import Dash, dcc, html
 from helpers.callbacks import CALLBACKS, asking_for
+from helpers.pages import tab
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 from plotly.utils import PlotlyJSONEncoder
@@ -69,6 +70,7 @@ def test_the_focus_stays_at_its_place_in_what_is_written_anew(page: Page) -> Non
 def test_what_is_open_in_it_stays_open(page: Page) -> None:
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     settle(page)
+    tab(page, "Hardware counters")
     page.locator("#hardware-body summary").click()
     page.locator("#kernels").get_by_text("set_row_read_row", exact=True).click()
     expect(page.locator("#eyebrow")).to_have_text("square.py · set_row_read_row")
