@@ -343,7 +343,7 @@ class Launch:
             InputError: for a compute capability that is not known.
             MissingError: when pandas is not installed.
         """
-        table: pandas.DataFrame = importlib.import_module("smemviz.reports.frames").launch_frame(self, cc)
+        table: pandas.DataFrame = importlib.import_module("smemviz.reports.data_tables").launch_frame(self, cc)
         return table
 
     def figure(

@@ -145,7 +145,7 @@ class Recording:
             InputError: for other rows, or a compute capability that is not known.
             MissingError: when pandas is not installed.
         """
-        table: pandas.DataFrame = importlib.import_module("smemviz.reports.frames").recording_frame(self, rows, cc)
+        table: pandas.DataFrame = importlib.import_module("smemviz.reports.data_tables").recording_frame(self, rows, cc)
         return table
 
     def _repr_html_(self) -> str:

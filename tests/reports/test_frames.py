@@ -61,6 +61,6 @@ def test_counts_are_of_the_hardware_that_is_asked_for(square: Recording) -> None
 
 def test_without_pandas_a_line_says_what_to_install(square: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.setattr("smemviz.reports.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
     with pytest.raises(MissingError, match=r"^to_pandas needs pandas: pip install pandas$"):
         square.to_pandas()
