@@ -79,6 +79,12 @@ KERNELS = {
     out[64 + i] = __match_any_sync(all, v & 3) + __reduce_add_sync(all, v) + __any_sync(all, v == 7);
     if (i % 3 == 0) out[128 + i] = __activemask();
     out[192 + i] = __syncthreads_count(v > 0) + 100 * __syncthreads_or(v > 9);""",
+    "barriers with numbers": """
+    int yes;
+    tile[i] = a[i]; asm volatile("bar.sync 1;" ::: "memory"); int v = tile[63 - i]; asm volatile("bar.sync 1;");
+    asm volatile("{ .reg .pred p, q; setp.gt.s32 p, %1, 5; bar.red.and.pred q, 2, p; selp.s32 %0, 1, 2, q; }"
+                 : "=r"(yes) : "r"(a[i]) : "memory");
+    tile[i] = v; __syncthreads(); out[i] = tile[63 - i] + 1000 * yes;""",
     "updates": """
     if (i < 8) tile[i] = 0;
     __syncthreads(); atomicAdd(&tile[a[i] & 7], 1); atomicMax((unsigned *)&out[100], (unsigned)i);
@@ -113,12 +119,13 @@ def test_a_kernel(record: Record, tmp_path: Path, name: str) -> None:
     )
     compiled, were_well = record(path, True)
     plain, _ = record(path, False)
-    assert len(were_well) == 1
+    assert were_well == [name != "a warp that waits for itself"]  # part of it; that is left to NumPy
     assert_the_same(compiled, plain)
 
 
 MISTAKES = {
     "race": "tile[i] = a[i]; out[i] = tile[63 - i];",
+    "race ": "volatile int *v = tile; v[i] = a[i]; out[i] = v[63 - i];",
     "unwritten_read": "out[i] = tile[i];",
     "out_of_bounds": "out[i * 1000] = a[i];",
     "barrier_divergence": "if (i < 40) __syncthreads(); out[i] = a[i];",
@@ -136,7 +143,7 @@ def test_a_mistake_is_found_as_by_numpy(record: Record, tmp_path: Path, kind: st
     )
     compiled, were_well = record(path, True)
     assert were_well == [False]
-    assert kind in {finding.kind for finding in compiled.findings}
+    assert kind.strip() in {finding.kind for finding in compiled.findings}
     if kind != "deadlock":
         assert_the_same(compiled, record(path, False)[0])
 

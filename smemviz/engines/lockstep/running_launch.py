@@ -145,31 +145,36 @@ class Pace:
 
     def look(self) -> None:
         """Tell how far it is, where it is time to; where it will take far longer than was said, tell that first."""
-        now = perf_counter()
-        if self._progress is None or now < self._next:
-            return
-        self._next = now + _TELL_SECONDS
-        share = self._share()
-        if share:
-            rest = (now - self._began) * (1 - share) / share
-            if isinstance(self._progress, Expecting) and rest > 2 * self._said:
-                self._said = rest
-                self._progress.expect(rest, self._kernel)
-        first, count = self._batch
-        self._progress(int(100 * (first + share * count) / self._blocks), 100, self._kernel)
+        if self._is_time():
+            share = self._share()
+            first, count = self._batch
+            self._tell(share, int(100 * (first + share * count) / self._blocks), 100)
 
     def at_block(self, block: int) -> None:
         """Tell of a launch that runs block by block, as ``look`` does."""
+        self._began = self._began or perf_counter()
+        if self._is_time():
+            self._tell(block / self._blocks, block, self._blocks)
+
+    def _is_time(self) -> bool:
         now = perf_counter()
-        self._began = self._began or now
         if self._progress is None or now < self._next:
-            return
+            return False
         self._next = now + _TELL_SECONDS
-        rest = (now - self._began) * (self._blocks - block) / max(1, block)
-        if isinstance(self._progress, Expecting) and rest > 2 * self._said:
-            self._said = rest
-            self._progress.expect(rest, self._kernel)
-        self._progress(block, self._blocks, self._kernel)
+        return True
+
+    def _tell(self, share: float, done: int, whole: int) -> None:
+        """Tell how much is done, and the time that the rest will take where that is far more than was said.
+
+        ``share`` is what has been done since all began, 0 where nobody knows.
+        """
+        assert self._progress is not None
+        if share:
+            rest = (perf_counter() - self._began) * (1 - share) / share
+            if isinstance(self._progress, Expecting) and rest > 2 * self._said:
+                self._said = rest
+                self._progress.expect(rest, self._kernel)
+        self._progress(done, whole, self._kernel)
 
     def _share(self) -> float:
         """Return how much of the outermost loop is done, 0 where nobody knows."""

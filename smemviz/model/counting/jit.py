@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -46,9 +47,14 @@ def compiled(function: F, **options: bool) -> F:
 
 def _date_by_folder(cache: Any, function: Any) -> None:
     """Let what is kept on disk be of its whole folder: Numba looks at the file of a function, not at what it calls."""
-    files = [path.stat() for path in Path(function.__code__.co_filename).parent.glob("*.py")]
     with suppress(AttributeError, ValueError):
-        cache._cache_file._source_stamp = max(file.st_mtime for file in files), sum(file.st_size for file in files)
+        cache._cache_file._source_stamp = _date_of(Path(function.__code__.co_filename).parent)
+
+
+@lru_cache
+def _date_of(folder: Path) -> tuple[float, int]:
+    files = [path.stat() for path in folder.glob("*.py")]
+    return max(file.st_mtime for file in files), sum(file.st_size for file in files)
 
 
 def called_by_address(function: Any, signature: str) -> Any:

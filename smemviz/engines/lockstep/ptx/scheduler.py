@@ -145,13 +145,7 @@ class Scheduler:
             if self._together is None and self._visits[number] % _VISITS_BEFORE_OTHERS == 0:
                 self._waiting.let_others_go(self._machine.lanes)
         if self.steps > self._most_steps:
-            raise PtxError(
-                english(
-                    "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
-                    most=self._most_steps,
-                ),
-                step.place,
-            )
+            raise not_ended(step.block, self._most_steps)
 
     def _branch(self, step: Step) -> None:
         m, block = self._machine, step.block
@@ -221,21 +215,29 @@ class Scheduler:
             self._together = None
         lanes = self._machine.threads
         self._at[lanes] = step.block.following
-        self._waiting.arrive(lanes, barrier, step.place)
+        self._waiting.arrive(lanes, barrier, step.block.place)
         self._waiting.release()
 
     def _deadlock(self, step: Step) -> None:
         """End the launch, in which no thread that is alive can do anything but wait."""
         m = self._machine
-        line, column = m.sites.line_of(step.place)
+        line, column = m.sites.line_of(step.block.place)
         m.find("deadlock", line, column, m.threads)
         raise StoppedError
 
     def _trap(self, step: Step) -> None:
         m = self._machine
-        line, column = m.sites.line_of(step.place)
+        line, column = m.sites.line_of(step.block.place)
         m.find("trap", line, column, m.threads)
         raise StoppedError
+
+
+def not_ended(block: Block, most_steps: int) -> PtxError:
+    """Return the error of a launch that has run so many steps and is at a block."""
+    what = english(
+        "the loops of this launch ran {most:,} steps and this one has not ended; check its condition", most=most_steps
+    )
+    return PtxError(what, block.place)
 
 
 def returning(blocks: Sequence[Block]) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smemviz.engines.lockstep.ptx.code.blocks import Block
-from smemviz.engines.lockstep.ptx.code.module import Instruction, Place, PtxError, Register, Special
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, Register, Special
 from smemviz.engines.lockstep.ptx.instructions import (
     arithmetic,
     bits,
@@ -93,7 +93,6 @@ class Step:
     index: Read | None
     barrier: Barrier | None
     waits: bool
-    place: Place
 
 
 def steps_of(kernel: Kernel) -> tuple[Step, ...]:
@@ -110,8 +109,7 @@ def _step(kernel: Kernel, block: Block) -> Step:
     guard = read(kernel, block.end.guard.register, "pred") if block.end and block.end.guard else None
     index = read(kernel, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
     barrier = barrier_of(kernel, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
-    everything = (*block.body, *((block.end,) if block.end else ()))
-    return Step(actions, block, guard, index, barrier, may_wait(block), everything[0].place if everything else Place())
+    return Step(actions, block, guard, index, barrier, may_wait(block))
 
 
 def may_wait(block: Block) -> bool:

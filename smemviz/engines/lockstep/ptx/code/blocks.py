@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from smemviz.engines.lockstep.ptx.code.flatten import Flat
-from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, Symbol
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Place, PtxError, Symbol
 
 _ENDS = ("bra", "brx", "ret", "exit", "bar", "barrier", "trap")
 
@@ -34,6 +34,12 @@ class Block:
     end: Instruction | None
     following: int
     targets: tuple[int, ...]
+
+    @property
+    def place(self) -> Place:
+        """Where its first instruction is in the source."""
+        everything = (*self.body, *((self.end,) if self.end else ()))
+        return everything[0].place if everything else Place()
 
     @property
     def successors(self) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Nowhere,
     Number,
     Operand,
+    Place,
     Register,
     Special,
     Symbol,
@@ -43,7 +44,7 @@ from smemviz.engines.lockstep.ptx.scheduler import MOST_VISITS, returning
 from smemviz.engines.lockstep.ptx.steps import may_wait
 
 _ROWS = ("tid.x", "tid.y", "tid.z", "laneid", "warpid")
-_SCALARS = ("ntid.", "nctaid.", "ctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
+_SCALARS = ("ntid.", "nctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
 
 _MOST_TARGETS = 64
 
@@ -55,14 +56,15 @@ class Emitter(StateIr):
     """Emits one kernel; ``registers_bytes`` is what the registers of a warp take, ``named`` what the state tells.
 
     ``named`` are ("special", name), ("symbol", name) and ("parameter", name) in their order from ``state.TABLE`` on,
-    ``operations`` the accesses and barriers as ``state`` has them; of a barrier the place is an index of ``places``.
+    ``operations`` the accesses and ``barriers`` the barriers as ``state`` has them.
     """
 
     def __init__(self, kernel: Kernel, table: dict[str, Emit], access_at: int, permute_at: int, match_at: int) -> None:
         self.kernel = kernel
         self.named: dict[tuple[str, str], int] = {}
         self.operations: list[Operation] = []
-        self.places: dict[Any, int] = {}
+        self.barriers: list[list[int]] = []
+        self._places: dict[Place, int] = {}  # of barriers
         self._table = table
         self._access_at, self.permute_at, self.match_at = access_at, permute_at, match_at
         self._offsets, self.registers_bytes = kept_registers(kernel)
@@ -82,7 +84,6 @@ class Emitter(StateIr):
         self._registers = self.b.inttoptr(registers, POINTER)
         self.state_number = state
         self.mask = self.b.trunc(mask, WORD)
-        self._mask_long = mask
         self.on = self.b.bitcast(self.mask, ir.VectorType(BIT, LANES))
         self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), POINTER)
         self.warp = self.number_in_state(s.WARP)
@@ -217,19 +218,19 @@ class Emitter(StateIr):
     def _barrier(self, instruction: Instruction, block: Block) -> None:
         if instruction.guard is not None or instruction.has("cluster", "arrive"):
             raise NotCompiledError(instruction.text)
-        place = self.places.setdefault(instruction.place, len(self.places))
+        place = self._places.setdefault(instruction.place, len(self._places))
         operands = instruction.operands
         of_warp = instruction.has("warp")
-        operation = [s.NOTHING, place, 0, 0, 0] + [0] * (s.OPERATION_COLUMNS - 5)
+        barrier = [s.NOTHING, place, 0, 0]
         number: Operand = Number(0)
         if instruction.has("red"):
             what = instruction.one_of("popc", "and", "or")
             destination, number, *count, test = operands
             if count or not isinstance(destination, Register):
                 raise NotCompiledError(instruction.text)
-            operation[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
-            operation[s.RESULT] = self._offsets[destination.name]
-            operation[s.IS_COUNT] = what == "popc"
+            barrier[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
+            barrier[s.RESULT] = self._offsets[destination.name]
+            barrier[s.IS_COUNT] = what == "popc"
             self.set_in_state(s.TEST, self.b.zext(self.b.bitcast(self.read(test, "pred"), WORD), LONG))
         elif not of_warp and operands:
             number = operands[0]
@@ -238,11 +239,10 @@ class Emitter(StateIr):
         value = self.kernel.number(number)
         if value is None:
             raise NotCompiledError(instruction.text)
-        operation[s.NUMBER] = value
         self._store_registers()
-        self.set_in_state(s.BARRIER, LONG(len(self.operations)))
+        self.set_in_state(s.BARRIER, LONG(len(self.barriers)))
         self.set_in_state(s.NUMBER_OF_BARRIER, LONG(value))
-        self.operations.append(operation)
+        self.barriers.append(barrier)
         self._send(constant(WORD, block.following))
         self.b.ret(LONG(s.WAIT_WARP if of_warp else s.WAIT))
 

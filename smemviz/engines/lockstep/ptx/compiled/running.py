@@ -15,7 +15,6 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.code.module import Place, PtxError
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.accesses import ACCESSES
 from smemviz.engines.lockstep.ptx.compiled.bit_words import BITS
@@ -28,8 +27,8 @@ from smemviz.engines.lockstep.ptx.compiled.state_ir import LANES, NotCompiledErr
 from smemviz.engines.lockstep.ptx.compiled.touching import access, match, permute
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.scheduler import not_ended
 from smemviz.engines.lockstep.ptx.special import special_registers
-from smemviz.messages import english
 from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import Requests
 
@@ -37,6 +36,8 @@ _ROWS = 1 << 14
 _FUEL = 1 << 21
 _LOOKS = 256
 _MOST_CELLS = 24 << 20  # in global memory, that are looked at for races: their marks take 36 bytes each
+
+_MOST_THREADS = 1 << 31  # that marks tell apart
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class CompiledKernel:
     engine: Any
     named: Mapping[tuple[str, str], int]
     operations: NDArray[np.int64]
-    places: tuple[Place, ...]
+    barriers: NDArray[np.int64]
     registers_bytes: int
 
 
@@ -71,8 +72,9 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
     except RuntimeError:  # an older LLVM does not know an intrinsic
         return None
     operations = np.array(emitter.operations or [[0] * s.OPERATION_COLUMNS], np.int64)
+    barriers = np.array(emitter.barriers or [[0] * s.BARRIER_COLUMNS], np.int64)
     visit = engine.get_function_address("visit")
-    return CompiledKernel(visit, engine, emitter.named, operations, tuple(emitter.places), emitter.registers_bytes)
+    return CompiledKernel(visit, engine, emitter.named, operations, barriers, emitter.registers_bytes)
 
 
 class CompiledLaunch:
@@ -109,7 +111,7 @@ class CompiledLaunch:
         operations = self._code.operations.copy()
         for operation in operations:
             for column, space in ((s.SHARED_SITE, "shared"), (s.GLOBAL_SITE, "global")):
-                if operation[s.WIDTH]:
+                if operation[s.WIDTH]:  # of a kernel that has any
                     operation[column] = self._machine.sites.number_if_any(int(operation[column]), space)
         return operations
 
@@ -187,7 +189,7 @@ class CompiledLaunch:
             PtxError: when a loop does not end.
         """
         state = self._state
-        if len(self._global_marks) > _MOST_CELLS:
+        if len(self._global_marks) > _MOST_CELLS or self._blocks * self._machine.slots_of_block >= _MOST_THREADS:
             return False
         load_loops()
         before, looks = None, 0
@@ -202,13 +204,7 @@ class CompiledLaunch:
                 continue
             self._machine.pace.at_block(int(state[s.BLOCK]))
             if self._warps[:, s.VISITS].max() > self._most_steps:
-                raise PtxError(
-                    english(
-                        "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
-                        most=self._most_steps,
-                    ),
-                    self._place(int(state[s.LAST])),
-                )
+                raise not_ended(self._machine.kernel.blocks[int(state[s.LAST])], self._most_steps)
             # After many visits of blocks some are made one by one: a warp that is as it was then goes in circles.
             position = self._position()
             if looks and position == before:
@@ -240,17 +236,13 @@ class CompiledLaunch:
                 self._meta,
                 self._addresses,
                 self._operations,
+                self._code.barriers,
                 self._memory,
                 self._shared_marks,
                 self._global_marks,
                 self._blocks,
             )
         )
-
-    def _place(self, block: int) -> Place:
-        of_block = self._machine.kernel.blocks[block]
-        everything = (*of_block.body, *((of_block.end,) if of_block.end else ()))
-        return everything[0].place if everything else Place()
 
     def _settle(self) -> bool:
         return bool(

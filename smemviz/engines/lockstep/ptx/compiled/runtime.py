@@ -15,7 +15,7 @@ from smemviz.engines.lockstep.ptx.compiled.touching import get, put
 from smemviz.model.counting.jit import compiled
 
 _LANES = 32
-OF_BLOCK, OF_WARP = 1, 2  # what a lane waits at
+OF_WARP, OF_BLOCK = 1, 2  # what a lane waits at; a barrier of the block is that and its number
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -57,7 +57,7 @@ def _begin(
 
 @compiled
 def _pass_barrier(
-    state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any, operations: Any
+    state: Any, at: Any, why: Any, places: Any, tests: Any, registers: Any, warps: Any, barriers: Any
 ) -> bool:
     """Let a block pass its barrier where all its threads have come; returns whether all is well."""
     number = -1
@@ -67,15 +67,15 @@ def _pass_barrier(
         for lane in range(_LANES):
             if at[warp, lane] >= state[s.END]:
                 continue
-            barrier = operations[places[warp, lane]]
-            if number >= 0 and (operations[last, s.PLACE] != barrier[s.PLACE] or why[warp, lane] != number):
+            barrier = barriers[places[warp, lane]]
+            if number >= 0 and (barriers[last, s.PLACE] != barrier[s.PLACE] or why[warp, lane] != number):
                 return False
             number, last = why[warp, lane], np.int64(places[warp, lane])
             total += 1
             yes += tests[warp] >> lane & 1
     if number < OF_BLOCK or state[s.LATEST_EXIT] > state[s.WAITS_AT]:
         return False
-    barrier = operations[last]
+    barrier = barriers[last]
     reduction, result = barrier[s.REDUCTION], barrier[s.RESULT]
     value = yes if reduction == s.COUNTS else yes == total if reduction == s.ALL else yes > 0
     for warp in range(at.shape[0]):
@@ -178,6 +178,7 @@ def run_blocks(
     meta: Any,
     addresses: Any,
     operations: Any,
+    barriers: Any,
     memory: Any,
     shared_marks: Any,
     global_marks: Any,
@@ -198,6 +199,6 @@ def run_blocks(
             state[s.BLOCK] += 1
             if state[s.ROWS] >= state[s.ROWS_LIMIT] // 2:
                 return s.ASK
-        elif not _pass_barrier(state, at, why, places, tests, registers, warps, operations):
+        elif not _pass_barrier(state, at, why, places, tests, registers, warps, barriers):
             return s.SUSPECT
     return s.DONE

@@ -16,6 +16,7 @@ _SEVERAL_BLOCKS = -1
 _SEVERAL = -2  # threads of the block -2 - number
 _SEVERAL_WARPS = -1
 _PHASE_BITS = 12
+_MOST_BARRIERS = 1 << 31 - _PHASE_BITS  # marks are of 32 bits
 # Columns of a mark: the thread, counted from 1 through the grid; barriers and phases that it had passed; its warp.
 _THREAD, _WHEN, _WARP, _COLUMNS = 0, 1, 2, 3
 MARK_COLUMNS = 3 * _COLUMNS  # of a load, a store and an update
@@ -76,10 +77,13 @@ def settle(
             continue
         operation = operations[number if of_block else ~number]
         kind = operation[s.KIND]
-        effect = s.CHANGE if operation[s.STRONG] else kind
+        # In global memory others see at once what is volatile; in shared memory that is a race all the same.
+        effect = s.CHANGE if operation[s.STRONG] and not of_block else kind
         shift = state[s.CELL_SHIFT] if of_block else state[s.GLOBAL_SHIFT]
         parts = max(1, operation[s.WIDTH] * operation[s.COUNT] >> shift)
         block, warp = known[s.OF_BLOCK], known[s.OF_WARP]
+        if known[s.EPOCH] >= _MOST_BARRIERS:
+            return False
         now = known[s.EPOCH] << _PHASE_BITS | min(known[s.PHASE], (1 << _PHASE_BITS) - 1)
         for lane in range(_LANES):
             address = addresses[row, lane]

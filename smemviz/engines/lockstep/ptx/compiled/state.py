@@ -16,7 +16,7 @@ LAST = 5  # the block of the kernel that ran last
 SHARED_START, SHARED_BYTES, LOCAL_BYTES, SLOTS = 6, 7, 8, 9
 META, ADDRESSES, BITS = 10, 11, 12  # addresses of what is known of each request
 MEMORY, SHARED, LOCAL, OPERATIONS, WARPS, SCRATCH = 13, 14, 15, 16, 17, 18
-BARRIER = 19  # the operation that a warp comes to
+BARRIER = 19  # that a warp comes to, a row of the barriers
 TEST = 37  # what its lanes bring there
 WAITS_AT = 38  # the highest block of the kernel with a barrier that threads wait at
 STARTED = 20  # whether the block has begun
@@ -37,7 +37,7 @@ TABLE = 41
 # -- columns of a request
 SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
-# -- columns of an operation: an instruction that touches memory, or a barrier
+# -- columns of an operation, an instruction that touches memory
 KIND, SPACE, WIDTH, COUNT, SHARED_SITE, GLOBAL_SITE, UPDATE, TYPE, STRONG, OPERATION_COLUMNS = range(10)
 LOAD, STORE, CHANGE = 0, 1, 2
 GLOBAL, SHARED_SPACE, LOCAL_SPACE, GENERIC = 0, 1, 2, 3
@@ -45,8 +45,8 @@ NO_UPDATE = -1
 ADD, MIN, MAX, EXCHANGE, SWAP, INCREMENT, DECREMENT, AND, OR, XOR = range(10)
 UNSIGNED, SIGNED, FLOAT = 0, 1, 2
 
-# -- columns of an operation that is a barrier
-REDUCTION, PLACE, NUMBER, RESULT, IS_COUNT = 0, 1, 2, 3, 4
+# -- columns of a barrier
+REDUCTION, PLACE, RESULT, IS_COUNT, BARRIER_COLUMNS = 0, 1, 2, 3, 4
 NOTHING, COUNTS, ALL, ANY = range(4)
 
 # -- columns of an allocation
