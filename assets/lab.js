@@ -3,7 +3,7 @@
   "use strict";
 
   const { ids, query, unchanged, visitQuery, triggered } = window.smemviz;
-  const MATRIX = /^(ld|st)matrix_/;
+  const MATRIX = /^((ld|st)matrix_|wgmma$)/;
   const NUMBERS = ["across", "warps", "steps"];
   let shown = null; // the request that is pictured
   // By control, what was put into it and taken out of it since somebody last touched one. A control that waits for typing

@@ -15,6 +15,8 @@ REDUCTIONS = frozenset(f"reduce_{name}" for name in _ATOMIC_NAMES if name not in
 
 # 8 x 8 matrices of 2-byte elements that one instruction moves.
 MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 2, 4)}
+# A warp group reads its operands as such matrices, too; a request is what one warp of it reads of four at most.
+MATRICES["wgmma"] = 4
 # Matrices whose elements lie in registers in an order that nobody tells.
 FRAGMENTS = frozenset({"wmma_load", "wmma_store"})
 OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *FRAGMENTS})

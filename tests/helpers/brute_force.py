@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from smemviz.recordings.vocabulary import MATRICES
+
 Phase = list[tuple[int, int, int]]  # (lane, word of the lane, byte address of that word)
 
 
 def groups(width: int, op: str, addresses: list[int], cc: tuple[int, int]) -> list[range]:
     """Return the lanes that are served together, in order."""
-    if "matrix" in op:
-        return [range(m * 8, m * 8 + 8) for m in range(int(op[-1]))]
+    if op in MATRICES:
+        return [range(m * 8, m * 8 + 8) for m in range(MATRICES[op])]
     if op not in ("load", "store"):
         return [range(32)]
     if cc[0] == 1:

@@ -18,7 +18,7 @@ from smemviz.model.counting.service import assign, count, serve, wavefronts
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware, shared_rule
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.vocabulary import FRAGMENTS, OPERATIONS, WIDTHS
+from smemviz.recordings.vocabulary import FRAGMENTS, MATRICES, OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
 
@@ -174,7 +174,7 @@ MODES = [(row.cc, mode) for row in known() for mode in row.bank_bytes]
 KINDS = [
     (op, width)
     for op in sorted(OPERATIONS - FRAGMENTS)  # whose wavefronts do not follow from addresses
-    for width in ((16,) if "matrix" in op else (4,) if effect_of(op) == "update" else WIDTHS)
+    for width in ((16,) if op in MATRICES else (4,) if effect_of(op) == "update" else WIDTHS)
 ]
 
 
@@ -182,8 +182,8 @@ def exists(op: str, cc: tuple[int, int]) -> bool:
     return (
         cc >= (5, 0)
         if effect_of(op) == "update"
-        else cc >= {"l": (7, 5), "s": (9, 0)}[op[0]]
-        if "matrix" in op
+        else cc >= ((7, 5) if op.startswith("ld") else (9, 0))
+        if op in MATRICES
         else True
     )
 

@@ -35,7 +35,6 @@ class Operation(NamedTuple):
 
 _NATIVE_ATOMICS = (5, 0)
 _MEASURED_UPDATES = ("atomic_add", "atomic_exch", "atomic_max", "reduce_add", "reduce_inc")
-_MEASURED_MATRICES = ("ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "stmatrix_x4")
 
 _TABLE: dict[str, Operation] = {
     "load": Operation("load", WIDTHS, WIDTHS),
@@ -44,9 +43,9 @@ _TABLE: dict[str, Operation] = {
     "wmma_store": Operation("store"),
 }
 for _op, _n in MATRICES.items():
-    _effect: Effect = "load" if _op.startswith("ld") else "store"
-    _since = (7, 5) if _effect == "load" else (9, 0)
-    _TABLE[_op] = Operation(_effect, (16,), (16,) if _op in _MEASURED_MATRICES else (), _since, _n)
+    _effect: Effect = "store" if _op.startswith("st") else "load"
+    _since = (7, 5) if _op.startswith("ld") else (9, 0)
+    _TABLE[_op] = Operation(_effect, (16,), (16,), _since, _n)
 for _op in ATOMICS | REDUCTIONS:
     _measured = (4,) if _op in _MEASURED_UPDATES else ()
     _TABLE[_op] = Operation("update", (4,), _measured, _NATIVE_ATOMICS, shares=_op == POPULATION_COUNT)
