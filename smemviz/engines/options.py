@@ -120,7 +120,8 @@ class RunOptions:
     ``progress`` is called as a launch goes on, ``log_bytes`` bounds the logs of all launches together, ``limits`` are
     those of one launch in lockstep. ``picker`` tells which launches are recorded; the others happen all the same.
     ``target`` is the compute capability that Triton compiles for where there is no GPU, ``config`` the number of the
-    configuration that its ``autotune`` takes.
+    configuration that its ``autotune`` takes. ``configurations`` are filled with
+    those of each kernel, as it writes them.
     """
 
     progress: Progress | None = None
@@ -129,6 +130,7 @@ class RunOptions:
     limits: Limits = DEFAULT_LIMITS
     target: tuple[int, int] = DEFAULT_TARGET
     config: int | None = None
+    configurations: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from smemviz.languages import Spelling, spelling_of
@@ -19,9 +21,11 @@ from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.suggest.answering import Answer
 from smemviz.suggest.find import Refused, Suggestion
 from smemviz.suggest.rewrites import Rewrite
+from smemviz.suggest.turning import Cost, Turn, best
 from smemviz.wording.layout_changes import change_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 _ENGINES = {"lockstep": "in lockstep", "gpu": "on the GPU"}
@@ -51,9 +55,10 @@ def print_answer(recording: Recording, answer: Answer, notes: Sequence[str], *, 
         console.print(text, style=style, soft_wrap=True)
 
     if not answer.suggested and not answer.refused:
-        say(f"{recording.file}: no shared array has excess; there is nothing to change")
-        return
-    say(f"{recording.file}: wavefronts of every access to an array; predicted from the recording, then counted")
+        nothing = "no layout" if answer.turns else "nothing"
+        say(f"{recording.file}: no shared array has excess; there is {nothing} to change")
+    else:
+        say(f"{recording.file}: wavefronts of every access to an array; predicted from the recording, then counted")
     if answer.suggested:
         console.print(_table(answer.suggested, spelling))
     for suggestion in answer.suggested:
@@ -71,6 +76,8 @@ def print_answer(recording: Recording, answer: Answer, notes: Sequence[str], *, 
             say(f"{suggestion.kernel}, {suggested_in_words(suggestion, spelling)}: {note}")
     for refused in answer.refused:
         say(f"{refused.kernel}, {refused.array.name}: {refused.excess:,} in excess; {refused.reason}")
+    if answer.turns:
+        _print_turns(recording, answer, console)
     for note in notes:
         say(note)
     if answer.diff:
@@ -91,9 +98,54 @@ def answer_facts(recording: Recording, answer: Answer, notes: Sequence[str]) -> 
         "constants": dict(recording.constants),
         "suggestions": [_suggestion_facts(recording, suggestion) for suggestion in answer.suggested],
         "refused": [_refused_facts(refusal) for refusal in answer.refused],
+        "turns": [_turn_facts(turn) for turn in answer.turns],
         "notes": list(notes),
         "diff": answer.diff,
     }
+
+
+def _turn_facts(turn: Turn) -> dict[str, Any]:
+    facts = asdict(turn)
+    return {**facts, "saves": turn.after is not None and turn.after.price < turn.before.price}
+
+
+def _print_turns(recording: Recording, answer: Answer, console: Console) -> None:
+    """Print what kernels in Triton cost with each change, and which is best."""
+    from rich.text import Text
+
+    cc = Hardware.of(recording).cc
+    heads = ("blocks", "threads", "shared bytes", "fit", "requests", "wavefronts", "sectors")
+    table = table_of(("kernel", "line", "change", *heads), ("kernel", "change"))
+
+    def row(kernel: str, line: str, change: str, cost: Cost) -> None:
+        counts = [getattr(cost, name.replace(" ", "_")) for name in heads if name != "fit"]
+        counts.insert(3, blocks_per_multiprocessor(cost.shared_bytes, cc, cost.threads))
+        table.add_row(*map(Text, (kernel, line, change, *(f"{number:,}" for number in counts))))
+
+    for kernel, turns in groupby(answer.turns, lambda turn: turn.kernel):
+        of_kernel = list(turns)
+        row(kernel, "", "as it is", of_kernel[0].before)
+        for turn in of_kernel:
+            if turn.after:
+                row(kernel, str(turn.line), turn.text, turn.after)
+    say = partial(console.print, soft_wrap=True)
+    say("Triton lays shared memory out itself; what can be turned was run, one change at a time.")
+    say('Of all launches together; "fit" is how many blocks share a multiprocessor, as shared memory and threads tell.')
+    console.print(table)
+    for turn in answer.turns:
+        if turn.problem:
+            say(f"{turn.kernel}, {turn.text}: left out: {turn.problem}")
+    first = best(answer.turns)
+    if first is None or first.after is None:
+        say("Best of these: as it is. None of them takes fewer wavefronts.")
+    else:
+        was, now = first.before, first.after
+        say(
+            f"Best of these: line {first.line}, {first.text}: wavefronts {was.wavefronts:,} -> {now.wavefronts:,}, "
+            f"sectors {was.sectors:,} -> {now.sectors:,}, shared bytes {was.shared_bytes:,} -> {now.shared_bytes:,}, "
+            f"blocks {was.blocks:,} -> {now.blocks:,}"
+        )
+    say("Counts are no times: what stages hide and registers allow, triton.testing.do_bench tells on a GPU.")
 
 
 def _suggestion_facts(recording: Recording, suggestion: Suggestion) -> dict[str, Any]:

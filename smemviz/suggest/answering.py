@@ -13,6 +13,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.find import Refused, Suggestion, suggestions
 from smemviz.suggest.rewrites import rewritten, unified_diff
+from smemviz.suggest.turning import Turn
 from smemviz.suggest.verify import Verifier, times
 
 _VERIFIED_BY: dict[EngineName | None, tuple[EngineName, ...]] = {
@@ -29,13 +30,14 @@ class Answer:
 
     ``diff`` writes the cheapest suggestion of each array into the file, those that were refuted left out; of those that
     take as many wavefronts that is the fastest, without a clock the one of fewest bytes and instructions. ``notes`` say
-    what was not done, and why.
+    what was not done, and why. ``turns`` are what was tried of kernels in Triton, whose compiler lays memory out.
     """
 
     suggested: tuple[Suggestion, ...]
     refused: tuple[Refused, ...]
     diff: str
     notes: tuple[str, ...]
+    turns: tuple[Turn, ...] = ()
 
     @property
     def sound(self) -> bool:

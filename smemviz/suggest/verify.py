@@ -6,7 +6,7 @@ promised, and no new mistake is found.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -96,7 +96,7 @@ class Verifier:
         if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
             return Check(self.engine, (), english("{main} makes different launches", main="main()"))
         notes: list[str] = []
-        problem = _new_mistake(before, after)
+        problem = new_mistake(before.findings, after.findings)
         if problem is None:
             problem, notes = self._outputs(before, after)
         places = {number: place for place, number in enumerate(self._numbers(kernels))}
@@ -206,9 +206,10 @@ def _counts(launch: Launch, hardware: Hardware, blocks: frozenset[int] | None = 
     return tuple(int(n) if row.wavefronts is not None else None for n, row in zip(logged, rows, strict=True))
 
 
-def _new_mistake(before: _RunResult, after: _RunResult) -> str | None:
-    known = {(finding.kind, finding.kernel) for finding in before.findings}
-    for finding in after.findings:
+def new_mistake(before: Iterable[Finding], after: Iterable[Finding]) -> str | None:
+    """Say what mistake a changed file makes that it did not make before, None for none."""
+    known = {(finding.kind, finding.kernel) for finding in before}
+    for finding in after:
         if not finding.harmless and (finding.kind, finding.kernel) not in known:
             if finding.kind == MAIN_FAILED:
                 return finding.message

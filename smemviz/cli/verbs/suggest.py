@@ -9,6 +9,11 @@ promised. On a GPU it is also timed. FILE is never changed; the difference is pr
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
   smemviz suggest kernels/transpose.cu
 
+The compiler of Triton lays shared memory out itself. Of its kernels, sizes of blocks, num_warps and num_stages are
+turned by one step, or the configurations of autotune taken one after the other. Each is run and counted.
+
+  smemviz suggest kernels/triton/matmul.py
+
 --over repeats this for each choice of constants. With --dask the processes of a cluster do it; they need FILE under
 the same path.
 
@@ -22,6 +27,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +36,7 @@ from smemviz.cli.settings import (
     add_output,
     add_points,
     add_setting,
+    add_triton,
     add_view,
     combinations,
     main_output,
@@ -60,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)"
     )
     add_view(parser)
+    add_triton(parser)
     add_output(parser, "write the difference to this file")
     add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -96,7 +104,8 @@ def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
     from smemviz.cli.cluster import cluster, results
     from smemviz.progress import progress_bar
 
-    points = [(arguments.file, constants, arguments.engine, arguments.view) for constants in combinations(arguments)]
+    of = arguments.engine, arguments.view, arguments.target, arguments.config
+    points = [(arguments.file, constants, *of) for constants in combinations(arguments)]
     if arguments.dask:
         with cluster(arguments.dask) as client:
             yield from results(client, _answer, points)
@@ -108,21 +117,34 @@ def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
 
 
 def _answer(
-    file: str, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback | None = None
+    file: str,
+    constants: dict[str, str],
+    engine: Engine,
+    view: str | None,
+    target: tuple[int, int] | None,
+    config: int | None,
+    progress: Callback | None = None,
 ) -> Answered:
     """Answer for one choice of constants; this is what a process of a cluster does."""
     from smemviz.engines.backend import chosen
+    from smemviz.engines.options import DEFAULT_TARGET
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.suggest.answering import answer
+    from smemviz.suggest.turning import best, turned
 
     path, kernel = _file_and_kernel(file)
+    target = target or DEFAULT_TARGET
     with main_output(True):
-        recording, program, why = _recorded(path, constants, engine, view, progress)
+        recording, program, why = _recorded(path, constants, engine, view, (target, config), progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
         wanted = None if why else chosen(engine)
         answered = answer(recording, program, kernel, wanted, Hardware.of(recording), progress)
+        if path.suffix != ".npz" and (turns := turned(recording, program, kernel, target, config, progress)):
+            first = best(turns)
+            answered = replace(answered, turns=turns, diff=answered.diff or (first.diff if first else ""))
+            why = why if answered.suggested else None
     return constants, recording, answered, (*answered.notes, f"not verified: {why}") if why else answered.notes
 
 
@@ -136,7 +158,12 @@ def _file_and_kernel(text: str) -> tuple[Path, str | None]:
 
 
 def _recorded(
-    path: Path, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback | None
+    path: Path,
+    constants: dict[str, str],
+    engine: Engine,
+    view: str | None,
+    compiled: tuple[tuple[int, int], int | None],
+    progress: Callback | None,
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
@@ -146,10 +173,10 @@ def _recorded(
     if path.suffix != ".npz":
         program = read_program(path).with_constants(constants)
         if program.is_script:
-            recording = run(path, constants, engine, progress=progress, view=view)
+            recording = run(path, constants, engine, progress, view=view, target=compiled[0], config=compiled[1])
             return recording, program, f"{path} is a script"
         check_runnable(program)
-        recording = run(program, engine=engine, progress=progress, view=view)
+        recording = run(program, None, engine, progress, view=view, target=compiled[0], config=compiled[1])
         return recording, program.in_view(recording.view), None
     if constants or view:
         raise InputError(f"{path}: is a recording; constants and a view are set for kernel files")

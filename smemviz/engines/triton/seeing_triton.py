@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines.launch_shape import launch_place
+from smemviz.engines.options import RunOptions
 from smemviz.engines.process import replaced
 from smemviz.engines.recorder import Recorder
 from smemviz.engines.triton.allocation import pieces_of
@@ -49,7 +50,7 @@ def triton_in_lockstep(program: PythonProgram, recorder: Recorder) -> Iterator[N
     with ExitStack() as stack:
         stack.enter_context(having_ptx(program.file))
         stack.enter_context(_first_configuration(driver))
-        stack.enter_context(one_configuration(recorder.options.config))
+        stack.enter_context(one_configuration(recorder.options))
         stack.enter_context(_taking_arrays())
         stack.enter_context(replaced(testing, dict.fromkeys(("do_bench", "do_bench_cudagraph"), _no_time)))
         stack.enter_context(replaced(testing.Mark, {"run": _no_report}))
@@ -108,12 +109,14 @@ def _first_configuration(driver: Driver) -> Iterator[None]:
 
 
 @contextmanager
-def one_configuration(number: int | None) -> Iterator[None]:
-    """Have ``autotune`` take the configuration of a number, from 0, None for the one that it finds."""
+def one_configuration(options: RunOptions) -> Iterator[None]:
+    """Have ``autotune`` take the configuration that is asked for, or the one that it finds, and note what there are."""
+    number = options.config
     tuner: Any = importlib.import_module("triton.runtime.autotuner").Autotuner
     run = tuner.run
 
     def run_with(self: Any, *args: Any, **kwargs: Any) -> Any:
+        options.configurations[self.base_fn.__name__] = tuple(map(str, self.configs))
         if number is not None and number >= len(self.configs):
             values = {"kernel": self.base_fn.__name__, "count": len(self.configs), "number": number}
             what = english("{kernel} has {count} configurations, 0 and up; there is no {number}", **values)

@@ -10,6 +10,7 @@ from smemviz.frontends.program import Constant
 from smemviz.recordings.vocabulary import ConstantValue
 
 _OF_TRITON = ("num_warps", "num_stages")
+_DECORATORS = ("triton.jit", "jit")
 
 
 def launch_constants(tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
@@ -39,15 +40,26 @@ def with_keywords(statement: ast.stmt, names: Mapping[str, ConstantValue], tree:
     return new
 
 
+def triton_kernels(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the functions that Triton compiles, by name."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {
+        function.name: function
+        for function in functions
+        if any(ast.unparse(decorator).partition("(")[0] in _DECORATORS for decorator in function.decorator_list)
+    }
+
+
+def constants_of(kernel: ast.FunctionDef) -> list[str]:
+    """Return the parameters of a kernel that are constants when it is compiled."""
+    parameters = (*kernel.args.posonlyargs, *kernel.args.args, *kernel.args.kwonlyargs)
+    return [p.arg for p in parameters if p.annotation and ast.unparse(p.annotation).endswith("constexpr")]
+
+
 def _names(tree: ast.Module) -> set[str]:
     """Return the parameters of kernels that are constants when they are compiled, and what a launch has besides."""
-    parameters = (
-        parameter
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-    )
-    names = {p.arg for p in parameters if p.annotation and ast.unparse(p.annotation).endswith("constexpr")}
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    names = {name for function in functions for name in constants_of(function)}
     return {*names, *_OF_TRITON} if names else set()
 
 

@@ -48,7 +48,7 @@ def watched_triton(own_file: str, recorder: Recorder, make: Make) -> Iterator[No
     with ExitStack() as stack:
         stack.enter_context(having_ptx(own_file))
         stack.enter_context(replaced(launchers, {"__call__": launched}))
-        stack.enter_context(one_configuration(recorder.options.config))
+        stack.enter_context(one_configuration(recorder.options))
         stack.enter_context(replaced(tuner, {"_bench": unrecorded(tuner._bench)}))
         for name in ("do_bench", "do_bench_cudagraph"):
             stack.enter_context(replaced(testing, {name: unrecorded(getattr(testing, name))}))
