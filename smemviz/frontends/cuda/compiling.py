@@ -12,8 +12,15 @@ from smemviz.errors import KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.includes import EVERYWHERE, HEADERS, STANDARD, is_of_cuda
-from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
-from smemviz.frontends.cuda.shapes import TYPES, Parameter, SharedDeclaration, SharedPiece, SizesText
+from smemviz.frontends.cuda.nvrtc import CompileError, Ptx, compile_ptx
+from smemviz.frontends.cuda.shapes import (
+    TYPES,
+    Parameter,
+    SharedDeclaration,
+    SharedPiece,
+    SizesText,
+    without_sizes,
+)
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
@@ -27,6 +34,7 @@ _WITH_DESIGNATORS = "--std=c++20"
 _OPTIONS = ("--gpu-architecture=compute_90", "-default-device", f"--pre-include={EVERYWHERE}")
 _NAMES = "__nv_name_map"  # what NVRTC calls the names of the kernels that it is asked for
 _LINES = "-lineinfo"
+_SIZES = "smemviz/sizes.h"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
 # Without it cooperative_groups.h includes cuda/atomic, which takes two seconds; what it is for names cuda::atomic.
@@ -109,29 +117,34 @@ def _compile(
     name = Path(file).name
     sources = device_texts({name: source, **{header: text for header, _, text in beside}}, kernels)
     texts = {name: Text("", source), **{header: Text(path, text) for header, path, text in beside}}
-    exploded = {}
     for own_file, text in sources.items():
-        exploded[own_file], places = one_token_a_line(text)
-        texts[own_file] = replace(texts[own_file], lines=exploded[own_file], places=places)
+        lines, places = one_token_a_line(text)
+        texts[own_file] = replace(texts[own_file], lines=lines, places=places)
+    exploded = {own_file: texts[own_file].lines for own_file in sources}
     standard = STANDARD if any("std::" in text for text in sources.values()) else {}
-    headers = {**HEADERS, **standard, **{file: text for file, text in exploded.items() if file != name}}
-    options = (*options, *_few_headers(sources))
-    given, options = options, (*_OPTIONS, *options, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
+    options = (*_OPTIONS, *options, *_few_headers(sources), _LINES)
+
+    def compiled(own: Mapping[str, str], *more: str) -> Ptx:
+        headers = {**HEADERS, **standard, _SIZES: TYPES, **{file: text for file, text in own.items() if file != name}}
+        return compile_ptx(own[name], name, (*options, *more), headers, kernels)
+
+    sizes = SizesText({own_file: texts[own_file] for own_file in sources})
+    why = None
     try:
-        ptx = compile_ptx(exploded[name], name, options, headers, kernels)
+        sized = compiled(sizes.texts, _AS_WRITTEN, f"--pre-include={_SIZES}")
+    except CompileError as error:
+        why = error
+    try:
+        ptx = sized if view == "source" and not why else compiled(exploded, *((_AS_WRITTEN,) if why else ()))
     except CompileError as error:
         line = next((function.line for function in find_functions(source) if function.is_kernel), 1)
         raise _at_its_place(error, file, texts, line) from None
-    sizes = SizesText(sources)
-    headers |= {header: text for header, text in sizes.texts.items() if header != name}
-    try:
-        # The view does not matter here, only what is quickest.
-        seen = compile_ptx(TYPES + sizes.texts[name], name, (*_OPTIONS, *given, _AS_WRITTEN), headers, kernels)
-        shared, parameters = sizes.read(seen.text)
-    except CompileError as error:
-        line = sizes.line(error.line) if error.file == name else 1
-        raise KernelFileError(file, line, english("its types cannot be read: {why}", why=error.what)) from None
-    text = with_vectors(ptx.text) if view == "source" else ptx.text
+    if why:
+        place = texts[name].place(why.line) if why.file == name else None
+        line = place.line if place else 1
+        raise KernelFileError(file, line, english("its types cannot be read: {why}", why=why.what))
+    shared, parameters = sizes.read(sized.text)
+    text = with_vectors(without_sizes(ptx.text)) if view == "source" else ptx.text
     return Compiled(text, ptx.names, texts, shared, parameters)
 
 

@@ -1,7 +1,7 @@
 """Shared arrays as a text declares them, and their sizes and element types and those of parameters, as compiled.
 
-A second text, compiled and thrown away, says them in comments of its PTX; that is right for templates and for sizes
-computed in any way, which no reader of the text would be.
+Comments that are put into its PTX say them; that is right for templates and for sizes computed in any way, which no
+reader of the text would be.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, code
 
@@ -27,10 +28,10 @@ _VECTORS = {
     3: ("uchar", "ushort", "uint", "ulong", "ulonglong"),
 }
 _NAMES = {1: "float", 2: "int", 3: "uint"}
-_LINKAGE = re.compile(r'(extern\s*"C(?:\+\+)?")(?=\w)')  # a name right behind would be part of the text
 _COMMENT = re.compile(
     r"//@smemviz (?P<what>[SP]) (?P<numbers>[\d ]+)|\.(?:entry|func)\b[^;{]*?(?P<name>[\w$]+)\s*\(", re.M
 )
+_ASSEMBLY = re.compile(r"\t// begin inline asm\n\t//@smemviz [SP] [\d ]+\n\t// end inline asm\n")
 Span = tuple[int, int]  # first character, and the one after the last
 
 
@@ -92,16 +93,15 @@ class Parameter:
 
 
 class SizesText:
-    """The texts of a program, by their names, that say the sizes, and what their PTX says; ``TYPES`` goes first."""
+    """The lines that the compiler sees of a program, by names, with what says the sizes, and what their PTX says.
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
+    ``TYPES`` goes first.
+    """
+
+    def __init__(self, texts: Mapping[str, Text]) -> None:
         self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
         self._parameters: list[str] = []
-        self.texts = {name: self._with_sizes(source, find_functions(source)) for name, source in sources.items()}
-
-    def line(self, line: int) -> int:
-        """Return which line of the source a line of this text is."""
-        return max(1, line - TYPES.count("\n"))
+        self.texts = {name: self._with_sizes(text, find_functions(text.lines)) for name, text in texts.items()}
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
@@ -124,15 +124,16 @@ class SizesText:
                 parameters.setdefault(entry, []).append(parameter)
         return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
-    def _with_sizes(self, source: str, functions: Sequence[Function]) -> str:
-        """Put a comment after each declaration of shared memory and at the start of each kernel."""
+    def _with_sizes(self, seen: Text, functions: Sequence[Function]) -> str:
+        """Put a comment after each declaration of shared memory and at the start of each kernel, on their lines."""
+        source = seen.lines
         lines, tokens = Lines(source), code(source)
         inserted: list[tuple[int, str]] = []
         outside: list[tuple[int, str]] = []  # where it is declared: what is before does not know it
         for statement in shared_statements(tokens):
             inside = next((f for f in functions if f.body < tokens[statement.first].start < f.end), None)
             for declarator in statement.declarators:
-                name, line = declarator.name.text, lines.place(declarator.name.start)[0]
+                name, line = declarator.name.text, seen.places[lines.place(declarator.name.start)[0] - 1].line
                 text = _shared_comment(len(self._declared), name, len(declarator.extents), declarator.dynamic)
                 self._declared.append((inside.name if inside else "", name, line, declarator.dynamic))
                 if inside is None:
@@ -148,7 +149,12 @@ class SizesText:
             inserted.append((function.body + 1, text))
         for place, text in sorted(inserted, key=lambda insertion: insertion[0], reverse=True):
             source = source[:place] + text + source[place:]
-        return _LINKAGE.sub(r"\1 ", source)
+        return source
+
+
+def without_sizes(ptx: str) -> str:
+    """Return PTX without the comments that say the sizes."""
+    return _ASSEMBLY.sub("", ptx)
 
 
 def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:

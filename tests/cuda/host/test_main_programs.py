@@ -193,6 +193,7 @@ int main() {
 """
 
 
+@pytest.mark.exhaustive  # its headers take a quarter of a minute
 def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     launch = smemviz.run(write(p_cu=CUB))["k"]
     assert capsys.readouterr().out == "8128 31\n"  # 0 + ... + 127, and the most of the first warp
