@@ -80,7 +80,7 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
 def _ticks(rows: int) -> list[int]:
     if rows <= 8:
         return list(range(1, rows + 1))
-    return [1, *range(4, rows, 4), rows]
+    return [1, *range(4, rows - 1, 4), rows]
 
 
 def _texts(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from smemviz.recordings.data import Launch, Space
     from smemviz.recordings.recording import Recording
     from smemviz.views.comparison import Row
+    from smemviz.views.stage import Scene
 
 Needs = Literal["request", "launch", "launches"]
 _REQUEST = ("site", "block", "warp", "step")
@@ -29,7 +30,8 @@ class FigureInput(NamedTuple):
     """What a figure is drawn of: the present request of a launch, or launches side by side, one of ``rows`` each.
 
     Those may come from several recordings, and then it is ``of`` none. ``lines`` are the first and last lines of the
-    source to show; ``array``, ``whole`` and ``banks`` are of the figures that have such options.
+    source to show, ``scenes`` the request in each layout that was found; ``array``, ``whole`` and ``banks`` are of the
+    figures that have such options.
     """
 
     of: Recording | None
@@ -42,6 +44,7 @@ class FigureInput(NamedTuple):
     whole: bool = False
     banks: int | None = None
     lines: Callable[[], Sequence[tuple[int, int]]] = tuple
+    scenes: Callable[[], Sequence[Scene]] = tuple
 
     @property
     def recording(self) -> Recording:
@@ -175,6 +178,18 @@ def _degrees_sentence(inputs: FigureInput) -> str:
     return described_degrees(degrees_of(inputs.launch, inputs.hardware))
 
 
+def _stage(inputs: FigureInput) -> go.Figure:
+    from smemviz.figures.stage import stage
+
+    return stage(inputs.scenes(), view="page" if inputs.view == "page" else "column", theme=inputs.theme)
+
+
+def _stage_sentence(inputs: FigureInput) -> str:
+    from smemviz.figures.stage import before_and_after
+
+    return before_and_after(inputs.scenes())[1].layout.says if inputs.scenes() else ""
+
+
 FIGURES: Mapping[str, Figure] = {
     "tile": Figure(
         _tile, "request", N_("tile"), N_("Tile"), (*_REQUEST, "view", "array", "banks"), ("declared", "physical")
@@ -187,6 +202,9 @@ FIGURES: Mapping[str, Figure] = {
     "source": Figure(_source, "launch", N_("source"), options=("site",)),
     "degrees": Figure(
         _degrees, "launch", N_("degrees"), N_("Requests by degree"), caption=_degrees_sentence, folded=True
+    ),
+    "stage": Figure(
+        _stage, "request", N_("stage"), options=(*_REQUEST, "view"), views=("column", "page"), caption=_stage_sentence
     ),
     "spread": Figure(_spread, "request", heading=N_("Sectors of the access"), space="global"),
     "elements": Figure(_elements, "request", heading=N_("Elements touched"), space="global"),

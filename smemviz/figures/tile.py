@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.cells import (
     BADGE_MIDDLE,
+    BAR,
     BELOW_BADGE,
     LANES,
     PLOT_WIDTH,
@@ -24,6 +25,7 @@ from smemviz.figures.drawing.cells import (
     cell_text,
     cells,
     characters,
+    colour_bar,
     corners,
     fitting_size,
     frames,
@@ -98,7 +100,7 @@ def draw_grid(
 
     ``hover`` gives the text of cells from their grid, banks and lanes; ``conflicting``, ``empty_yet`` and
     ``untouched`` name those lanes and cells in the key, where the usual words do not. ``says`` is a sentence about the
-    request; with ``with_names`` a cell's row and column do not tell which element it is.
+    request; with ``with_names`` columns are banks, and do not tell which element a cell is.
     """
     lanes, conflict = lanes_in(whole, service)
     rows, columns = around(lanes != "", (_MOST_ROWS, _MOST_COLUMNS))
@@ -127,8 +129,6 @@ def draw_grid(
         corners(colliding, colours, lower=corner if roomy else None),
         *(_lanes(x + (wide - 1) / 2, y, badges_of, conflict, named, colours, roomy) if named else ()),
         *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
-        key(colours.ramp[0], _("bank {bank}", bank=0)),
-        key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
     ]
     there = grid.address >= 0
     if (grid.touched & (grid.thread < 0) & there).any():
@@ -140,14 +140,17 @@ def draw_grid(
         title if drawn == size else _("{title} ({size} in all)", title=title, size=size)
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
     ]
+    bar = {} if with_names else colour_bar(colours, where.banks)
+    bottom = _BOTTOM + BAR * bool(bar)
     return go.Figure(
         traces,
         layout(
             colours,
-            height=height + top + _BOTTOM,
-            around=(top, _BOTTOM),
+            height=height + top + bottom,
+            around=(top, bottom),
             showlegend=True,
-            meta=alternative(says),
+            **bar,
+            meta=alternative(says) | {"bar": not with_names},
             xaxis=axis(colours, titles[1], range=[x[0] - 0.5, x[-1] + 0.5], **_ticks(x)),
             yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], **_ticks(y)),
         ),

@@ -17,15 +17,13 @@ import numpy as np
 
 from smemviz.errors import InputError, MissingError
 from smemviz.figures.drawing.style import THEMES, ThemeName, blend
-from smemviz.frontends.reading import loaded_sites
 from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import BankService, RequestView
 from smemviz.paths import installing
 from smemviz.recordings.recording import Recording
-from smemviz.views.stage import Scene, scenes
-from smemviz.wording.explanations import Explaining
-from smemviz.wording.first_look import first_mistake
+from smemviz.reports.pictures import scenes_of
+from smemviz.views.stage import Scene
 from smemviz.wording.labels import capital
 from smemviz.wording.sentences import present, provenance
 
@@ -63,31 +61,32 @@ def stage_animation(
         now: the request, on shared memory.
         hardware: whose rules count.
         theme: the colours.
-        caption: what stands below; left out, what the request costs, and where the numbers come from.
+        caption: what stands below; left out, what the request costs. Where numbers come from is a comment in the file.
 
     Raises:
         InputError: when no other layout saves the launch a wavefront, or there is a mistake in it.
     """
     launch, site = now.launch, now.site
-    explaining = Explaining(launch, hardware, loaded_sites(recording, launch), now.spelling)
     with speaking("en"):
-        staged = () if first_mistake(recording, launch) else scenes(explaining, now)
+        staged = scenes_of(recording, now, hardware)
         if not staged or site is None:
             what = f"no layout was found that saves wavefronts in {launch.kernel}; --kernel and --site choose another"
             raise InputError(f"{recording.file}: no figure stage: {what}")
         title = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
         if caption is None:
-            caption = f"{capital(present(now, hardware))}. {provenance(recording, hardware)}"
-        return _gif(_Sheet(staged, title, caption, theme), list(_moments(staged)))
+            caption = f"{capital(present(now, hardware))}."
+        about = f"{title}. {capital(present(now, hardware))}. {provenance(recording, hardware)}"
+        return _gif(_Sheet(staged, title, caption, theme), list(_moments(staged)), about)
 
 
-def _gif(sheet: _Sheet, moments: Sequence[_Moment]) -> bytes:
+def _gif(sheet: _Sheet, moments: Sequence[_Moment], about: str) -> bytes:
     from PIL import Image
 
     palette = sheet.palette()
     frames = [sheet.drawn(moment).quantize(palette=palette, dither=Image.Dither.NONE) for moment in moments]
     written, durations = io.BytesIO(), [moment.ms for moment in moments]
-    frames[0].save(written, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
+    motion = {"append_images": frames[1:], "duration": durations, "loop": 0, "comment": about.encode()}
+    frames[0].save(written, "GIF", save_all=True, optimize=False, **motion)
     return written.getvalue()
 
 

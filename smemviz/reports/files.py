@@ -14,7 +14,7 @@ from smemviz.recordings.archive import replaceable, writing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet
 from smemviz.reports.html.page import figure_page
-from smemviz.reports.images import FORMATS, Image, draw
+from smemviz.reports.images import FORMATS, Image, described, draw
 from smemviz.reports.pictures import Picture, missing
 from smemviz.reports.selection import Choice, every_launch, launches
 from smemviz.reports.trace import events, write_events
@@ -75,13 +75,13 @@ def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: Theme
     from smemviz.reports.print_layout import print_layout
 
     form = next(format_name for format_name in FORMATS if path.suffix.lower() == f".{format_name}")
-    pressed = print_layout(drawn.figure, sheet, theme, drawn.text)
-    write_bytes(path, draw([Image(pressed, form, dpi)])[0])
+    pressed = print_layout(drawn.figure, sheet, theme, drawn.text, drawn.line)
+    write_bytes(path, described(draw([Image(pressed, form, dpi)])[0], form, drawn.about, dpi))
 
 
 def write_figure_page(path: Path, drawn: Picture, title: str, theme: ThemeName) -> None:
     """Write a figure that answers to the mouse as one HTML file."""
-    write_bytes(path, figure_page(drawn.figure, drawn.text, title, theme).encode())
+    write_bytes(path, figure_page(drawn.figure, f"{drawn.text}\n{drawn.about}", title, theme).encode())
 
 
 def write_report(path: Path, recording: Recording, choice: Choice, hardware: Hardware, theme: ThemeName | None) -> None:

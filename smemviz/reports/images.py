@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+import struct
+from codecs import BOM_UTF16_BE
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from zlib import crc32
 
 from smemviz.errors import InputError, MissingError
 from smemviz.paths import installing
@@ -22,6 +26,9 @@ Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
 _PIXELS_PER_INCH = 96  # of CSS
 _PNG = b"\x89PNG"
+_HEADER = 33  # bytes of a PNG, its signature included
+_TRAILER = b"/Root", b"/Size", b"startxref"  # what a PDF ends with
+_INCH = 0.0254  # metres
 # Kaleido prints a PDF with margins of 0.1 inch, which makes the figure smaller and cuts off what is below a wide one.
 _WHOLE_SHEET = "<style>@page { margin: 0 } body { margin: 0 } img { display: block }</style>\n"
 
@@ -104,3 +111,34 @@ async def _draw(images: Sequence[Image]) -> list[bytes]:
             )
             for image in images
         ]
+
+
+def described(content: bytes, form: Format, about: str, dpi: int) -> bytes:
+    """Return an image with a description, ``<desc>`` of an SVG, text of a PNG, subject of a PDF; a PNG has its size."""
+    if form == "svg":
+        start = content.index(b">", content.index(b"<svg")) + 1
+        return content[:start] + f"<desc>{escape(about)}</desc>".encode() + content[start:]
+    return _described_png(content, about, dpi) if form == "png" else _described_pdf(content, about)
+
+
+def _described_png(content: bytes, about: str, dpi: int) -> bytes:
+    """Put chunks behind the header."""
+    per_metre = round(dpi / _INCH)
+    size = _chunk(b"pHYs", struct.pack(">IIB", per_metre, per_metre, 1))
+    text = _chunk(b"iTXt", b"Description\0\0\0\0\0" + about.encode())
+    return content[:_HEADER] + size + text + content[_HEADER:]
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+
+def _described_pdf(content: bytes, about: str) -> bytes:
+    """Append other information, which is how a PDF is changed: all that is there stays."""
+    root, size, before = (re.findall(name + rb"\s(\d+)", content)[-1].decode() for name in _TRAILER)
+    said = (BOM_UTF16_BE + about.encode("utf-16-be")).hex()
+    update = f"{size} 0 obj\n<</Subject <{said}> /Creator (smemviz)>>\nendobj\n"
+    table = f"xref\n{size} 1\n{len(content):010} 00000 n \n"
+    trailer = f"trailer\n<</Size {int(size) + 1} /Root {root} 0 R /Info {size} 0 R /Prev {before}>>\n"
+    end = f"startxref\n{len(content) + len(update)}\n%%EOF\n"
+    return content + (update + table + trailer + end).encode()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from smemviz.figures.drawing.style import ThemeName
 
-_OF_RECORDINGS = ("compare", "source")
+_OF_RECORDINGS = ("compare", "source", "stage")
 _OF_LAUNCHES = tuple(name for name in EXPORTED if name not in _OF_RECORDINGS)
 
 

@@ -14,8 +14,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.figures.drawing.cells import CHARACTERS, characters, text_at
-from smemviz.figures.drawing.style import THEMES, ThemeName
+from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters, key, text_at
+from smemviz.figures.drawing.style import THEMES, ThemeName, mono
+from smemviz.i18n import _
 
 _BODY = 12  # pixels: the type of a figure as it is drawn
 _LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
@@ -23,6 +24,7 @@ _CHARACTER, _MONO = 0.62, 0.605  # widths, in font sizes: of a bold digit, of an
 _SCREEN, _FLATTEST = 700, 0.65  # pixels a plot is wide on a screen; rows of cells become no flatter than that
 _NARROWEST = 120  # pixels of a plot, in which nothing overlaps
 _BETWEEN = 1.5  # pixels free between the texts of two cells
+_HEAVIEST = 1.6  # pixels of a line round a cell
 _STROKE, _INSIDE = 0.1, 0.9  # of a cell: its frame is as wide at most, and so far apart are the frame's two sides
 _LOWER = 0.12  # font sizes by which numerals in the middle of a line stand above the middle of its cell
 _AVERAGE = 0.54  # of the letters of a sentence
@@ -64,8 +66,10 @@ class Printed:
     scale: float
 
 
-def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Printed:
-    """Lay a figure out for paper; the figure given stays as it is.
+def print_layout(
+    figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "", line: str = ""
+) -> Printed:
+    """Lay a figure out for paper, a ``line`` of source above it and a caption below; the figure given stays as it is.
 
     Raises:
         InputError: when the sheet is too narrow for the figure.
@@ -83,18 +87,31 @@ def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", ca
     if any(trace.type == "heatmap" for trace in printed.data):
         rows = printed.layout.height - margin.t - margin.b
         printed.layout.height -= rows - rows * min(max(plot / _SCREEN, _FLATTEST), 1)
+    for trace in printed.select_traces({"meta": LANES}):
+        trace.text = [text.removeprefix("L") for text in trace.text]
+    if (printed.layout.meta or {}).get("square"):
+        across, down = (abs(axis.range[0] - axis.range[1]) for axis in (printed.layout.xaxis, printed.layout.yaxis))
+        printed.layout.height = margin.t + margin.b + plot * down / across
     stroke = _thin(printed, plot)
     for trace in printed.data:
         _fit(trace, printed.layout, plot, smallest, stroke)
     _fit_pairs(printed, plot)
     _title_above(printed)
     _close_up(printed)
+    _number_lanes(printed, plot)
     printed = in_vectors(printed, plot)
     _lower(printed)
     top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
     columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
     lines = [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
     below = len(lines) * _CAPTION_LINE + 10 if lines else 0
+    if line:
+        code = _lines(line, int((width - 8) / (_MONO * _CAPTION)), 1)
+        top += len(code) * _CAPTION_LINE + 5
+        above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "yshift": top - 3}
+        above["font"] = {"size": _CAPTION, "color": THEMES[theme].ink, "family": mono()}
+        text, shift = "<br>".join(map(escape, code)), 4 - margin.l
+        printed.add_annotation(text=text, x=0, y=1, xshift=shift, align="left", showarrow=False, **above)
     height = round(printed.layout.height + top - margin.t + below)
     if lines:
         printed.add_annotation(
@@ -122,9 +139,10 @@ def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", ca
 
 def _thin(figure: go.Figure, plot: float) -> float:
     """Draw frames round cells with strokes that leave room for what stands in them; return the widest, 0 for none."""
-    if figure.layout.xaxis.range is None or all(trace.type != "heatmap" for trace in figure.data):
+    cells = any(trace.type == "heatmap" for trace in figure.data) or (figure.layout.meta or {}).get("square")
+    if figure.layout.xaxis.range is None or not cells:
         return 0
-    most = _STROKE * plot / abs(figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0])
+    most = min(_STROKE * plot / abs(figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0]), _HEAVIEST)
     frames = [t for t in figure.data if t.type == "scatter" and t.mode == "lines" and t.line.width]
     for trace in frames:
         trace.line.width = min(trace.line.width, most)
@@ -138,6 +156,30 @@ def _close_up(figure: go.Figure) -> None:
         margin = figure.layout.margin
         lines = figure.layout.height - margin.t - margin.b
         figure.layout.height -= lines * (1 - min(max(sizes) / _BODY, 1))
+
+
+def _number_lanes(figure: go.Figure, plot: float) -> None:
+    """Say in the key that numbers are lanes, and where they are alone in their cells make these no higher than wide."""
+    lanes = [t for t in figure.data if t.meta == LANES and t.visible is not False and len(t.text)]
+    if not lanes:
+        return
+    others = (t for t in figure.select_traces({"mode": "text"}) if t.meta != LANES and t.visible is not False)
+    words = any(t.textposition is None for t in others)
+    name = _("number = lane, below it what it asks for") if words else _("number = lane")
+    entry = key("rgba(0,0,0,0)", name, edge=figure.layout.font.color)
+    figure.add_trace(entry)
+    layout = figure.layout
+    if not words and any(t.type == "heatmap" for t in figure.data) and all(t.meta != BADGES for t in figure.data):
+        for trace in lanes:
+            trace.y = np.round(np.asarray(trace.y, float))
+        rows, columns = (abs(axis.range[0] - axis.range[1]) for axis in (layout.yaxis, layout.xaxis))
+        high = layout.height - layout.margin.t - layout.margin.b
+        numbered = min(np.diff(layout.yaxis.tickvals), default=rows)
+        row = max(plot / columns, lanes[0].textfont.size, _CAPTION_LINE / max(numbered, 1))
+        layout.height -= max(high - rows * row, 0)
+    if not layout.showlegend:
+        layout.update(showlegend=True, height=layout.height + _KEY_LINE)
+        layout.margin.t += _KEY_LINE
 
 
 def _lower(figure: go.Figure) -> None:
@@ -165,7 +207,10 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float, stroke: float) -
     elif is_cells or trace.textposition in (None, "middle center"):
         texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
         room = unit - _BETWEEN if not stroke else _INSIDE * unit - stroke
-        size = min(trace.textfont.size, room / (_CHARACTER * (max(map(characters, texts), default=0) or 1)))
+        rows = abs(layout.yaxis.range[0] - layout.yaxis.range[1])
+        cell = (layout.meta or {}).get("square", 1)
+        tall = _INSIDE * cell * (layout.height - layout.margin.t - layout.margin.b) / rows
+        size = min(trace.textfont.size, tall - stroke, room / (_CHARACTER * max(*map(characters, texts), 1, 1)))
         trace.textfont.size = max(size, 1)
         if size < smallest:
             trace.update(texttemplate="") if is_cells else trace.update(visible=False)
@@ -252,11 +297,11 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
     return len(rows)
 
 
-def _lines(text: str, columns: int) -> list[str]:
+def _lines(text: str, columns: int, size: float = _AVERAGE) -> list[str]:
     """Break a text between words, between Chinese letters, and within words that are longer than a line."""
     lines = [""]
     for piece in (part for word in _PIECE.findall(text) for part in _parts(word, columns)):
-        if lines[-1] and characters(lines[-1] + piece.rstrip(), _AVERAGE) > columns:
+        if lines[-1] and characters(lines[-1] + piece.rstrip(), size) > columns:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return [line.rstrip() for line in lines]

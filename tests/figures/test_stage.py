@@ -127,6 +127,7 @@ def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> N
         assert gif.is_animated
         assert gif.info["loop"] == 0
         assert gif.size[0] == 720
+        assert b"recorded on NVIDIA H200" in gif.info["comment"]
         assert gif.n_frames == 61  # still, 27 of the fall, still; for each of two layouts 15 of the slide, still
         for frame, high, low in ((0, set(), set()), (28, {0}, {0}), (44, set(), set(range(32)))):
             gif.seek(frame)

@@ -11,6 +11,7 @@ from helpers.gallery import h200
 from helpers.strategies import totals
 
 from smemviz.errors import InputError
+from smemviz.figures.drawing.style import THEMES, blend
 from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import speaking
 from smemviz.recordings.recording import Recording
@@ -41,10 +42,67 @@ def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
     assert 12 * sheet.scale * POINTS == pytest.approx(7.0)
 
 
-def test_lanes_are_named_where_a_sheet_is_wide_enough_and_not_at_8_cm(square: Recording) -> None:
-    narrow, wide = (texts_of(print_layout(drawn(square, "tile").figure, Sheet(width)).figure) for width in (8.0, 18.0))
-    assert not any(text.startswith("L") for text in narrow)
-    assert {f"L{lane}" for lane in range(32)} <= set(wide)
+def test_lanes_are_numbers_that_the_key_explains_and_are_left_out_where_they_are_too_small(square: Recording) -> None:
+    for name in ("tile", "banks"):
+        tiny, small = (print_layout(drawn(square, name).figure, Sheet(width)).figure for width in (4.0, 8.0))
+        assert not {str(lane) for lane in range(32)} & set(texts_of(tiny))
+        assert {str(lane) for lane in range(32)} <= set(texts_of(small))
+        keys = [{trace.name for trace in shown.data} & {"number = lane"} for shown in (tiny, small)]
+        assert keys == [set(), {"number = lane"}]
+        assert small.layout.showlegend
+
+
+def test_lanes_alone_in_their_cells_stand_in_the_middle_of_cells_as_high_as_wide(square: Recording) -> None:
+    printed = print_layout(drawn(square, "banks").figure, Sheet(8.5))
+    layout = printed.figure.layout
+    across = (printed.width - layout.margin.l - layout.margin.r) / 32
+    down = (printed.height - layout.margin.t - layout.margin.b) / 32
+    assert down == pytest.approx(across, rel=0.02)
+    wide = print_layout(drawn(square, "banks").figure, Sheet(17.8)).figure
+    assert "number = lane, below it what it asks for" in {trace.name for trace in wide.data}
+
+
+def test_a_bar_of_32_steps_names_the_banks_where_columns_do_not(square: Recording) -> None:
+    shown = drawn(square, "tile").figure
+    assert [step.fillcolor for step in shown.layout.shapes] == blend(THEMES["light"].ramp, 32)
+    assert [text.text for text in shown.layout.annotations] == ["bank", *map(str, range(0, 32, 4))]
+    bottom = -shown.layout.margin.b
+    assert all(bottom < step.y1 < step.y0 < -40 for step in shown.layout.shapes)  # below the title of the axis
+    assert not drawn(square, "tile", view="physical").figure.layout.shapes
+
+
+def test_a_line_of_the_source_stands_above_and_is_broken_where_it_is_long(square: Recording) -> None:
+    shown = drawn(square, "tile")
+    assert shown.line == "square.py:53  out[idx] = tile[tx, ty]"
+    bare, told = print_layout(shown.figure, Sheet()), print_layout(shown.figure, Sheet(), line=shown.line)
+    assert told.height == bare.height + 20
+    assert "square.py:53  out[idx] = tile[tx, ty]" in {text.text for text in told.figure.layout.annotations}
+    longer = print_layout(shown.figure, Sheet(), line=f"{shown.line} + {'tile[ty, tx] + ' * 4}0")
+    assert longer.height == told.height + 15
+
+
+def test_before_and_after_stand_in_a_column_or_side_by_side(square: Recording) -> None:
+    heights = {}
+    for view, width in (("column", 8.5), ("page", 17.8)):
+        shown = picture(square, "stage", TRANSPOSE, view=view)
+        printed = print_layout(shown.figure, Sheet(width), caption=shown.text, line=shown.line)
+        heights[view] = printed.height
+        sizes = texts_of(printed.figure)
+        assert {"<b>As written: 1,056 wavefronts</b>", "<b>Padded: 64 wavefronts</b>", "bank"} <= set(sizes)
+        assert {str(lane) for lane in range(32)} <= set(sizes)
+        assert sizes["31"] * printed.scale * POINTS >= 4.4
+    assert heights["page"] < 0.6 * heights["column"]
+    assert shown.caption == "set_row_read_col: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)."
+
+
+def test_what_lies_in_a_bin_is_drawn_over_it(square: Recording) -> None:
+    """Before, 32 words in bank 0; after, one in each."""
+    figure = picture(square, "stage", TRANSPOSE, view="page").figure
+    ramp, order = blend(THEMES["light"].ramp, 32), [trace.fillcolor for trace in figure.data]
+    bins = order.index(THEMES["light"].idle)
+    assert set(order[bins + 1 : order.index(None)]) >= set(ramp[1:])
+    words = [trace for trace in figure.data[bins + 1 :] if trace.fillcolor == ramp[0]][-1]
+    assert len(words.x) == 6 * (32 + 1)
 
 
 def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square: Recording) -> None:
@@ -60,8 +118,7 @@ def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
     assert names == {
         "lane of this request": None,  # there is none that is not in conflict
         "lane in conflict: bold, corner marked": "legend",
-        "bank 0": "legend2",
-        "bank 31": "legend2",
+        "number = lane": "legend2",
     }
     assert narrow.layout.margin.t == shown.layout.margin.t + 19
     assert {t.legend for t in wide.data} <= {None, "legend"}
@@ -110,7 +167,7 @@ def test_there_is_no_background_unless_it_is_asked_for(square: Recording) -> Non
 def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Recording) -> None:
     shown = drawn(square, "tile").figure
     bare, told = print_layout(shown, Sheet()), print_layout(shown, Sheet(), caption="Lanes of <one> request. " * 8)
-    (caption,) = told.figure.layout.annotations
+    (caption,) = (text for text in told.figure.layout.annotations if "Lanes" in text.text)
     lines = caption.text.split("<br>")
     assert "&lt;one&gt;" in caption.text
     assert told.height == bare.height + 15 * len(lines) + 10
@@ -118,14 +175,17 @@ def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Rec
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_every_figure_has_a_caption_that_says_where_its_numbers_come_from(square: Recording, name: str) -> None:
-    said = drawn(square, name).caption
+def test_every_figure_has_a_short_caption_and_knows_where_its_numbers_come_from(square: Recording, name: str) -> None:
+    assert 0 < len(drawn(square, name).caption) < 100
+    assert "recorded on" not in drawn(square, name).text
+    said = drawn(square, name).about
     assert "recorded on NVIDIA H200" in said
     assert "wavefronts by the rule for compute capability 9.0, measured" in said
 
 
 def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
-    assert drawn(square, "banks").caption.startswith(
+    assert drawn(square, "banks").caption == "set_row_read_col: 32 lanes, 32 wavefronts where 1 would do."
+    assert drawn(square, "banks").about.startswith(
         "set_row_read_col, square.py:53, tile[tx, ty] with BDIMX = 32, BDIMY = 32, IPAD = 1, PITCH = 33: "
         "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do."
     )

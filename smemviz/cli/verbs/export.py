@@ -3,15 +3,17 @@
 The ending of the file and --figure decide what is written:
 
   smemviz export square.smem.npz --figure tile --site 53 -o tile.svg   # a figure, also .pdf, .png and .html
+  smemviz export square.smem.npz --figure stage -o stage.pdf           # before and after; --view page: side by side
   smemviz export square.smem.npz --figure stage -o stage.gif           # it in every layout that was found, in motion
   smemviz export square.smem.npz -o report.html                        # all of it, played offline in any browser
   smemviz export square.smem.npz -o requests.csv                       # its requests as data, also .parquet
   smemviz export square.smem.npz -o trace.json                         # for Perfetto or chrome://tracing
 
-Images are laid out for print: vectors, no background, 8 cm wide with type of 7 points. They need Chrome or Chromium and
-smemviz[export], a GIF needs that alone, Parquet smemviz[parquet]; without those it exits 3. By
-default the launch, the access and the request that waste the most are shown. An existing file is kept, unless --force
-is given.
+Images are laid out for print: vectors, no background, 8 cm wide with type of 7 points; the stage fills a column of 8.5
+cm, or a page of 17.8 cm. Where their numbers come from is in the file: the description of a PNG or SVG, the subject of
+a PDF, the comment of a GIF. They need Chrome or Chromium and smemviz[export], a GIF needs that alone, Parquet
+smemviz[parquet]; without those it exits 3. By default the launch, the access and the request that waste the most are
+shown. An existing file is kept, unless --force is given.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
 MOST_BANKS = 64
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
-_STAGE = "stage"  # which moves, and so is no image
+_STAGE = "stage"  # which moves too
+_WIDTHS = {"column": 8.5, "page": 17.8}  # cm, of the views of the stage
 _OF_FIGURES = ("theme", "caption")
 _OF_IMAGES = ("width", "font_size", "background")
 _OF_KIND: dict[str, tuple[str, ...]] = {
@@ -53,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the file to write", required=True)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     drawn = "the figure to draw (default for .html: the whole recording)"
-    parser.add_argument("--figure", choices=(*EXPORTED, _STAGE), help=drawn)
+    parser.add_argument("--figure", choices=EXPORTED, help=drawn)
     natural = whole(0, sys.maxsize, "a number from 0 on")
     banks = whole(1, MOST_BANKS, f"a number of banks from 1 to {MOST_BANKS}")
     what = parser.add_argument_group("what is shown")
@@ -65,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--step", metavar="N", type=natural, help="the request of the warp, from 0")
     add_hardware(what, "as for show")
     what.add_argument(
-        "--view", help="tile: declared or physical; compare: wavefronts, sectors or times (default: the first)"
+        "--view",
+        help="tile: declared or physical; compare: wavefronts, sectors or times; stage: column or page (the first)",
     )
     what.add_argument("--array", metavar="NAME", help="the shared array of a tile")
     what.add_argument("--banks", metavar="N", type=banks, help="draw tile and banks for another number of banks")
@@ -117,8 +121,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
     """Refuse options that the file asked for does not have."""
-    if (arguments.figure == _STAGE) != (kind == "animation"):
-        raise InputError(f"{arguments.output}: the figure stage ends in .gif, and no other does")
+    if kind == "animation" and arguments.figure != _STAGE:
+        raise InputError(f"{arguments.output}: a .gif is of the figure stage, which moves; name it with --figure stage")
     if arguments.figure and kind not in ("image", "html", "animation"):
         raise InputError(f"{arguments.output}: a figure ends in .svg, .pdf, .png or .html")
     if not arguments.figure and kind == "image":
@@ -129,7 +133,7 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
         *(_OF_FIGURES if arguments.figure else ()),
         *(_OF_IMAGES if kind == "image" else ()),
         *(("dpi",) if arguments.output.suffix.lower() == ".png" else ()),
-        *(FIGURES[arguments.figure].options if arguments.figure in FIGURES else ()),
+        *(FIGURES[arguments.figure].options if arguments.figure and kind != "animation" else ()),
         *_OF_KIND[kind],
     }
     wrong = next((name for name in options if name not in here), None)
@@ -177,7 +181,10 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
         else:
             from smemviz.reports.print_layout import Sheet
 
-            sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)
+            width = arguments.width or _WIDTHS.get(
+                arguments.view or next(iter(FIGURES[arguments.figure].views), ""), 8.0
+            )
+            sheet = Sheet(width, arguments.font_size or 7.0, arguments.background)
             files.write_image(output, drawn, sheet, round(arguments.dpi or 300), theme)
     elif kind == "html":
         files.write_report(output, recording, choice, counted, arguments.theme)

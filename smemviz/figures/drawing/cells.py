@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from smemviz.figures.drawing.style import Theme, steps
+from smemviz.figures.drawing.style import Theme, blend, every, steps
+from smemviz.i18n import _
 
 PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
 _CHARACTER = 0.58  # width of a digit, in font sizes
@@ -25,6 +26,8 @@ _CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
 _BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
 BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
 BADGES = "badges"  # the meta of a trace that fills what lanes are written on
+BAR = 34  # pixels below the title of an axis, of a bar of banks and its numbers
+_BAR_TOP, _BAR_HIGH, _STEP = 46, 9, 0.92  # pixels, and of a bank's step what is coloured
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
 
 
@@ -134,6 +137,32 @@ def key(colour: str, name: str, *, edge: str = "") -> go.Scatter:
     if edge:
         marker["line"] = {"color": edge, "width": 1}
     return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name)
+
+
+def colour_bar(theme: Theme, banks: int) -> dict[str, Any]:
+    """Return the shapes and texts of a bar below a plot, ``BAR`` pixels high, that has a step for each bank.
+
+    A layout with it says so, ``meta["bar"]``.
+    """
+    low, high = -_BAR_TOP, -_BAR_TOP - _BAR_HIGH
+    sides = {"xref": "paper", "yref": "paper", "ysizemode": "pixel", "yanchor": 0, "y0": low, "y1": high}
+    steps_of = [
+        {
+            "type": "rect",
+            **sides,
+            "x0": bank / banks,
+            "x1": (bank + _STEP) / banks,
+            "fillcolor": colour,
+            "line": {"width": 0},
+        }
+        for bank, colour in enumerate(blend(theme.ramp, banks))
+    ]
+    here: dict[str, Any] = {"xref": "paper", "yref": "paper", "y": 0, "colour": theme.muted, "size": 11}
+    middle = here | {"xanchor": "right", "xshift": -6, "yanchor": "middle", "yshift": (low + high) / 2}
+    below = here | {"xanchor": "center", "yanchor": "top", "yshift": high}
+    numbers = range(0, banks, every(banks))
+    texts = [text_at(str(bank), (bank + _STEP / 2) / banks, **below) for bank in numbers]
+    return {"shapes": steps_of, "annotations": [text_at(_("bank"), 0, **middle), *texts]}
 
 
 def _widened(shape: Sequence[tuple[float, float]], wide: int) -> list[tuple[float, float]]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters
+from smemviz.figures.drawing.cells import BADGES, BAR, CHARACTERS, LANES, characters
 from smemviz.figures.drawing.style import LEFT, RIGHT
+from smemviz.i18n import _
 from smemviz.views.grid import label_size
 
 WIDTH, HEIGHT = 1216, 496  # pixels of the pictures on a slide of 1280 x 720
@@ -22,6 +23,7 @@ _LETTER, _LINE = 0.56, 1.2  # of other texts, in font sizes
 _DRAWN_LINE = 18  # what a line of code takes of the y axis
 _KEY_LINE, _KEY_SYMBOL = 30, 56  # pixels of the key above: a row, and what is beside a name
 _LEFT, _RIGHT, _BOTTOM, _TOP = 84, 20, 68, 14
+_BAR_TOP, _BAR = 74, 56  # pixels: from the plot to the bar of banks, and what that takes with its numbers
 _MOST_STRETCHED = 2.6
 _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
@@ -34,6 +36,8 @@ _DIGIT = 0.57  # in font sizes
 
 def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
     """Draw one or two pictures again so that they fill a slide; tell whether they stand side by side."""
+    if any(figure.layout.xaxis.title.text == _("bank") for figure in figures):  # it names the colours of the others
+        figures = [_without_bar(figure) for figure in figures]
     plots = [figure.layout.height - figure.layout.margin.t - figure.layout.margin.b for figure in figures]
     if sum(figure.layout.height for figure in figures) > _TOO_TALL and not any(map(_is_code, figures)):
         width = (WIDTH - GAP * (len(figures) - 1)) // len(figures)
@@ -62,9 +66,30 @@ def projected(figure: go.Figure, width: int, height: int) -> go.Figure:
     if characters(drawn.layout.yaxis.title.text or "") * _LETTER * TYPE > down:
         drawn.update_yaxes(title_text="")
     drawn.update_annotations(font_size=TYPE)
+    if _has_bar(figure):
+        drawn.update_shapes(y0=-_BAR_TOP, y1=-_BAR_TOP - TYPE)
+        drawn.for_each_annotation(_below)
     return drawn.update_layout(
         width=width, height=down + margin["t"] + margin["b"], margin=margin, font_size=TYPE, legend_font_size=TYPE
     )
+
+
+def _has_bar(figure: go.Figure) -> bool:
+    return bool((figure.layout.meta or {}).get("bar"))
+
+
+def _without_bar(figure: go.Figure) -> go.Figure:
+    if not _has_bar(figure):
+        return figure
+    drawn, margin = go.Figure(figure), figure.layout.margin
+    drawn.layout.shapes = drawn.layout.annotations = ()
+    meta = {**figure.layout.meta, "bar": False}
+    return drawn.update_layout(height=figure.layout.height - BAR, margin_b=margin.b - BAR, meta=meta)
+
+
+def _below(text: Any) -> None:
+    """Put a text beside the bar of banks, or under it."""
+    text.yshift = -_BAR_TOP - (TYPE / 2 if text.yanchor == "middle" else TYPE)
 
 
 def _is_code(figure: go.Figure) -> bool:
@@ -79,12 +104,13 @@ def _margins(figure: go.Figure, width: int) -> dict[str, Any]:
         wide = [characters(name) * _LETTER * TYPE + _KEY_SYMBOL for name in names]
         across = len(wide) if sum(wide) <= width else max(1, int(width // max(wide)))  # else they stand in columns
         top += _KEY_LINE * -(-len(wide) // across)
-    if figure.layout.annotations:
+    if figure.layout.annotations and not _has_bar(figure):
         top += _KEY_LINE
     written = max((characters(text) for text in figure.layout.yaxis.ticktext or ()), default=0)
     left = max(_LEFT, round(written * _LETTER * TYPE) + TYPE)
     lines = max((text.count("<br>") for text in figure.layout.xaxis.ticktext or ()), default=0)
-    return {"l": left, "r": _RIGHT, "t": top, "b": _BOTTOM + round(lines * TYPE * _LINE), "autoexpand": False}
+    below = _BOTTOM + round(lines * TYPE * _LINE) + _BAR * _has_bar(figure)
+    return {"l": left, "r": _RIGHT, "t": top, "b": below, "autoexpand": False}
 
 
 def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> None:

@@ -153,6 +153,7 @@ def axis(theme: Theme, title: str = "", **more: Any) -> dict[str, Any]:
     return {
         "title": {"text": title, "font": {"size": 12, "color": theme.muted}, "standoff": 8},
         "tickfont": {"size": 11, "color": theme.muted},
+        "tickformat": ",",
         "showgrid": False,
         "zeroline": False,
         "fixedrange": True,
